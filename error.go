@@ -1,0 +1,224 @@
+package fieldmark
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Code names a kind of failure. It is the stable part of every error: clients
+// branch on it, so a code is never renamed, only added.
+type Code string
+
+// The codes of the product. Their statuses stand in codeTable.
+const (
+	CodeMalformedJSON        Code = "malformed_json"
+	CodeDuplicateMember      Code = "duplicate_member"
+	CodeInvalidUTF8          Code = "invalid_utf8"
+	CodeInvalidParameter     Code = "invalid_parameter"
+	CodeInvalidCursor        Code = "invalid_cursor"
+	CodeMissingCredentials   Code = "missing_credentials"
+	CodeInvalidAPIKey        Code = "invalid_api_key"
+	CodeExpiredAPIKey        Code = "expired_api_key"
+	CodeInsufficientScope    Code = "insufficient_scope"
+	CodeNotFound             Code = "not_found"
+	CodeModuleDisabled       Code = "module_disabled"
+	CodeMethodNotAllowed     Code = "method_not_allowed"
+	CodeNotAcceptable        Code = "not_acceptable"
+	CodeMissionExists        Code = "mission_exists"
+	CodeBrandExists          Code = "brand_exists"
+	CodeInvalidTransition    Code = "invalid_transition"
+	CodeCursorExpired        Code = "cursor_expired"
+	CodeBodyTooLarge         Code = "body_too_large"
+	CodeURITooLong           Code = "uri_too_long"
+	CodeUnsupportedMediaType Code = "unsupported_media_type"
+	CodeValidationFailed     Code = "validation_failed"
+	CodeInstructionLikeText  Code = "instruction_like_text"
+	CodeHeadersTooLarge      Code = "headers_too_large"
+	CodeInternal             Code = "internal"
+	CodeOriginUnavailable    Code = "origin_unavailable"
+	CodeOverloaded           Code = "overloaded"
+	CodeTimeout              Code = "timeout"
+)
+
+// codeTable maps each code to its status and its title, the one sentence that
+// is the same for every occurrence (RFC 9457, section 3.1.3).
+var codeTable = map[Code]struct {
+	status int
+	title  string
+}{
+	CodeMalformedJSON:        {http.StatusBadRequest, "The body is not valid JSON"},
+	CodeDuplicateMember:      {http.StatusBadRequest, "A JSON object names the same member twice"},
+	CodeInvalidUTF8:          {http.StatusBadRequest, "The body is not valid UTF-8"},
+	CodeInvalidParameter:     {http.StatusBadRequest, "A query parameter is not acceptable"},
+	CodeInvalidCursor:        {http.StatusBadRequest, "The cursor was not issued by this server"},
+	CodeMissingCredentials:   {http.StatusUnauthorized, "An API key is required"},
+	CodeInvalidAPIKey:        {http.StatusUnauthorized, "The API key is not valid"},
+	CodeExpiredAPIKey:        {http.StatusUnauthorized, "The API key has expired"},
+	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
+	CodeNotFound:             {http.StatusNotFound, "There is nothing here"},
+	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},
+	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method is not allowed here"},
+	CodeNotAcceptable:        {http.StatusNotAcceptable, "No offered media type is acceptable"},
+	CodeMissionExists:        {http.StatusConflict, "A different mission has this source and externalId"},
+	CodeBrandExists:          {http.StatusConflict, "A brand has this slug"},
+	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
+	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
+	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
+	CodeURITooLong:           {http.StatusRequestURITooLong, "The address is too long"},
+	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not supported"},
+	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
+	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},
+	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
+	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},
+	CodeOriginUnavailable:    {http.StatusServiceUnavailable, "The origin cannot be reached"},
+	CodeOverloaded:           {http.StatusServiceUnavailable, "The server is busy"},
+	CodeTimeout:              {http.StatusGatewayTimeout, "The origin did not answer in time"},
+}
+
+// Codes returns every code, in no particular order.
+func Codes() []Code {
+	all := make([]Code, 0, len(codeTable))
+	for c := range codeTable {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Status returns the HTTP status of c; an unknown code is a 500.
+func (c Code) Status() int {
+	if row, ok := codeTable[c]; ok {
+		return row.status
+	}
+	return http.StatusInternalServerError
+}
+
+// Title returns the sentence shown for every occurrence of c.
+func (c Code) Title() string {
+	if row, ok := codeTable[c]; ok {
+		return row.title
+	}
+	return codeTable[CodeInternal].title
+}
+
+// Error is the only kind of failure whose text a caller may see. Everything
+// else becomes CodeInternal and a request id.
+type Error struct {
+	Code   Code
+	Detail string       // for the person who reads it; never holds a rejected value
+	Fields []FieldError // every complaint about the request at once
+
+	// MissionID, Allowed, Limit and Scope are extra members of the problem
+	// document, set by the codes that have them.
+	MissionID string
+	Allowed   []string
+	Limit     int64 // bytes, for CodeBodyTooLarge
+	Scope     Scope // the missing one, for CodeInsufficientScope
+
+	RetryAfter time.Duration // zero: no Retry-After field is sent
+	Err        error         // the private cause; logged, never shown
+}
+
+// FieldError is one complaint about one part of a request.
+type FieldError struct {
+	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901), or ?name for a query parameter
+	Code    string `json:"code"`    // required, unknown_field, too_long, too_short, pattern, enum, range, format, conflict
+	Detail  string `json:"detail"`
+}
+
+// Errorf builds an Error whose detail is formatted for the caller to read.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Error implements error with the code, the detail and the private cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(string(e.Code))
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	for _, f := range e.Fields {
+		b.WriteString("; " + f.Pointer + " " + f.Detail)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the private cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns err as an *Error; anything that is not one becomes
+// CodeInternal with err as its private cause. A nil err stays nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: CodeInternal, Err: err}
+}
+
+// IsCode reports whether err carries the given code.
+func IsCode(err error, code Code) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == code
+}
+
+// ProblemType is the media type of a Problem (RFC 9457, section 6.1).
+const ProblemType = "application/problem+json"
+
+// Problem is an Error on the wire (RFC 9457).
+type Problem struct {
+	Type      string       `json:"type"`
+	Title     string       `json:"title"`
+	Status    int          `json:"status"`
+	Detail    string       `json:"detail,omitempty"`
+	Instance  string       `json:"instance,omitempty"`
+	Code      Code         `json:"code"`
+	RequestID string       `json:"requestId,omitempty"`
+	Errors    []FieldError `json:"errors,omitempty"`
+	MissionID string       `json:"missionId,omitempty"`
+	Allowed   []string     `json:"allowed,omitempty"`
+	Limit     int64        `json:"limit,omitempty"`
+}
+
+// MaxFieldErrors bounds how many complaints one answer lists; a body of
+// thousands of wrong members must not become a larger answer.
+const MaxFieldErrors = 50
+
+// Problem renders e for the wire, under the id of the request it answers.
+func (e *Error) Problem(requestID string) Problem {
+	p := Problem{
+		Type:      "/problems/" + string(e.Code),
+		Title:     e.Code.Title(),
+		Status:    e.Code.Status(),
+		Detail:    e.Detail,
+		Code:      e.Code,
+		RequestID: requestID,
+		Errors:    e.Fields,
+		MissionID: e.MissionID,
+		Allowed:   e.Allowed,
+		Limit:     e.Limit,
+	}
+	if len(p.Errors) > MaxFieldErrors {
+		p.Errors = p.Errors[:MaxFieldErrors]
+	}
+	if requestID != "" {
+		p.Instance = "urn:fieldmark:request:" + requestID
+	}
+	return p
+}
+
+// Err turns a problem that came over the wire back into the Error it was.
+func (p Problem) Err() *Error {
+	return &Error{
+		Code: p.Code, Detail: p.Detail, Fields: p.Errors,
+		MissionID: p.MissionID, Allowed: p.Allowed, Limit: p.Limit,
+	}
+}

@@ -1,0 +1,76 @@
+package fieldmark
+
+import "encoding/json"
+
+// EventType names what happened, as subject.verb.
+type EventType string
+
+// The kinds of event. Those of a mission are also sent as webhooks.
+const (
+	EventMissionCreated          EventType = "mission.created"
+	EventMissionScheduled        EventType = "mission.scheduled"
+	EventMissionUnscheduled      EventType = "mission.unscheduled"
+	EventMissionDispatched       EventType = "mission.dispatched"
+	EventMissionEnRoute          EventType = "mission.en_route"
+	EventMissionStarted          EventType = "mission.started"
+	EventMissionOnHold           EventType = "mission.on_hold"
+	EventMissionResumed          EventType = "mission.resumed"
+	EventMissionCompleted        EventType = "mission.completed"
+	EventMissionReopened         EventType = "mission.reopened"
+	EventMissionUnableToComplete EventType = "mission.unable_to_complete"
+	EventMissionCanceled         EventType = "mission.canceled"
+	EventMissionClosed           EventType = "mission.closed"
+
+	EventBrandChanged    EventType = "brand.changed"    // name, address, visibility
+	EventBrandAudited    EventType = "brand.audited"    // new facts
+	EventModuleActivated EventType = "module.activated" // every score may change
+	EventKeyRevoked      EventType = "api_key.revoked"
+)
+
+// MissionEvents lists the kinds of event an endpoint may subscribe to.
+func MissionEvents() []EventType {
+	return []EventType{
+		EventMissionCreated, EventMissionScheduled, EventMissionUnscheduled, EventMissionDispatched,
+		EventMissionEnRoute, EventMissionStarted, EventMissionOnHold, EventMissionResumed,
+		EventMissionCompleted, EventMissionReopened, EventMissionUnableToComplete,
+		EventMissionCanceled, EventMissionClosed,
+	}
+}
+
+// Tag names what a cached thing was made from, as kind:name. An event carries
+// the tags it makes stale.
+type Tag string
+
+// TagModule is on everything a scoring module had a hand in.
+const TagModule Tag = "module"
+
+// TagBrand is on everything made from one brand.
+func TagBrand(s Slug) Tag { return Tag("brand:" + string(s)) }
+
+// Event is one line of the log. Numbers have no gaps and are in commit order.
+type Event struct {
+	Number int64           `json:"number"`
+	ID     string          `json:"id"` // evt_…
+	Type   EventType       `json:"type"`
+	Time   Time            `json:"time"`
+	Brand  Slug            `json:"brand,omitempty"`
+	Tags   []Tag           `json:"tags,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// EventPage is a stretch of the log as edges follow it.
+type EventPage struct {
+	Events []Event `json:"events"`
+	Head   int64   `json:"head"`   // the newest number there is
+	Oldest int64   `json:"oldest"` // the oldest number still kept; 0 while the log is empty
+	Log    string  `json:"log"`    // names this log; another name means another database
+}
+
+// Envelope is an event as a webhook delivers it (Standard Webhooks 1.0). Its id
+// is that of the event and stays the same over retries.
+type Envelope struct {
+	ID        string          `json:"id"`
+	Type      EventType       `json:"type"`
+	Timestamp Time            `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+}

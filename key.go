@@ -1,0 +1,129 @@
+package fieldmark
+
+import (
+	"hash/crc32"
+	"slices"
+	"strings"
+)
+
+// Scope is one permission of an API key, written resource:verb.
+type Scope string
+
+// The scopes. Nothing is allowed that a key does not name.
+const (
+	ScopeMissionCreate Scope = "mission:create"
+	ScopeMissionRead   Scope = "mission:read"
+	ScopeAdmin         Scope = "admin:*" // everything under /api/admin/v1
+)
+
+// Scopes lists every scope a key may have.
+func Scopes() []Scope { return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeAdmin} }
+
+// ParseScope accepts a scope by its exact name.
+func ParseScope(s string) (Scope, error) {
+	if !slices.Contains(Scopes(), Scope(s)) {
+		return "", Errorf(CodeInvalidParameter, "unknown scope; known are %v", Scopes())
+	}
+	return Scope(s), nil
+}
+
+// Key is an API key as it may be shown: everything but its secret.
+type Key struct {
+	ID         string  `json:"id"`     // key_…
+	Prefix     string  `json:"prefix"` // fm_live_ and its eight-character public part
+	Account    string  `json:"account"`
+	Name       string  `json:"name"`
+	Scopes     []Scope `json:"scopes"`
+	CreatedAt  Time    `json:"createdAt"`
+	ExpiresAt  *Time   `json:"expiresAt"`
+	RevokedAt  *Time   `json:"revokedAt"`
+	LastUsedAt *Time   `json:"lastUsedAt"`
+}
+
+// Allows reports whether the key has the scope.
+func (k *Key) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
+
+// Bounds of a key's settings.
+const (
+	MaxKeyName     = 100 // code points
+	MaxKeyDays     = 3650
+	DefaultKeyDays = 365
+)
+
+// KeyRequest asks for a new key. ExpiresInDays 0 means DefaultKeyDays, -1 never.
+type KeyRequest struct {
+	Name          string  `json:"name" minLength:"1" maxLength:"100"`
+	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"10"`
+	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
+}
+
+// NewKey is a key just made: the only time its token is told.
+type NewKey struct {
+	Key
+	Token string `json:"token"`
+}
+
+// KeyToken is the secret text a client sends: fm_live_, eight characters that
+// find the key, an underscore, 32 that prove it, and six of CRC-32 over all
+// before, so that junk is refused without asking the database.
+type KeyToken struct {
+	public string // fm_live_ and the eight
+	secret string // the 32
+}
+
+// The parts of a key token; scanners may search for
+// \bfm_(live|test)_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}\b.
+const (
+	keyPrefixLive  = "fm_live_"
+	keyPrefixTest  = "fm_test_"
+	KeyPublicChars = 8
+	KeySecretChars = 32
+	keySumChars    = 6
+)
+
+// Base62 is the alphabet of key tokens; a double click selects all of one.
+const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// NewKeyToken joins random characters of Base62 into a token.
+func NewKeyToken(public, secret string) KeyToken {
+	return KeyToken{public: keyPrefixLive + public, secret: secret}
+}
+
+// ParseKeyToken accepts the text of a token whose checksum is right. All other
+// text gets the same error, as does a token no key belongs to.
+func ParseKeyToken(s string) (KeyToken, error) {
+	const length = len(keyPrefixLive) + KeyPublicChars + 1 + KeySecretChars + keySumChars
+	bad := Errorf(CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
+	if len(s) != length || (!strings.HasPrefix(s, keyPrefixLive) && !strings.HasPrefix(s, keyPrefixTest)) {
+		return KeyToken{}, bad
+	}
+	cut := len(keyPrefixLive) + KeyPublicChars
+	t := KeyToken{public: s[:cut], secret: s[cut+1 : length-keySumChars]}
+	if t.String() != s {
+		return KeyToken{}, bad
+	}
+	return t, nil
+}
+
+// Public returns the part that finds the key and may be shown.
+func (t KeyToken) Public() string { return t.public }
+
+// Secret returns the part that proves the key; it is compared, never kept.
+func (t KeyToken) Secret() string { return t.secret }
+
+// String returns the whole token.
+func (t KeyToken) String() string {
+	body := t.public + "_" + t.secret
+	return body + keySum(body)
+}
+
+// keySum writes the CRC-32 (IEEE) of s in six digits of Base62.
+func keySum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	var digits [keySumChars]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = Base62[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}

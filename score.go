@@ -1,0 +1,262 @@
+package fieldmark
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Grade is the school grade of a score, A to E.
+type Grade string
+
+// gradeFloors lists the lowest score of each grade but the last.
+var gradeFloors = []struct {
+	grade Grade
+	floor Milli
+}{{"A", 85 * MilliOne}, {"B", 70 * MilliOne}, {"C", 55 * MilliOne}, {"D", 40 * MilliOne}}
+
+// GradeOf returns the grade of a score of 0 to 100.
+func GradeOf(score Milli) Grade {
+	for _, g := range gradeFloors {
+		if score >= g.floor {
+			return g.grade
+		}
+	}
+	return "E"
+}
+
+// ScoreStatus says whether a brand has a score, and if not, why.
+type ScoreStatus string
+
+// A brand's score is known, missing for one of three reasons, or too old.
+const (
+	StatusScored           ScoreStatus = "scored"
+	StatusPending          ScoreStatus = "pending"           // not audited yet
+	StatusUnreachable      ScoreStatus = "unreachable"       // its site did not answer
+	StatusInsufficientData ScoreStatus = "insufficient_data" // confidence below low
+	StatusStale            ScoreStatus = "stale"             // audited more than StaleAfter ago
+)
+
+// The ages that decide what a score may claim.
+const (
+	ReadyWithin = 30 * 24 * time.Hour // an older audit cannot make a brand GEO-ready
+	StaleAfter  = 90 * 24 * time.Hour // an older audit is shown as stale and not ranked
+)
+
+// ConfidenceLevel is a confidence in one word.
+type ConfidenceLevel string
+
+// The levels of confidence and the lowest value of each.
+const (
+	ConfidenceHigh         ConfidenceLevel = "high"   // 0.85
+	ConfidenceMedium       ConfidenceLevel = "medium" // 0.60
+	ConfidenceLow          ConfidenceLevel = "low"    // 0.40
+	ConfidenceInsufficient ConfidenceLevel = "insufficient"
+)
+
+// LevelOf returns the level of a confidence of 0 to 1.
+func LevelOf(value Milli) ConfidenceLevel {
+	switch {
+	case value >= 850:
+		return ConfidenceHigh
+	case value >= 600:
+		return ConfidenceMedium
+	case value >= 400:
+		return ConfidenceLow
+	}
+	return ConfidenceInsufficient
+}
+
+// Confidence says how much of what could be measured was measured, on how many
+// pages, and how long ago.
+type Confidence struct {
+	Value            Milli           `json:"value"` // 0 to 1
+	Level            ConfidenceLevel `json:"level"`
+	MeasuredWeight   int             `json:"measuredWeight"`
+	ApplicableWeight int             `json:"applicableWeight"`
+}
+
+// Range holds the score if every unknown signal were worst, and if best.
+type Range struct {
+	Low  Milli `json:"low"`
+	High Milli `json:"high"`
+}
+
+// Signal is one line of the method applied to one brand.
+type Signal struct {
+	ID       string     `json:"id"`
+	Label    string     `json:"label"`
+	Status   FactState  `json:"status"`
+	Value    *Milli     `json:"value"` // of Unit; null unless measured
+	Unit     string     `json:"unit"`
+	Points   Milli      `json:"points"`
+	Max      int        `json:"max"`
+	Evidence []Evidence `json:"evidence"`
+	Advice   string     `json:"advice,omitempty"` // what would raise it; empty at full marks
+}
+
+// Component is a group of signals with a weight; all weights come to 100.
+type Component struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Weight   int      `json:"weight"`
+	Points   Milli    `json:"points"`
+	Measured int      `json:"measured"` // the weight of its measured signals
+	Signals  []Signal `json:"signals"`
+}
+
+// GateUnreachable is the one gate that leaves no score at all.
+const GateUnreachable = "unreachable"
+
+// Gate is an upper limit a score ran into.
+type Gate struct {
+	ID     string `json:"id"`
+	Limit  int    `json:"limit"`
+	Reason string `json:"reason"`
+}
+
+// BasisReadiness names what a score rests on: the brand's own site.
+const BasisReadiness = "readiness"
+
+// Assessment is a score without a name on it: what a module made of facts.
+type Assessment struct {
+	Status       ScoreStatus `json:"status"`
+	Score        *Milli      `json:"score"` // 0 to 100, one decimal; null unless scored or stale
+	Grade        Grade       `json:"grade,omitempty"`
+	Basis        string      `json:"basis"`
+	Range        *Range      `json:"range"`
+	Confidence   Confidence  `json:"confidence"`
+	GeoReady     bool        `json:"geoReady"`
+	Gates        []Gate      `json:"gates"`
+	Components   []Component `json:"components"`
+	AsOf         *Time       `json:"asOf"`
+	PagesSampled int         `json:"pagesSampled"`
+	FactsDigest  Digest      `json:"factsDigest,omitempty"`
+	Methodology  Methodology `json:"methodology"`
+	Module       ModuleRef   `json:"module"`
+}
+
+// Judge adds up components, whose signals carry their status, points and
+// maximum, and decides score, range, confidence, grade and status as of now.
+// The sums are integers throughout, so every host comes to the same bytes.
+func Judge(components []Component, gates []Gate, facts *Facts, now time.Time) Assessment {
+	a := Assessment{
+		Basis: BasisReadiness, Gates: gates, Components: components,
+		AsOf: &facts.AsOf, PagesSampled: facts.Pages,
+	}
+	var points Milli
+	var measured, applicable int
+	for i := range components {
+		c := &components[i]
+		c.Points, c.Measured = 0, 0
+		for _, s := range c.Signals {
+			if s.Status == NotApplicable {
+				continue
+			}
+			applicable += s.Max
+			if s.Status == Measured {
+				c.Measured += s.Max
+				c.Points += s.Points
+			}
+		}
+		points += c.Points
+		measured += c.Measured
+	}
+	age := now.Sub(facts.AsOf.Std())
+	a.Confidence = confidence(measured, applicable, facts.Pages, age)
+
+	if slices.ContainsFunc(gates, func(g Gate) bool { return g.ID == GateUnreachable }) {
+		a.Status = StatusUnreachable
+		return a
+	}
+	if a.Confidence.Level == ConfidenceInsufficient {
+		a.Status = StatusInsufficientData
+		return a
+	}
+	limit := 100 * MilliOne
+	for _, g := range gates {
+		limit = min(limit, Milli(g.Limit)*MilliOne)
+	}
+	score := min(limit, ratio(points*100, measured)).Tenth()
+	a.Score = &score
+	a.Grade = GradeOf(score)
+	unknown := Milli(applicable-measured) * MilliOne
+	a.Range = &Range{
+		Low:  min(limit, ratio(points*100, applicable)).Tenth(),
+		High: min(limit, ratio((points+unknown)*100, applicable)).Tenth(),
+	}
+	a.GeoReady = score >= 70*MilliOne && len(gates) == 0 && a.Confidence.Value >= 600 && age <= ReadyWithin
+	a.Status = StatusScored
+	if age > StaleAfter {
+		a.Status = StatusStale
+	}
+	return a
+}
+
+// ratio divides and rounds half up; nothing divided by nothing is nothing.
+func ratio(n Milli, d int) Milli {
+	if d == 0 {
+		return 0
+	}
+	return (2*n + Milli(d)) / (2 * Milli(d))
+}
+
+// confidence multiplies what was measured by the size of the sample and the
+// age of the audit.
+func confidence(measured, applicable, pages int, age time.Duration) Confidence {
+	const day = 24 * time.Hour
+	aged := Milli(500)
+	switch {
+	case age <= 14*day:
+		aged = 1000
+	case age <= 30*day:
+		aged = 900
+	case age <= 90*day:
+		aged = 750
+	}
+	sample := min(MilliOne, 700+30*Milli(pages))
+	value := ratio(Milli(measured)*MilliOne*sample*aged, applicable*1000*1000)
+	return Confidence{Value: value, Level: LevelOf(value), MeasuredWeight: measured, ApplicableWeight: applicable}
+}
+
+// Rank is a brand's place among the public brands of one snapshot.
+type Rank struct {
+	Overall  int    `json:"overall"`
+	Of       int    `json:"of"`
+	Niche    int    `json:"niche"`
+	OfNiche  int    `json:"ofNiche"`
+	Snapshot string `json:"snapshot"` // id of the snapshot the rank stands in
+}
+
+// Score is the score document of one brand: GET /api/v1/score/{slug}.
+type Score struct {
+	Slug     Slug   `json:"slug"`
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Niche    string `json:"niche"`
+	Language string `json:"language"`
+	Assessment
+	Rank *Rank `json:"rank"` // null unless ranked
+}
+
+// NewScore puts a brand's name on an assessment.
+func NewScore(b Brand, a Assessment) Score {
+	return Score{Slug: b.Slug, Name: b.Name, URL: b.URL, Niche: b.Niche, Language: b.Language, Assessment: a}
+}
+
+// PendingAssessment is what a brand has before its first audit.
+func PendingAssessment() Assessment {
+	return Assessment{
+		Status: StatusPending, Basis: BasisReadiness, Gates: []Gate{}, Components: []Component{},
+		Confidence: Confidence{Level: ConfidenceInsufficient},
+	}
+}
+
+// Ranked reports whether a score may stand in the leaderboard: scored, not
+// stale, and with at least medium confidence.
+func (a *Assessment) Ranked() bool {
+	return a.Status == StatusScored && a.Confidence.Value >= 600
+}
+
+// compareText orders by the bytes of two strings; the last resort of a ranking.
+func compareText[T ~string](a, b T) int { return strings.Compare(string(a), string(b)) }

@@ -1,0 +1,178 @@
+package fieldmark
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Time is an instant on the wire: RFC 3339, UTC, always three decimals.
+type Time struct{ t time.Time }
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// At returns t as it will read on the wire: in UTC, cut to the millisecond.
+func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
+
+// AtMicros returns the instant us microseconds after 1970-01-01T00:00:00Z,
+// which is how the store keeps time.
+func AtMicros(us int64) Time { return At(time.UnixMicro(us)) }
+
+// Std returns the instant as the standard library knows it.
+func (t Time) Std() time.Time { return t.t }
+
+// Micros returns microseconds since 1970-01-01T00:00:00Z.
+func (t Time) Micros() int64 { return t.t.UnixMicro() }
+
+// IsZero reports whether t was never set.
+func (t Time) IsZero() bool { return t.t.IsZero() }
+
+// String returns the wire form, or an empty string for the zero Time.
+func (t Time) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.t.Format(timeLayout)
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText accepts any RFC 3339 time; an empty text is the zero Time.
+func (t *Time) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*t = Time{}
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil {
+		return fmt.Errorf("not an RFC 3339 time: %w", err)
+	}
+	*t = At(at)
+	return nil
+}
+
+// Milli is a number kept in thousandths, so that every host and every scoring
+// module computes it to the bit. On the wire it is a plain decimal number.
+type Milli int64
+
+// MilliOne is the number 1.
+const MilliOne Milli = 1000
+
+// Tenth rounds m half up to one decimal, as scores are shown.
+func (m Milli) Tenth() Milli {
+	if m < 0 {
+		return -(-m).Tenth()
+	}
+	return (m + 50) / 100 * 100
+}
+
+// Float returns m as a floating-point number, for arithmetic on pixels only.
+func (m Milli) Float() float64 { return float64(m) / 1000 }
+
+// String returns m as a decimal number without trailing zeros.
+func (m Milli) String() string { return string(m.Append(nil)) }
+
+// Append appends m as a decimal number without trailing zeros.
+func (m Milli) Append(b []byte) []byte {
+	if m < 0 {
+		b = append(b, '-')
+		m = -m
+	}
+	b = strconv.AppendInt(b, int64(m/1000), 10)
+	frac := int64(m % 1000)
+	if frac == 0 {
+		return b
+	}
+	digits := [4]byte{'.', byte('0' + frac/100), byte('0' + frac/10%10), byte('0' + frac%10)}
+	n := len(digits)
+	for digits[n-1] == '0' {
+		n--
+	}
+	return append(b, digits[:n]...)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m Milli) MarshalJSON() ([]byte, error) { return m.Append(nil), nil }
+
+// UnmarshalJSON accepts a decimal number; digits past the third are cut.
+func (m *Milli) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	neg := strings.HasPrefix(s, "-")
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || n > 1<<52 {
+		return fmt.Errorf("not a decimal number: %q", s)
+	}
+	n *= 1000
+	for i, unit := 0, int64(100); i < len(frac); i, unit = i+1, unit/10 {
+		if frac[i] < '0' || frac[i] > '9' {
+			return fmt.Errorf("not a decimal number: %q", s)
+		}
+		n += int64(frac[i]-'0') * unit
+	}
+	if neg {
+		n = -n
+	}
+	*m = Milli(n)
+	return nil
+}
+
+// Digest names bytes by their SHA-256, written "sha256:" and 64 hex digits.
+type Digest string
+
+const digestPrefix = "sha256:"
+
+// DigestOf wraps a SHA-256 sum.
+func DigestOf(sum [32]byte) Digest { return Digest(digestPrefix + hex.EncodeToString(sum[:])) }
+
+// ParseDigest accepts the written form of a Digest, in lower case only.
+func ParseDigest(s string) (Digest, error) {
+	digits, ok := strings.CutPrefix(s, digestPrefix)
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return "", Errorf(CodeInvalidParameter, "a digest is written sha256: and 64 lower-case hexadecimal digits")
+	}
+	return Digest(s), nil
+}
+
+// The kinds of id; an id is its kind, an underscore and 26 characters.
+const (
+	PrefixMission  = "msn"
+	PrefixEvent    = "evt"
+	PrefixKey      = "key"
+	PrefixWebhook  = "whk"
+	PrefixDelivery = "dlv"
+	PrefixAccount  = "acc"
+)
+
+// crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.
+var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// idLength is what 128 bits come to in base 32.
+const idLength = 26
+
+// NewID returns an id that sorts by time: the kind, an underscore, and a UUIDv7
+// (RFC 9562, section 5.7) in lower-case Crockford base 32.
+func NewID(prefix string, at time.Time, random [10]byte) string {
+	var u [16]byte
+	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16)
+	copy(u[6:], random[:])
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	return prefix + "_" + crockford.EncodeToString(u[:])
+}
+
+// CheckID reports whether id is well-formed and of the given kind. It is the
+// guard in front of every look-up by id.
+func CheckID(prefix, id string) bool {
+	rest, ok := strings.CutPrefix(id, prefix+"_")
+	if !ok || len(rest) != idLength {
+		return false
+	}
+	_, err := crockford.DecodeString(rest)
+	return err == nil
+}

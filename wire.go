@@ -1,0 +1,72 @@
+package fieldmark
+
+// Paths that more than one room speaks of. A slug, id or digest follows those
+// that end in a slash.
+const (
+	PathBadge       = "/api/badge/"
+	PathScore       = "/api/v1/score/"
+	PathLeaderboard = "/api/v1/leaderboard"
+	PathLLMs        = "/api/v1/llms-txt"
+	PathPublic      = "/api/public/"
+	PathMissions    = "/api/public/v1/missions"
+	PathAdminAPI    = "/api/admin/v1/"
+	PathAdmin       = "/admin"
+	PathOpenAPI     = "/api/openapi.json"
+
+	PathInternal        = "/internal/" // never reached through an edge
+	PathInternalFacts   = "/internal/v1/facts"
+	PathInternalEvents  = "/internal/v1/events"
+	PathInternalModules = "/internal/v1/modules"
+	PathBrandPage       = "/brands/"
+)
+
+// Header fields of our own.
+const (
+	// HeaderAsOf carries the number of the newest event that was in the log
+	// before an internal answer was read from the database.
+	HeaderAsOf = "Fieldmark-As-Of"
+	// HeaderClient carries the address of the client an edge speaks for; an edge
+	// writes it and never believes one from outside.
+	HeaderClient = "Fieldmark-Client"
+	// HeaderDeduplicated is "true" when a create found the mission already there.
+	HeaderDeduplicated = "Mission-Deduplicated"
+	// HeaderRequestID is X-Request-Id, kept from the request if it is plain.
+	HeaderRequestID = "X-Request-Id"
+)
+
+// MinRequestID and MaxRequestID bound a request id we take over from outside, in bytes.
+const (
+	MinRequestID = 8
+	MaxRequestID = 128
+)
+
+// ValidRequestID reports whether an id from outside is safe to keep in logs
+// and to send back: 8 to 128 of A-Z a-z 0-9 . _ and -.
+func ValidRequestID(s string) bool {
+	if len(s) < MinRequestID || len(s) > MaxRequestID {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Bounds on bodies and waiting that hold at the edge and again at the origin.
+const (
+	MaxBody     = 64 << 10 // bytes of one JSON document from outside
+	MaxBulkBody = 8 << 20  // bytes of an administrator's import
+	MaxWait     = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
+)
+
+// List is a page of anything that is read by cursor.
+type List[T any] struct {
+	Data       []T    `json:"data"`
+	NextCursor string `json:"nextCursor,omitempty"`
+	HasMore    bool   `json:"hasMore"`
+}
