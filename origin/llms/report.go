@@ -1,0 +1,59 @@
+package llms
+
+// Severity says how much an issue matters.
+type Severity string
+
+// An error makes the file worthless to its readers, a warning makes some of
+// them stumble, an info is a matter of style.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+	SeverityInfo    Severity = "info"
+)
+
+// Issue is one finding about a file.
+type Issue struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	Line     int      `json:"line,omitempty"`   // from 1; 0 speaks of the file as a whole
+	Column   int      `json:"column,omitempty"` // from 1, in code points
+	Message  string   `json:"message"`
+	SpecRef  string   `json:"specRef,omitempty"` // where the rule stands
+}
+
+// The levels of a file, each including the one before.
+const (
+	LevelNone     = 0 // not Markdown at all
+	LevelMarkdown = 1 // Markdown without a level-one heading
+	LevelTitled   = 2 // has the heading
+	LevelSummed   = 3 // has a quoted summary right after the heading
+	LevelLinked   = 4 // has sections of links
+)
+
+// Report is what Lint found.
+type Report struct {
+	Level  int     `json:"level"`
+	Issues []Issue `json:"issues"`
+	Title  string  `json:"title,omitempty"` // the text of the first level-one heading
+}
+
+// Errors counts the issues that are errors.
+func (r Report) Errors() int {
+	n := 0
+	for _, i := range r.Issues {
+		if i.Severity == SeverityError {
+			n++
+		}
+	}
+	return n
+}
+
+// Has reports whether an issue with the given code was found.
+func (r Report) Has(code string) bool {
+	for _, i := range r.Issues {
+		if i.Code == code {
+			return true
+		}
+	}
+	return false
+}
