@@ -1,0 +1,2 @@
+// Package card is the declarative scorecard.
+package card
