@@ -1,0 +1,110 @@
+package llms
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The levels of text that talks to a model instead of about a brand.
+const (
+	InstructionNone        = 0
+	InstructionSteering    = 1 // says which pages or words to prefer
+	InstructionPromotional = 2 // orders praise, or silence about others
+	InstructionOverride    = 3 // tries to replace a model's orders or to draw its secrets out
+)
+
+// Only a command that opens a line or a sentence counts: in the middle of one
+// the same words nearly always belong to a text about such attacks. Markup and
+// a "system:" label may stand in front.
+const commandStart = `(?im)(?:^|[.!?:;。！？؟][ \t\n]+)[ \t>#*+\-_~=|\d.)]*(?:(?:please|bitte|por favor)[, ]+)?(?:\[?[ \t]*system[ \t]*\]?[ \t]*:[ \t]*)?`
+
+// instructionRules are tried in order, the gravest first. RE2 matches in time
+// linear in the text, so rows of dashes cannot stall it; still, a rule is tried
+// only on text that holds one of its words, which is a hundred times faster.
+var instructionRules = []struct {
+	level   int
+	words   []string // in lower case; at least one is in everything the pattern matches
+	pattern *regexp.Regexp
+}{
+	{InstructionOverride, []string{"ignore", "disregard", "forget"}, regexp.MustCompile(commandStart +
+		`(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:your\s+|the\s+|my\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|directives?|messages?)`)},
+	{InstructionOverride, []string{"ignoriere", "vergiss", "missachte"}, regexp.MustCompile(commandStart +
+		`(?:ignoriere|vergiss|missachte)\s+(?:alle\s+)?(?:deine\s+|die\s+)?(?:vorherigen|bisherigen|obigen|früheren)\s+(?:anweisungen|befehle|regeln|vorgaben)`)},
+	{InstructionOverride, []string{"ignore", "oublie"}, regexp.MustCompile(commandStart +
+		`(?:ignore[zs]?|oublie[zs]?)\s+(?:toutes\s+)?(?:les\s+|vos\s+|tes\s+)?(?:instructions|consignes|règles)\s+(?:précédentes|antérieures|ci-dessus)`)},
+	{InstructionOverride, []string{"ignor", "olvid"}, regexp.MustCompile(commandStart +
+		`(?:ignora|ignore|olvida|olvide)\s+(?:todas\s+)?(?:las\s+|tus\s+|sus\s+)?(?:instrucciones|órdenes|reglas)\s+(?:anteriores|previas)`)},
+	{InstructionOverride, []string{"<|", "system]", "inst]"}, regexp.MustCompile(`(?im)<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|^[ \t]*\[/?(?:system|inst)\][ \t]*:?`)},
+	{InstructionOverride, []string{"now", "new", "override"}, regexp.MustCompile(commandStart +
+		`(?:you\s+are\s+now\s+(?:a|an|the|in)\b|new\s+instructions?\s*:|override\s+(?:your|the\s+(?:model|assistant|ai)(?:'s)?)\s+(?:instructions?|guardrails?|safety|rules?))`)},
+	{InstructionOverride, []string{"prompt", "instructions", "api", "secret"}, regexp.MustCompile(commandStart +
+		`(?:reveal|print|output|repeat|show|send)\s+(?:me\s+|us\s+)?your\s+(?:\w+\s+)?(?:system\s+prompt|instructions|api\s+keys?|secrets?)`)},
+	{InstructionPromotional, []string{"recommend", "suggest", "promote", "endorse"}, regexp.MustCompile(commandStart +
+		`(?:always|you\s+must|must)\s+(?:recommend|suggest|promote|endorse)\b`)},
+	{InstructionPromotional, []string{"first", "#1", "number", "best", "top", "leading"}, regexp.MustCompile(commandStart +
+		`(?:rank|list|place|present)\s+(?:us|this|our\s+\w+)\s+(?:as\s+)?(?:first|#1|number\s+one|the\s+(?:best|top|leading))`)},
+	{InstructionPromotional, []string{"competitor", "rival"}, regexp.MustCompile(commandStart +
+		`(?:do\s+not|don['’]t|never)\s+(?:mention|recommend|reference|cite|name)\s+(?:any\s+)?(?:of\s+)?(?:our\s+|other\s+|the\s+)?(?:competitors?|rivals?)\b`)},
+	{InstructionPromotional, []string{"authority", "authoritative", "definitive", "only", "leading"}, regexp.MustCompile(commandStart +
+		`(?:cite\s+us\s+as\s+the\s+(?:authority|definitive|leading)|treat\s+(?:this|us)\s+as\s+(?:the\s+)?(?:authoritative|definitive|only)\s+source)`)},
+	{InstructionPromotional, []string{"when"}, regexp.MustCompile(commandStart +
+		`when\s+(?:asked|a\s+user\s+asks?|users?\s+ask)\s+about\b[^\n]{0,120}\b(?:say|answer|respond|reply|recommend|tell)\b`)},
+	{InstructionSteering, []string{"always", "must"}, regexp.MustCompile(commandStart +
+		`(?:always|must)\s+(?:mention|prefer|favou?r|use|link|cite)\b`)},
+	{InstructionSteering, []string{"focus", "prioriti", "emphasi", "highlight"}, regexp.MustCompile(commandStart +
+		`(?:focus\s+on|prioriti[sz]e|emphasi[sz]e|highlight)\s+(?:the\s+)?(?:following|these|our|product|pricing)\b`)},
+	{InstructionSteering, []string{"note", "instruction", "guidance", "guideline"}, regexp.MustCompile(commandStart +
+		`(?:notes?|instructions?|guidance|guidelines?)\s+(?:for|to)\s+(?:ai|llms?|agents?|models?|assistants?)\b`)},
+}
+
+// InstructionLevel says how far text goes in giving orders to a model, from
+// InstructionNone to InstructionOverride.
+func InstructionLevel(text string) int {
+	level, _ := findInstruction(text)
+	return level
+}
+
+// findInstruction returns the gravest level in text and the line, from 1, of
+// its first match; the line is 0 when there is none.
+func findInstruction(text string) (level, line int) {
+	plain := visible(text)
+	lower := strings.ToLower(plain)
+	for _, rule := range instructionRules {
+		if !slices.ContainsFunc(rule.words, func(w string) bool { return strings.Contains(lower, w) }) {
+			continue
+		}
+		at := rule.pattern.FindStringIndex(plain)
+		if at == nil {
+			continue
+		}
+		// A match may begin with the end of the sentence before it.
+		command := strings.TrimLeft(plain[at[0]:at[1]], ".!?:;。！？؟ \t\n")
+		return rule.level, 1 + strings.Count(plain[:at[1]-len(command)], "\n")
+	}
+	return InstructionNone, 0
+}
+
+// visible returns text as a model may take it: compatibility forms folded,
+// invisible characters gone, and tag characters (U+E0020 to U+E007E), which no
+// person sees but a tokenizer may read, turned into the letters they stand for.
+// Line feeds stay where they are.
+func visible(text string) string {
+	shown := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\r' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case r >= 0xE0020 && r <= 0xE007E:
+			return r - 0xE0000
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return r
+	}, text)
+	return norm.NFKC.String(shown)
+}

@@ -1,0 +1,374 @@
+package llms
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// Limits of what is parsed. Parsing time grows with the square of either, and
+// no real file comes near.
+const (
+	maxNesting = 32    // quotes and lists that one line opens inside each other
+	maxMarks   = 4_000 // characters in one block that may begin or end markup
+)
+
+// section is a level-two heading and the blocks under it.
+type section struct {
+	title  string
+	at     int
+	blocks []ast.Node
+}
+
+// outline is the skeleton of a file. Only blocks of the document itself count:
+// a heading inside a quote or a list structures nothing.
+type outline struct {
+	titles   []*ast.Heading // level one, with text
+	deep     []*ast.Heading // level three and deeper
+	before   []ast.Node     // between the title and the first section
+	first    ast.Node
+	sections []section
+	markup   bool // anything that plain text would not have
+}
+
+// structure parses the file and grades it.
+func (l *linter) structure() {
+	body, offset := bytes.CutPrefix(l.source, []byte("\ufeff"))
+	shift := 0
+	if offset {
+		shift = len("\ufeff")
+	}
+	if n := parseable(body); n < len(body) {
+		l.add("truncated", SeverityWarning, n+shift, "", "markup too dense to parse; nothing from here on was looked at")
+		body = body[:n]
+	}
+	root := goldmark.DefaultParser().Parse(text.NewReader(body))
+	m := &markdown{linter: l, body: body, shift: shift}
+	o := m.outline(root)
+	m.links(root)
+	m.title(o)
+	summed := m.summary(o)
+	linked := m.sections(o)
+	switch {
+	case len(o.titles) == 0 && !o.markup:
+		l.report.Level = LevelNone
+	case len(o.titles) == 0:
+		l.report.Level = LevelMarkdown
+	case !summed:
+		l.report.Level = LevelTitled
+	case !linked:
+		l.report.Level = LevelSummed
+	default:
+		l.report.Level = LevelLinked
+	}
+}
+
+// parseable returns how much of body stays inside the limits of the parser, cut
+// where a block begins.
+func parseable(body []byte) int {
+	end, block, marks := 0, 0, 0
+	for line := range bytes.Lines(body) {
+		// These lines end any paragraph, and so what inline markup can span.
+		if trimmed := bytes.TrimLeft(line, " \t\r\n"); len(trimmed) == 0 || bytes.IndexByte([]byte("-*+#"), trimmed[0]) >= 0 {
+			block, marks = end, 0
+		}
+		// A row of one marker is a rule and opens nothing.
+		if len(bytes.Trim(line, "-* \t\r\n")) > 0 && markers(line) > maxNesting {
+			return block
+		}
+		for _, c := range line {
+			if bytes.IndexByte([]byte("[]()<*_`&"), c) >= 0 {
+				marks++
+			}
+		}
+		if marks > maxMarks {
+			return block
+		}
+		end += len(line)
+	}
+	return len(body)
+}
+
+// markers counts the quote and list markers a line begins with.
+func markers(line []byte) int {
+	n := 0
+	for i, c := range line {
+		space := i+1 == len(line) || line[i+1] == ' ' || line[i+1] == '\t'
+		switch {
+		case c == '>', space && (c == '-' || c == '*' || c == '+' || c == '.' || c == ')'):
+			n++
+		case c != ' ' && c != '\t' && (c < '0' || c > '9'):
+			return n
+		}
+	}
+	return n
+}
+
+// markdown is a parsed file under the linter.
+type markdown struct {
+	*linter
+
+	body  []byte
+	shift int // of body inside the source
+	urls  map[string]bool
+}
+
+// at returns the offset of a node in the source, or -1.
+func (m *markdown) at(n ast.Node) int {
+	for ; n != nil; n = n.Parent() {
+		if p := n.Pos(); p >= 0 {
+			return p + m.shift
+		}
+	}
+	return -1
+}
+
+// outline sorts the blocks of the document.
+func (m *markdown) outline(root ast.Node) outline {
+	o := outline{first: root.FirstChild()}
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() != ast.KindParagraph && n.Kind() != ast.KindHTMLBlock {
+			o.markup = true
+		}
+		h, ok := n.(*ast.Heading)
+		switch {
+		case !ok && len(o.sections) > 0:
+			s := &o.sections[len(o.sections)-1]
+			s.blocks = append(s.blocks, n)
+		case !ok && len(o.titles) > 0:
+			o.before = append(o.before, n)
+		case !ok:
+		case h.Level == 1 && m.plain(h) != "":
+			o.titles = append(o.titles, h)
+		case h.Level == 2:
+			o.sections = append(o.sections, section{title: m.plain(h), at: m.at(h)})
+		case h.Level > 2:
+			o.deep = append(o.deep, h)
+		}
+	}
+	return o
+}
+
+// plain returns the text of a node without its markup.
+func (m *markdown) plain(n ast.Node) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch t := n.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(t.Segment.Value(m.body))
+				if t.SoftLineBreak() || t.HardLineBreak() {
+					b.WriteByte(' ')
+				}
+			}
+		case *ast.String:
+			if entering {
+				b.Write(t.Value)
+			}
+		case *ast.AutoLink:
+			if entering {
+				b.Write(t.Label(m.body))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return unescape(strings.TrimSpace(b.String()))
+}
+
+// unescape undoes backslash escapes, which the parser leaves in text.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && isPunct(s[i+1]) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// isPunct reports whether c is ASCII punctuation, which a backslash can escape.
+func isPunct(c byte) bool {
+	return '!' <= c && c <= '/' || ':' <= c && c <= '@' || '[' <= c && c <= '`' || '{' <= c && c <= '~'
+}
+
+// title checks the headings.
+func (m *markdown) title(o outline) {
+	if len(o.titles) == 0 {
+		m.add("no-h1", SeverityError, -1, refFormat, "no level-one heading names the site")
+	} else {
+		m.report.Title = m.plain(o.titles[0])
+		if o.first != ast.Node(o.titles[0]) {
+			m.add("h1-not-first", SeverityWarning, m.at(o.first), refFormat, "something stands before the level-one heading")
+		}
+		for _, h := range o.titles[1:] {
+			m.add("multiple-h1", SeverityWarning, m.at(h), refFormat, "another level-one heading")
+		}
+	}
+	for _, h := range o.deep {
+		m.add("heading-level-3", SeverityWarning, m.at(h), refFormat, "a heading of level %d; only levels one and two have a meaning", h.Level)
+	}
+}
+
+// summary reports whether a quoted summary stands right after the title.
+func (m *markdown) summary(o outline) bool {
+	if len(o.titles) == 0 {
+		return false
+	}
+	for i, n := range o.before {
+		if n.Kind() != ast.KindBlockquote || m.plain(n) == "" {
+			continue
+		}
+		p := n.FirstChild()
+		if n.ChildCount() > 1 || p.Type() == ast.TypeBlock && p.Lines().Len() > 1 {
+			m.add("multi-line-summary", SeverityWarning, m.at(n), refFormat, "the summary has more than one line; the reference parser reads one")
+		}
+		if i == 0 && n.PreviousSibling() == ast.Node(o.titles[0]) {
+			return true
+		}
+		m.add("summary-not-after-h1", SeverityWarning, m.at(n), refFormat, "the summary does not follow the heading directly")
+		return false
+	}
+	m.add("no-summary", SeverityWarning, m.at(o.titles[0]), refFormat, "no quoted summary follows the heading")
+	return false
+}
+
+// sections checks what stands under the level-two headings and reports whether
+// any of them lists links.
+func (m *markdown) sections(o outline) bool {
+	seen := map[string]bool{}
+	count := linkCount{}
+	for _, s := range o.sections {
+		title := foldTitle(s.title)
+		if seen[title] {
+			m.add("duplicate-section", SeverityWarning, s.at, refFormat, "another section has this title")
+		}
+		seen[title] = true
+		if title == "optional" {
+			m.add("optional-section", SeverityInfo, s.at, refFormat, "the title Optional is a convention; not every reader may skip it")
+		}
+		if len(s.blocks) == 0 {
+			m.add("empty-section", SeverityWarning, s.at, refFormat, "nothing stands under this heading")
+		}
+		for _, b := range s.blocks {
+			list, ok := b.(*ast.List)
+			if !ok {
+				m.add("prose-in-link-section", SeverityWarning, m.at(b), refFormat, "only list items with a link belong under a level-two heading")
+				continue
+			}
+			m.list(list, &count)
+		}
+	}
+	if count.bare > 0 {
+		m.add("missing-notes", SeverityInfo, count.firstBare, refFormat, "%d of %d links have no note", count.bare, count.links)
+	}
+	return count.links > 0
+}
+
+// linkCount is what the link lists of a file come to.
+type linkCount struct {
+	links, bare int
+	firstBare   int
+}
+
+// list checks the items of one link list.
+func (m *markdown) list(list *ast.List, count *linkCount) {
+	if list.Marker == '*' || list.Marker == '+' {
+		m.add("star-bullets", SeverityInfo, m.at(list), refFormat, "the reference parser knows only - as a bullet")
+	}
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		block := item.FirstChild()
+		if block == nil {
+			continue
+		}
+		link, ok := block.FirstChild().(*ast.Link)
+		if !ok {
+			if raw := m.raw(block); strings.HasPrefix(raw, "[") && strings.Contains(raw, "](") {
+				m.add("malformed-link", SeverityWarning, m.at(block), refFormat, "looks like a link but is none")
+			} else {
+				m.add("prose-in-link-section", SeverityWarning, m.at(block), refFormat, "the list item does not begin with a link")
+			}
+			continue
+		}
+		if count.links++; link.NextSibling() == nil {
+			if count.bare++; count.bare == 1 {
+				count.firstBare = m.at(link)
+			}
+		}
+		m.repeated(link)
+	}
+}
+
+// raw returns the first line of a block as it stands in the file.
+func (m *markdown) raw(n ast.Node) string {
+	if n.Type() != ast.TypeBlock || n.Lines().Len() == 0 {
+		return ""
+	}
+	line := n.Lines().At(0)
+	return string(line.Value(m.body))
+}
+
+// repeated reports a listed address that was listed before.
+func (m *markdown) repeated(link *ast.Link) {
+	address := string(link.Destination)
+	if u, err := url.Parse(address); err == nil {
+		u.Host = strings.ToLower(u.Host)
+		address = u.String()
+	}
+	if m.urls == nil {
+		m.urls = map[string]bool{}
+	}
+	if m.urls[address] {
+		m.add("duplicate-url", SeverityWarning, m.at(link), refFormat, "this address was listed before")
+	}
+	m.urls[address] = true
+}
+
+// unsafeSchemes run code or read local files when followed.
+var unsafeSchemes = map[string]bool{"javascript": true, "data": true, "vbscript": true, "file": true, "blob": true}
+
+// links checks every address in the file.
+func (m *markdown) links(root ast.Node) {
+	found := 0
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch link := n.(type) {
+		case *ast.Link:
+			found++
+			m.address(n, string(link.Destination))
+		case *ast.AutoLink:
+			found++
+			if link.AutoLinkType == ast.AutoLinkURL {
+				m.address(n, string(link.URL(m.body)))
+			}
+		case *ast.Image:
+			m.address(n, string(link.Destination))
+		}
+		return ast.WalkContinue, nil
+	})
+	if found == 0 {
+		m.add("no-link", SeverityWarning, -1, refFormat, "the file links to nothing")
+	}
+}
+
+// address checks where one link leads.
+func (m *markdown) address(n ast.Node, address string) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil:
+		m.add("malformed-link", SeverityWarning, m.at(n), refURL, "the address cannot be read")
+	case unsafeSchemes[strings.ToLower(u.Scheme)]:
+		m.add("unsafe-scheme", SeverityWarning, m.at(n), refURL, "an address of the scheme %s", strings.ToLower(u.Scheme))
+	case u.Scheme == "":
+		m.add("relative-url", SeverityWarning, m.at(n), refURL, "the address is not absolute; a copied file loses it")
+	}
+}
