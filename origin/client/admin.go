@@ -1,0 +1,156 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Missions returns a page of missions of all accounts, newest first.
+func (c *Client) Missions(ctx context.Context, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+	query := url.Values{}
+	for _, s := range f.Status {
+		query.Add("status", string(s))
+	}
+	setText(query, "source", f.Source)
+	setText(query, "externalId", f.ExternalID)
+	setText(query, "cursor", f.Cursor)
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return get[fieldmark.List[fieldmark.Mission]](ctx, c, "missions", query)
+}
+
+// CompleteMission takes a mission by every move that is needed to COMPLETED.
+func (c *Client) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
+	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/complete", nil)
+}
+
+// MoveMission makes one move; reason may be nil.
+func (c *Client) MoveMission(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
+	body := struct {
+		Status fieldmark.MissionStatus `json:"status"`
+		Reason *fieldmark.Reason       `json:"reason,omitempty"`
+	}{to, reason}
+	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/transitions", body)
+}
+
+// Brands returns up to limit brands whose slugs follow after; 0 means the
+// origin's own limit.
+func (c *Client) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand], error) {
+	query := url.Values{}
+	setText(query, "cursor", string(after))
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	return get[fieldmark.List[fieldmark.Brand]](ctx, c, "brands", query)
+}
+
+// PutBrand makes the brand what b says, whether or not it was there.
+func (c *Client) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	var stored fieldmark.Brand
+	r := c.admin(http.MethodPut, "brands/"+url.PathEscape(string(b.Slug)))
+	r.body = b
+	_, err := c.do(ctx, r, &stored)
+	return stored, err
+}
+
+// ImportBrands adds and updates many brands; the report says what became of each.
+func (c *Client) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
+	if brands == nil {
+		brands = []fieldmark.Brand{}
+	}
+	var report fieldmark.ImportReport
+	r := c.admin(http.MethodPost, "brands/import")
+	r.body, r.within = brands, bulkTimeout
+	_, err := c.do(ctx, r, &report)
+	return report, err
+}
+
+// RequestAudit asks for a new audit of the brand's site; it is done later.
+func (c *Client) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
+	_, err := c.do(ctx, c.admin(http.MethodPost, "brands/"+url.PathEscape(string(slug))+"/audit"), nil)
+	return err
+}
+
+// CreateKey makes an API key; its token is told this once.
+func (c *Client) CreateKey(ctx context.Context, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return post[fieldmark.NewKey](ctx, c, "keys", r)
+}
+
+// Keys lists every API key.
+func (c *Client) Keys(ctx context.Context) ([]fieldmark.Key, error) {
+	list, err := get[fieldmark.List[fieldmark.Key]](ctx, c, "keys", nil)
+	return list.Data, err
+}
+
+// RevokeKey ends a key; it is refused from then on.
+func (c *Client) RevokeKey(ctx context.Context, id string) (fieldmark.Key, error) {
+	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", nil)
+}
+
+// CreateEndpoint registers an address for webhooks; its secret is told this once.
+func (c *Client) CreateEndpoint(ctx context.Context, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+	return post[fieldmark.NewEndpoint](ctx, c, "webhooks", r)
+}
+
+// Endpoints lists every webhook endpoint.
+func (c *Client) Endpoints(ctx context.Context) ([]fieldmark.Endpoint, error) {
+	list, err := get[fieldmark.List[fieldmark.Endpoint]](ctx, c, "webhooks", nil)
+	return list.Data, err
+}
+
+// DeleteEndpoint removes an endpoint and what was still to be sent to it.
+func (c *Client) DeleteEndpoint(ctx context.Context, id string) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "webhooks/"+url.PathEscape(id)), nil)
+	return err
+}
+
+// Deliveries returns the newest deliveries, at most limit; 0 means the origin's
+// own limit.
+func (c *Client) Deliveries(ctx context.Context, limit int) ([]fieldmark.Delivery, error) {
+	query := url.Values{}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	list, err := get[fieldmark.List[fieldmark.Delivery]](ctx, c, "deliveries", query)
+	return list.Data, err
+}
+
+// Score returns a brand's score document. Only an edge answers it.
+func (c *Client) Score(ctx context.Context, slug fieldmark.Slug) (fieldmark.Score, error) {
+	var score fieldmark.Score
+	_, err := c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathScore + url.PathEscape(string(slug))}, &score)
+	return score, err
+}
+
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	var out T
+	_, err := c.do(ctx, c.admin(http.MethodGet, path), &out)
+	return out, err
+}
+
+func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	var out T
+	r := c.admin(http.MethodPost, path)
+	r.body = body
+	_, err := c.do(ctx, r, &out)
+	return out, err
+}
+
+func (c *Client) admin(method, path string) call {
+	return call{method: method, path: fieldmark.PathAdminAPI + path, token: c.key}
+}
+
+// setText leaves an empty text out: the origin reads it as a filter for nothing.
+func setText(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}

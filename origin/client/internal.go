@@ -1,0 +1,138 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// BrandState returns a brand, the newest facts about it, and the number of the
+// newest event that was in the log before both were read.
+func (c *Client) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
+	var state fieldmark.BrandState
+	header, err := c.do(ctx, c.internal(fieldmark.PathInternalFacts+"/"+string(slug)), &state)
+	if err != nil {
+		return fieldmark.BrandState{}, 0, err
+	}
+	asOf, err := readAsOf(header)
+	return state, asOf, err
+}
+
+// EachBrandState calls fn with every public brand, one after another, and returns
+// the number of the newest event that was in the log before the first was read.
+// An error of fn ends the reading and is returned as it is.
+func (c *Client) EachBrandState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
+	r := c.internal(fieldmark.PathInternalFacts)
+	r.within = bulkTimeout
+	var stop error
+	err = c.read(ctx, r, func(resp *http.Response) error {
+		if asOf, err = readAsOf(resp.Header); err != nil {
+			return err
+		}
+		return eachLine(resp.Body, func(line []byte) error {
+			var state fieldmark.BrandState
+			if err := json.Unmarshal(line, &state); err != nil {
+				return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("decode a brand's state: %w", err)}
+			}
+			if stop = fn(state); stop != nil {
+				return stop
+			}
+			return nil
+		})
+	})
+	if stop != nil {
+		return 0, stop
+	}
+	return asOf, err
+}
+
+// eachLine calls fn with each line of NDJSON. A last line without its line feed
+// is a stream that was cut off.
+func eachLine(r io.Reader, fn func(line []byte) error) error {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	var long []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		if len(long)+len(part) > maxLine {
+			return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("a line of the origin's answer exceeds %d bytes", maxLine)}
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, part...)
+			continue
+		}
+		line := part
+		if len(long) > 0 {
+			line = append(long, part...)
+			long = long[:0]
+		}
+		if errors.Is(err, io.EOF) && len(line) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if line = bytes.TrimSuffix(line, []byte{'\n'}); len(line) == 0 {
+			continue
+		}
+		if err := fn(line); err != nil {
+			return err
+		}
+	}
+}
+
+// Events returns the log after the event numbered after. Where there is nothing
+// new it waits up to wait, at most fieldmark.MaxWait seconds.
+func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (fieldmark.EventPage, error) {
+	wait = min(max(wait, 0), fieldmark.MaxWait*time.Second)
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
+	r := c.internal(fieldmark.PathInternalEvents + "?" + query.Encode())
+	r.within = wait + pollMargin
+	var page fieldmark.EventPage
+	_, err := c.do(ctx, r, &page)
+	return page, err
+}
+
+// ActiveModule names the module that scores are made with.
+func (c *Client) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error) {
+	var ref fieldmark.ModuleRef
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalModules), &ref)
+	return ref, err
+}
+
+// Module returns the bytes of a module. They are not checked against the digest
+// here: whoever runs them must do that.
+func (c *Client) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
+	var module []byte
+	err := c.read(ctx, c.internal(fieldmark.PathInternalModules+"/"+string(digest)), func(resp *http.Response) (err error) {
+		module, err = readAll(resp.Body, fieldmark.MaxModule)
+		return err
+	})
+	return module, err
+}
+
+func (c *Client) internal(path string) call {
+	return call{method: http.MethodGet, path: path, token: c.nodeToken}
+}
+
+// readAsOf reads the number that internal answers about brands must carry;
+// without it an answer cannot be cached.
+func readAsOf(h http.Header) (int64, error) {
+	asOf, err := strconv.ParseInt(h.Get(fieldmark.HeaderAsOf), 10, 64)
+	if err != nil || asOf < 0 {
+		return 0, &fieldmark.Error{Code: fieldmark.CodeInternal, Err: errors.New("the origin's answer names no event number")}
+	}
+	return asOf, nil
+}
