@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Audit is an audit that was asked for.
+type Audit struct {
+	Brand       fieldmark.Slug
+	RequestedAt time.Time // names the request, to the microsecond
+	Attempts    int       // begun, this one included
+}
+
+// RequestAudit puts a brand in line. One that waits already keeps its place; one
+// that is being audited will be audited again.
+func (t *Tx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2, 0, NULL)
+		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at`, string(slug), at.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("request an audit of %s: %w", slug, err)
+	}
+	t.touched[TopicAudits] = true
+	return nil
+}
+
+// ClaimAudits takes up to limit due audits until the lease ends.
+func (t *Tx) ClaimAudits(ctx context.Context, now, lease time.Time, limit int) ([]Audit, error) {
+	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, attempts = attempts + 1
+		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND (a.lease_until IS NULL OR a.lease_until <= $2)
+			ORDER BY a.due_at, a.brand LIMIT $3)
+		AND (lease_until IS NULL OR lease_until <= $2)
+		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (a Audit, err error) {
+		var requested int64
+		err = row.Scan(&a.Brand, &requested, &a.Attempts)
+		a.RequestedAt = time.UnixMicro(requested)
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim audits: %w", err)
+	}
+	return list, nil
+}
+
+// EndAudit takes a finished audit out of line; one that was asked for again
+// meanwhile becomes due at once.
+func (t *Tx) EndAudit(ctx context.Context, a Audit) error {
+	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
+	if err == nil && ended == 0 {
+		t.touched[TopicAudits] = true
+		_, err = t.exec(ctx, `UPDATE audit SET lease_until = NULL, attempts = 0, due_at = requested_at WHERE brand = $1`, string(a.Brand))
+	}
+	if err != nil {
+		return fmt.Errorf("end the audit of %s: %w", a.Brand, err)
+	}
+	return nil
+}
+
+// RetryAudit puts a failed audit back in line for later.
+func (t *Tx) RetryAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
+	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, due_at = $1 WHERE brand = $2`, due.UnixMicro(), string(slug))
+	if err != nil {
+		return fmt.Errorf("put back the audit of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// AuditLine counts the audits that wait and those that run.
+func (s *Store) AuditLine(ctx context.Context, now time.Time) (waiting, running int, err error) {
+	err = s.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit`, now.UnixMicro()).Scan(&waiting, &running)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count audits: %w", err)
+	}
+	return waiting - running, running, nil
+}
+
+// FreeAudits ends all leases, which is right when no worker runs.
+func (t *Tx) FreeAudits(ctx context.Context) error {
+	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL WHERE lease_until IS NOT NULL`)
+	if err != nil {
+		return fmt.Errorf("free audits: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Event is a line of the log and what it is about.
+type Event struct {
+	fieldmark.Event
+	Subject string // a mission's, key's or module's name, or a brand's slug; what Check looks events up by
+}
+
+// AppendEvent writes the next line of the log and sets its number.
+func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
+	err := t.queryRow(ctx, `UPDATE log SET number = number + 1 WHERE name = $1 RETURNING number`, logName).Scan(&e.Number)
+	if err != nil {
+		return fmt.Errorf("take an event number: %w", err)
+	}
+	tags, err := text(e.Tags)
+	if err != nil {
+		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags, string(e.Data))
+	if err != nil {
+		return fmt.Errorf("append event %d: %w", e.Number, err)
+	}
+	t.touched[TopicEvents] = true
+	return nil
+}
+
+// Head returns the number of the newest event, 0 while there is none.
+func (s *Store) Head(ctx context.Context) (int64, error) {
+	var n int64
+	if err := s.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
+		return 0, fmt.Errorf("read the head of the log: %w", err)
+	}
+	return n, nil
+}
+
+// Oldest returns the number of the oldest event still kept, 0 while there is none.
+func (s *Store) Oldest(ctx context.Context) (int64, error) {
+	var n int64
+	if err := s.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("read the tail of the log: %w", err)
+	}
+	return n, nil
+}
+
+// Events returns events after a number in order: at most limit of them, and no
+// more than fit into size bytes of data, but one at least.
+func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fieldmark.Event, error) {
+	rows, err := s.query(ctx, `SELECT number, id, type, at, brand, tags, data FROM event
+		WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read events after %d: %w", after, err)
+	}
+	defer rows.Close()
+	events := []fieldmark.Event{}
+	for rows.Next() {
+		var e fieldmark.Event
+		var data string
+		if err := rows.Scan(&e.Number, &e.ID, &e.Type, instant{&e.Time}, &e.Brand, document{&e.Tags}, &data); err != nil {
+			return nil, fmt.Errorf("read events after %d: %w", after, err)
+		}
+		if size -= len(data); size < 0 && len(events) > 0 {
+			break
+		}
+		e.Data = []byte(data)
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read events after %d: %w", after, err)
+	}
+	return events, nil
+}

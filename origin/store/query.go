@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// ErrNone says that there is no such row.
+var ErrNone = errors.New("no such row")
+
+// asker asks questions: the readers outside a transaction, a Tx inside one.
+type asker interface {
+	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	queryRow(ctx context.Context, text string, args ...any) *sql.Row
+}
+
+// stmt prepares a text once for all readers. Texts are constants of this
+// package or one of a few shapes, so the map stays small.
+func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st, ok := s.prepared.Load(text); ok {
+		return st.(*sql.Stmt), nil
+	}
+	st, err := s.readers.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if old, ok := s.prepared.LoadOrStore(text, st); ok {
+		return old.(*sql.Stmt), st.Close()
+	}
+	return st, nil
+}
+
+func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := s.stmt(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	st, err := s.stmt(ctx, text)
+	if err != nil {
+		return s.readers.QueryRowContext(ctx, text, args...) // fails in the same way, inside a Row
+	}
+	return st.QueryRowContext(ctx, args...)
+}
+
+// scanner is one row: *sql.Row or *sql.Rows.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect reads all rows of an answer.
+func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// none turns the driver's word for a missing row into ours.
+func none(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNone
+	}
+	return err
+}
+
+// instant reads microseconds into a time.
+type instant struct{ to *fieldmark.Time }
+
+// Scan implements sql.Scanner.
+func (i instant) Scan(v any) error {
+	us, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a time is %T, not microseconds", v)
+	}
+	*i.to = fieldmark.AtMicros(us)
+	return nil
+}
+
+// maybe reads microseconds or NULL into a time that may be missing.
+type maybe struct{ to **fieldmark.Time }
+
+// Scan implements sql.Scanner.
+func (m maybe) Scan(v any) error {
+	if v == nil {
+		*m.to = nil
+		return nil
+	}
+	var t fieldmark.Time
+	if err := (instant{&t}).Scan(v); err != nil {
+		return err
+	}
+	*m.to = &t
+	return nil
+}
+
+// micros writes a time that may be missing.
+func micros(t *fieldmark.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.Micros()
+}
+
+// document reads and writes a value kept as JSON text.
+type document struct{ v any }
+
+// Scan implements sql.Scanner; NULL leaves the value as it is.
+func (d document) Scan(v any) error {
+	switch text := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), d.v)
+	case []byte:
+		return json.Unmarshal(text, d.v)
+	}
+	return fmt.Errorf("a document is %T, not text", v)
+}
+
+// text writes v as JSON text.
+func text(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// bit writes a truth value as a number, which both engines compare alike.
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
