@@ -1,0 +1,293 @@
+package badge_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/svg"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/badge"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var november = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// samples holds one badge of each face, and the edges of the gauge.
+var samples = []struct {
+	name  string
+	badge badge.Badge
+}{
+	{"ready", badge.Badge{Name: "Acme", State: badge.Ready, Score: 92_000, Grade: "A", AsOf: november}},
+	{"ready-full", badge.Badge{Name: "Acme", State: badge.Ready, Score: 100_000, Grade: "A", AsOf: november}},
+	{"ready-butt", badge.Badge{Name: "Acme", State: badge.Ready, Score: 97_400, Grade: "A", AsOf: november}},
+	{"ready-b", badge.Badge{Name: "Zürich Rück", State: badge.Ready, Score: 74_600, Grade: "B", AsOf: november}},
+	{"not-yet-c", badge.Badge{Name: "R & D", State: badge.NotYet, Score: 61_000, Grade: "C", AsOf: november}},
+	{"not-yet-d", badge.Badge{Name: "Kite", State: badge.NotYet, Score: 47_300, Grade: "D", AsOf: november}},
+	{"not-yet-e", badge.Badge{Name: "שלום", State: badge.NotYet, Score: 12_900, Grade: "E", AsOf: november}},
+	{"not-yet-zero", badge.Badge{Name: "Nil", State: badge.NotYet, Grade: "E"}},
+	{"stale", badge.Badge{Name: "Moss", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: november.AddDate(0, -4, 0)}},
+	{"pending", badge.Badge{Name: "Fern", State: badge.Pending}},
+	{"unreachable", badge.Badge{Name: "Gone", State: badge.Unreachable, AsOf: november}},
+	{"unrated", badge.Badge{Name: "Fog", State: badge.Unrated, AsOf: november}},
+	{"unknown", badge.Badge{Name: "no-such-brand"}},
+}
+
+var themes = []struct {
+	name  string
+	theme badge.Theme
+}{{"auto", badge.Auto}, {"light", badge.Light}, {"dark", badge.Dark}}
+
+func TestGolden(t *testing.T) {
+	for _, s := range samples {
+		for _, th := range themes {
+			golden(t, s.name+"-"+th.name+".svg", badge.AppendSVG(nil, s.badge, th.theme))
+		}
+	}
+	for name, e := range failures {
+		golden(t, name+".svg", badge.AppendError(nil, e, badge.Auto))
+	}
+}
+
+var failures = map[string]*fieldmark.Error{
+	"error-400": fieldmark.Errorf(fieldmark.CodeInvalidParameter, `theme is one of "auto", "light", "dark"`),
+	"error-404": fieldmark.Errorf(fieldmark.CodeNotFound, ""),
+	"error-503": fieldmark.Errorf(fieldmark.CodeOriginUnavailable, ""),
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// spoken returns what an SVG says: the label, the title, and the visible words.
+func spoken(t *testing.T, image []byte) (label, title string, words []string) {
+	t.Helper()
+	var doc struct {
+		Label string   `xml:"aria-label,attr"`
+		Role  string   `xml:"role,attr"`
+		Title string   `xml:"title"`
+		Words []string `xml:"text"`
+	}
+	if err := xml.Unmarshal(image, &doc); err != nil {
+		t.Fatalf("%q: %v", image, err)
+	}
+	if doc.Role != "img" {
+		t.Errorf("role: got %q, want img", doc.Role)
+	}
+	return doc.Label, doc.Title, doc.Words
+}
+
+func TestSentence(t *testing.T) {
+	for _, tt := range []struct {
+		badge badge.Badge
+		want  string
+		words string
+	}{
+		{samples[0].badge, "Acme: GEO-ready score 92 of 100, grade A, verified November 2026", "GEO-ready|A|92"},
+		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november}, "Bolt & Nut: not yet GEO-ready, 69 of 100, grade C, verified November 2026", "not yet|C|69"},
+		{badge.Badge{Name: "M", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: november.AddDate(0, -4, 0)}, "M: score 83 of 100, grade B, stale, last verified July 2026", "stale|B|2026-07"},
+		{badge.Badge{Name: "M", State: badge.Pending}, "M: not audited yet", "pending"},
+		{badge.Badge{Name: "M", State: badge.Unreachable}, "M: site unreachable, no score", "unreachable|!"},
+		{badge.Badge{Name: "M", State: badge.Unrated}, "M: not rated, too little could be measured", "not rated|?"},
+		{badge.Badge{Name: "m"}, "m: not rated, no such brand", "not rated|?"},
+		{badge.Badge{}, "not rated, no such brand", "not rated|?"},
+		{badge.Badge{Name: "<b>\"'", State: badge.Pending}, "<b>\"': not audited yet", "pending"},
+		{badge.Badge{Name: "a\x00b\x1b\uFFFEc\xff\td", State: badge.Pending}, "a\uFFFDb\uFFFD\uFFFDc\uFFFD d: not audited yet", "pending"},
+		{badge.Badge{Name: "a\u202Eb\u2067c", State: badge.Pending}, "abc: not audited yet", "pending"},
+		{badge.Badge{Name: strings.Repeat("é", 64), State: badge.Pending}, strings.Repeat("é", 64) + ": not audited yet", "pending"},
+		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending}, strings.Repeat("é", 63) + "…: not audited yet", "pending"},
+		{badge.Badge{Name: "M", State: badge.Ready, Score: 1_000_000, Grade: "?"}, "M: GEO-ready score 100 of 100", "GEO-ready|100"},
+	} {
+		label, title, words := spoken(t, badge.AppendSVG(nil, tt.badge, badge.Auto))
+		if label != tt.want || title != tt.want {
+			t.Errorf("%+v: label %q, title %q, want %q", tt.badge, label, title, tt.want)
+		}
+		if got := strings.Join(words, "|"); got != tt.words {
+			t.Errorf("%+v: words %q, want %q", tt.badge, got, tt.words)
+		}
+	}
+}
+
+func TestErrorWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"error-400": "bad parameter|!", "error-404": "not rated|?", "error-503": "unavailable|!",
+	} {
+		label, _, words := spoken(t, badge.AppendError(nil, failures[name], badge.Dark))
+		if got := strings.Join(words, "|"); got != want {
+			t.Errorf("%s: words %q, want %q", name, got, want)
+		}
+		if e := failures[name]; !strings.HasPrefix(label, e.Code.Title()) || !strings.HasSuffix(label, e.Detail) {
+			t.Errorf("%s: label %q says neither %q nor %q", name, label, e.Code.Title(), e.Detail)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	at, score := fieldmark.At(november), fieldmark.Milli(74_600)
+	for _, tt := range []struct {
+		name string
+		a    fieldmark.Assessment
+		want badge.State
+	}{
+		{"ready", fieldmark.Assessment{Status: fieldmark.StatusScored, Score: &score, GeoReady: true}, badge.Ready},
+		{"not yet", fieldmark.Assessment{Status: fieldmark.StatusScored, Score: &score}, badge.NotYet},
+		{"stale", fieldmark.Assessment{Status: fieldmark.StatusStale, Score: &score}, badge.Stale},
+		{"pending", fieldmark.Assessment{Status: fieldmark.StatusPending}, badge.Pending},
+		{"unreachable", fieldmark.Assessment{Status: fieldmark.StatusUnreachable}, badge.Unreachable},
+		{"insufficient", fieldmark.Assessment{Status: fieldmark.StatusInsufficientData}, badge.Unrated},
+		{"scored without a score", fieldmark.Assessment{Status: fieldmark.StatusScored, GeoReady: true}, badge.Unrated},
+		{"a status of tomorrow", fieldmark.Assessment{Status: "paused", Score: &score}, badge.Unrated},
+	} {
+		tt.a.AsOf, tt.a.Grade = &at, "B"
+		got := badge.Of(&fieldmark.Score{Name: "Acme", Assessment: tt.a})
+		if got.State != tt.want || got.Name != "Acme" || !got.AsOf.Equal(at.Std()) || got.Grade != "B" {
+			t.Errorf("%s: got %+v, want state %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestParseTheme(t *testing.T) {
+	for in, want := range map[string]badge.Theme{"": badge.Auto, "auto": badge.Auto, "light": badge.Light, "dark": badge.Dark} {
+		if got, ok := badge.ParseTheme(in); got != want || !ok {
+			t.Errorf("ParseTheme(%q) = %v, %v, want %v, true", in, got, ok, want)
+		}
+	}
+	for _, in := range []string{"Dark", "mono", " light", `"><script>`} {
+		if got, ok := badge.ParseTheme(in); ok {
+			t.Errorf("ParseTheme(%q) = %v, true, want false", in, got)
+		}
+	}
+}
+
+// An embedded badge has to fit in one packet beside its header fields.
+func TestSize(t *testing.T) {
+	const limit = 900
+	for _, s := range samples {
+		if got := len(badge.AppendSVG(nil, s.badge, badge.Auto)); got > limit {
+			t.Errorf("%s: %d bytes, want at most %d", s.name, got, limit)
+		}
+	}
+}
+
+// A hand-tight template leaves a minifier nothing to do, which is why none runs
+// while a badge is served.
+func TestMinified(t *testing.T) {
+	m := minify.New()
+	m.AddFunc("image/svg+xml", svg.Minify)
+	for _, s := range samples {
+		for _, th := range themes {
+			ours := badge.AppendSVG(nil, s.badge, th.theme)
+			theirs, err := m.Bytes("image/svg+xml", ours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if saved := len(ours) - len(theirs); saved*100 > len(ours) {
+				t.Errorf("%s %s: a minifier saves %d of %d bytes, want at most 1 %%\nours   %s\ntheirs %s", s.name, th.name, saved, len(ours), ours, theirs)
+			}
+		}
+	}
+}
+
+func TestNothingToReach(t *testing.T) {
+	for _, s := range samples {
+		image := badge.AppendSVG(nil, s.badge, badge.Auto)
+		for _, bad := range []string{" id=", "<script", "href", "url(", "@import", "http"} {
+			rest := bytes.TrimPrefix(image, []byte(`<svg xmlns="http://www.w3.org/2000/svg"`))
+			if bytes.Contains(rest, []byte(bad)) {
+				t.Errorf("%s: holds %q: %s", s.name, bad, image)
+			}
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	buf := make([]byte, 0, 4096)
+	long := badge.Badge{Name: strings.Repeat("<é\x00", 200), State: badge.Stale, Score: 50_000, Grade: "D", AsOf: november}
+	for _, b := range []badge.Badge{samples[0].badge, long, {}} {
+		if n := testing.AllocsPerRun(100, func() { buf = badge.AppendSVG(buf[:0], b, badge.Auto) }); n != 0 {
+			t.Errorf("AppendSVG(%+v): %v allocations, want 0", b, n)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	for _, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe", "\uFFFE\uFFFF", "\u202E92\u2069", "שלום", "👩‍👩‍👧", strings.Repeat("x", 1000)} {
+		f.Add(s, uint8(1), int64(92_000), "A")
+	}
+	f.Fuzz(func(t *testing.T, name string, state uint8, score int64, grade string) {
+		b := badge.Badge{Name: name, State: badge.State(state), Score: fieldmark.Milli(score), Grade: fieldmark.Grade(grade), AsOf: november}
+		for _, image := range [][]byte{
+			badge.AppendSVG(nil, b, badge.Auto),
+			badge.AppendError(nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s", name), badge.Dark),
+		} {
+			checkImage(t, image)
+		}
+	})
+}
+
+func checkImage(t *testing.T, image []byte) {
+	t.Helper()
+	if !utf8.Valid(image) {
+		t.Errorf("not UTF-8: %q", image)
+	}
+	if i := bytes.IndexFunc(image, func(r rune) bool { return r < ' ' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 }); i >= 0 {
+		t.Errorf("control or override at %d: %q", i, image)
+	}
+	if len(image) > 2<<10+900 { // 2 × 64 or so code points of at most 5 bytes, and the drawing
+		t.Errorf("%d bytes: %q", len(image), image)
+	}
+	depth, elements := 0, map[string]int{}
+	for dec := xml.NewDecoder(bytes.NewReader(image)); ; {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", image, err)
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			depth++
+			elements[tok.Name.Local]++
+		case xml.EndElement:
+			depth--
+		}
+	}
+	if depth != 0 || elements["svg"] != 1 || elements["script"] != 0 || elements["title"] != 1 {
+		t.Errorf("elements %v, depth %d: %q", elements, depth, image)
+	}
+}
+
+func BenchmarkAppendSVG(b *testing.B) {
+	buf := make([]byte, 0, 2048)
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = badge.AppendSVG(buf[:0], samples[0].badge, badge.Auto)
+	}
+	b.SetBytes(int64(len(buf)))
+}

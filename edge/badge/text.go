@@ -1,0 +1,116 @@
+package badge
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// maxName bounds a brand's name in a badge, in code points. A longer one fills a
+// tooltip with noise and the image with bytes.
+const maxName = 64
+
+// appendSentence appends what the badge says to those who cannot see it, as
+// escaped text that is good in an element and in an attribute.
+func appendSentence(dst []byte, b *Badge) []byte {
+	if b.Name != "" {
+		dst = appendEscaped(dst, b.Name, maxName)
+		dst = append(dst, ": "...)
+	}
+	switch b.State {
+	case Ready:
+		dst = append(dst, "GEO-ready score "...)
+		return appendMonth(appendScore(dst, b), ", verified ", b)
+	case NotYet:
+		dst = append(dst, "not yet GEO-ready, "...)
+		return appendMonth(appendScore(dst, b), ", verified ", b)
+	case Stale:
+		dst = append(dst, "score "...)
+		return appendMonth(append(appendScore(dst, b), ", stale"...), ", last verified ", b)
+	case Pending:
+		return append(dst, "not audited yet"...)
+	case Unreachable:
+		return appendMonth(append(dst, "site unreachable, no score"...), ", last tried ", b)
+	case Unrated:
+		return append(dst, "not rated, too little could be measured"...)
+	case Unknown:
+	}
+	return append(dst, "not rated, no such brand"...)
+}
+
+func appendScore(dst []byte, b *Badge) []byte {
+	dst = strconv.AppendInt(dst, int64(whole(b.Score)), 10)
+	dst = append(dst, " of 100"...)
+	if letter := inkOf(b.Grade).letter; letter != 0 {
+		dst = append(dst, ", grade "...)
+		dst = append(dst, letter)
+	}
+	return dst
+}
+
+// whole cuts a score to whole points: rounded up, 69.6 would stand beside grade
+// C as a 70. Whatever a caller hands in, the gauge stays between empty and full.
+func whole(m fieldmark.Milli) int {
+	return int(min(max(m, 0), 100*fieldmark.MilliOne) / fieldmark.MilliOne)
+}
+
+func appendMonth(dst []byte, lead string, b *Badge) []byte {
+	if b.AsOf.IsZero() {
+		return dst
+	}
+	year, month, _ := b.AsOf.UTC().Date()
+	dst = append(dst, lead...)
+	dst = append(dst, month.String()...)
+	dst = append(dst, ' ')
+	return strconv.AppendInt(dst, int64(year), 10)
+}
+
+// appendEscaped appends at most limit code points of s so that XML accepts them
+// and they cannot pass for anything but text: one forgotten control character
+// makes the whole image invalid.
+func appendEscaped(dst []byte, s string, limit int) []byte {
+	last := len(dst) // where the last code point that fits begins
+	n := 0
+	for _, r := range s { // a byte that is not UTF-8 reads as U+FFFD
+		if reorders(r) {
+			continue
+		}
+		if n == limit {
+			return append(dst[:last], "…"...)
+		}
+		last = len(dst)
+		n++
+		switch {
+		case r == '&':
+			dst = append(dst, "&amp;"...)
+		case r == '<':
+			dst = append(dst, "&lt;"...)
+		case r == '>':
+			dst = append(dst, "&gt;"...)
+		case r == '"':
+			dst = append(dst, "&#34;"...)
+		case r == '\'':
+			dst = append(dst, "&#39;"...)
+		case r == '\t', r == '\n', r == '\r':
+			dst = append(dst, ' ')
+		case r < ' ', 0x7f <= r && r < 0xa0, r == 0xfffe, r == 0xffff:
+			dst = append(dst, "\uFFFD"...)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return dst
+}
+
+// reorders reports whether r is a bidirectional embedding, override or isolate.
+// In a name it could make "92" read as "29" and swap the words around it.
+func reorders(r rune) bool {
+	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+}
+
+// markWidth returns the width of a mark in the ring, in tenths of a pixel.
+func markWidth(c byte) int {
+	const size = 9 // px
+	return (int(advances[c-' '])*size + 50) / 100
+}
