@@ -2,54 +2,175 @@ package wasm
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
 )
+
+// features is all that a scorer may use: the first version of WebAssembly and
+// the three small additions every tool chain emits. What is left out (reference
+// types, SIMD, multi-value and all experiments) is engine code a stranger's
+// module can then not reach.
+const features = api.CoreFeaturesV1 |
+	api.CoreFeatureBulkMemoryOperations |
+	api.CoreFeatureSignExtensionOps |
+	api.CoreFeatureNonTrappingFloatToIntConversion
+
+const (
+	// compileTime bounds compilation; the built-in takes milliseconds, hostile
+	// control flow of a megabyte takes many seconds.
+	compileTime = 5 * time.Second
+
+	// compileWorkers is more than one because only then does the engine look
+	// at the deadline between functions.
+	compileWorkers = 2
+
+	// instancesPerCPU is the default cap of a pool. A running module never
+	// yields, so more than one per processor only bridges hand-overs.
+	instancesPerCPU = 2
+
+	// maxInstances bounds Config.Instances: at 1 MiB each, a gigabyte.
+	maxInstances = 1024
+)
+
+// ErrClosed is what a closed Module or Engine answers. A caller that shares a
+// module behind a pointer loads the pointer again.
+var ErrClosed = errors.New("scoring module is closed")
 
 // Config is what an Engine may be told.
 type Config struct {
-	// Instances bounds how many copies of one module run at once; zero means
-	// twice GOMAXPROCS.
+	// Instances bounds how many copies of one module exist at once; who comes
+	// when all are busy waits. Zero means twice GOMAXPROCS.
 	Instances int
 }
 
-// Engine loads modules.
-type Engine struct{ instances int }
+// Engine loads modules. Each module lives in a runtime of its own, so none can
+// reach another and closing it frees everything.
+type Engine struct {
+	instances int
+
+	mu     sync.Mutex
+	open   map[*Module]struct{}
+	closed bool
+}
 
 // New returns an Engine; it starts nothing.
-func New(c Config) (*Engine, error) { return &Engine{instances: c.Instances}, nil }
+func New(c Config) (*Engine, error) {
+	if c.Instances < 0 || c.Instances > maxInstances {
+		return nil, fmt.Errorf("wasm: Instances is %d, may be 0 to %d", c.Instances, maxInstances)
+	}
+	if c.Instances == 0 {
+		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
+	}
+	return &Engine{instances: c.Instances, open: map[*Module]struct{}{}}, nil
+}
 
-// Load compiles a module.
+// Load checks a module, compiles it, and runs its golden vectors; a module that
+// fails any of this is refused. The bytes must not change while it is open.
+// A caller closes what it loaded.
 func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
-	return nil, errors.ErrUnsupported
+	digest := fieldmark.DigestOf(sha256.Sum256(module))
+	parsed, err := abi.Parse(module)
+	if err != nil {
+		return nil, fmt.Errorf("load module %s: %w", digest, err)
+	}
+	m, err := e.compile(ctx, module, digest, parsed.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("load module %s: %w", digest, err)
+	}
+	err = m.prove(ctx, parsed.Vectors)
+	if err == nil {
+		err = e.adopt(m)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("load module %s: %w", digest, err), m.pool.close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
 }
 
-// Close closes every module.
-func (e *Engine) Close(ctx context.Context) error { return nil }
+func (e *Engine) compile(ctx context.Context, module []byte, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
+	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCoreFeatures(features).
+		WithMemoryLimitPages(abi.MaxPages).
+		WithDebugInfoEnabled(false))
+	deadline, cancel := context.WithTimeout(experimental.WithCompilationWorkers(ctx, compileWorkers), compileTime)
+	defer cancel()
+	compiled, err := rt.CompileModule(deadline, module)
+	if err == nil {
+		err = checkExports(compiled)
+	}
+	if err != nil {
+		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
+	}
+	return &Module{
+		engine: e,
+		ref:    fieldmark.ModuleRef{Name: manifest.Name, Version: manifest.Version, Digest: digest},
+		pool:   newPool(e.instances, rt, compiled, abi.InputSize(len(manifest.Inputs))),
 
-// Module is a loaded module.
-type Module struct {
-	ref         fieldmark.ModuleRef
-	methodology fieldmark.Methodology
+		manifest: manifest,
+		points:   manifest.Points(),
+	}, nil
 }
 
-// Ref names the module.
-func (m *Module) Ref() fieldmark.ModuleRef { return m.ref }
-
-// Methodology names the method the module implements.
-func (m *Module) Methodology() fieldmark.Methodology { return m.methodology }
-
-// Assess scores facts.
-func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
-	return fieldmark.Assessment{}, errors.ErrUnsupported
+// checkExports holds the exported functions to their signatures.
+func checkExports(compiled wazero.CompiledModule) error {
+	functions := compiled.ExportedFunctions()
+	for name, results := range map[string]int{abi.ExportInput: 1, abi.ExportScore: 1, abi.ExportInit: 0} {
+		f, ok := functions[name]
+		if !ok {
+			if name == abi.ExportInit {
+				continue // optional
+			}
+			return fmt.Errorf("no exported function %s", name)
+		}
+		got := f.ResultTypes()
+		if len(f.ParamTypes()) != 0 || len(got) != results || results == 1 && got[0] != api.ValueTypeI32 {
+			return fmt.Errorf("function %s has the wrong signature", name)
+		}
+	}
+	return nil
 }
 
-// Close gives back everything the module holds.
-func (m *Module) Close(ctx context.Context) error { return nil }
+func (e *Engine) adopt(m *Module) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.open[m] = struct{}{}
+	return nil
+}
 
-// Ref reads a module's name, version and digest without running it.
-func Ref(module []byte) (fieldmark.ModuleRef, error) {
-	return fieldmark.ModuleRef{}, errors.ErrUnsupported
+func (e *Engine) release(m *Module) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.open, m)
+}
+
+// Close closes every module that is still open and refuses to load more. It
+// waits for running calls until ctx ends.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	var open []*Module
+	for m := range e.open {
+		open = append(open, m)
+	}
+	e.mu.Unlock()
+
+	var errs []error
+	for _, m := range open {
+		errs = append(errs, m.Close(ctx))
+	}
+	return errors.Join(errs...)
 }

@@ -1,7 +1,126 @@
 package card
 
-// Card is a scorecard that passed Parse.
-type Card struct{ name string }
+import (
+	"fmt"
 
-// Name returns the card's name.
-func (c *Card) Name() string { return c.name }
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// Card is a scorecard that passed Parse. It is immutable and may be used by
+// many goroutines.
+type Card struct {
+	manifest abi.Manifest
+	points   []int64 // of the signals, in the order of a result
+	signals  []signal
+	gates    []condition
+}
+
+type signal struct {
+	least bool // the worst part decides instead of the mean
+	parts []part
+}
+
+type part struct {
+	input  int // index into the manifest's inputs
+	weight int64
+	curve  curve
+}
+
+// op says what a condition does: it compares one input, or joins others.
+type op string
+
+const (
+	opLess    op = "lt"
+	opEqual   op = "eq"
+	opGreater op = "gt"
+	opAll     op = "all"
+	opAny     op = "any"
+)
+
+type condition struct {
+	op    op
+	input int
+	value int64
+	of    []condition // for opAll and opAny
+}
+
+// Manifest returns what the compiled module will say of itself.
+func (c *Card) Manifest() abi.Manifest { return c.manifest }
+
+// Eval evaluates the card natively, for inputs in the order of the manifest. It
+// is what the compiled module is held against.
+func (c *Card) Eval(values []int64, states []byte) abi.Result {
+	if len(values) != len(c.manifest.Inputs) || len(states) != len(values) {
+		panic(fmt.Sprintf("BUG: card with %d inputs evaluated with %d values and %d states", len(c.manifest.Inputs), len(values), len(states)))
+	}
+	r := abi.Result{Marks: make([]int32, len(c.signals))}
+	for i := range c.signals {
+		r.Marks[i] = c.signals[i].mark(values, states)
+	}
+	for i := range c.gates {
+		if c.gates[i].holds(values, states) {
+			r.Gates |= 1 << i
+		}
+	}
+	r.Score = abi.Total(c.points, r.Marks)
+	return r
+}
+
+func (s *signal) mark(values []int64, states []byte) int32 {
+	var sum, weight int64
+	lowest := int64(abi.MarkFull)
+	unknown := false
+	for i := range s.parts {
+		p := &s.parts[i]
+		switch states[p.input] {
+		case abi.StateMeasured:
+			mark := p.curve.at(values[p.input])
+			sum += p.weight * mark
+			weight += p.weight
+			lowest = min(lowest, mark)
+		case abi.StateNotApplicable:
+		default:
+			unknown = true
+		}
+	}
+	switch {
+	case unknown:
+		return abi.MarkUnknown
+	case weight == 0:
+		return abi.MarkNotApplicable
+	case s.least:
+		return int32(lowest)
+	}
+	return int32((2*sum + weight) / (2 * weight))
+}
+
+func (c *condition) holds(values []int64, states []byte) bool {
+	switch c.op {
+	case opAll:
+		for i := range c.of {
+			if !c.of[i].holds(values, states) {
+				return false
+			}
+		}
+		return true
+	case opAny:
+		for i := range c.of {
+			if c.of[i].holds(values, states) {
+				return true
+			}
+		}
+		return false
+	}
+	if states[c.input] != abi.StateMeasured {
+		return false
+	}
+	v := values[c.input]
+	switch c.op {
+	case opLess:
+		return v < c.value
+	case opEqual:
+		return v == c.value
+	default:
+		return v > c.value
+	}
+}

@@ -1,0 +1,154 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// maxSignalEvidence bounds the evidence of one signal: two entries for each of
+// its parts, where it has as many as the built-in's largest.
+const maxSignalEvidence = 12
+
+// Assess scores facts as of now. Facts are bound by their ids; one that the
+// audit does not have counts as unknown.
+func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
+	bound, err := m.bind(facts)
+	if err != nil {
+		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
+	}
+	var result abi.Result
+	if err := m.Score(ctx, bound.values, bound.states, &result); err != nil {
+		return fieldmark.Assessment{}, err
+	}
+	digest, err := facts.Digest()
+	if err != nil {
+		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
+	}
+	a := fieldmark.Judge(m.components(bound, result.Marks), m.gates(result.Gates), facts, now)
+	a.FactsDigest = digest
+	a.Methodology = m.manifest.Methodology
+	a.Module = m.ref
+	return a, nil
+}
+
+// binding is facts in the order of a manifest's inputs.
+type binding struct {
+	facts  map[string]fieldmark.Fact
+	values []int64
+	states []byte
+}
+
+func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
+	n := len(m.manifest.Inputs)
+	b := binding{facts: make(map[string]fieldmark.Fact, n), values: make([]int64, n), states: make([]byte, n)}
+	for i, in := range m.manifest.Inputs {
+		fact, ok := facts.Find(in.Name)
+		if !ok {
+			fact = fieldmark.Fact{ID: in.Name, State: fieldmark.Unknown, Unit: in.Unit}
+		}
+		b.facts[in.Name] = fact
+		switch fact.State {
+		case fieldmark.Measured:
+			// Milliseconds read as seconds would score, and score wrongly.
+			if fact.Unit != in.Unit {
+				return binding{}, fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)
+			}
+			b.values[i], b.states[i] = fact.Value, abi.StateMeasured
+		case fieldmark.NotApplicable:
+			b.states[i] = abi.StateNotApplicable
+		default:
+			b.states[i] = abi.StateUnknown
+		}
+	}
+	return b, nil
+}
+
+// components puts the words of the manifest beside the marks of the module.
+func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
+	all := make([]fieldmark.Component, len(m.manifest.Components))
+	for i, c := range m.manifest.Components {
+		signals := make([]fieldmark.Signal, len(c.Signals))
+		for j := range c.Signals {
+			signals[j] = b.signal(&c.Signals[j], marks[0])
+			marks = marks[1:]
+		}
+		all[i] = fieldmark.Component{ID: c.ID, Label: c.Label, Weight: c.Weight, Signals: signals}
+	}
+	return all
+}
+
+func (b *binding) signal(s *abi.Signal, mark int32) fieldmark.Signal {
+	out := fieldmark.Signal{
+		ID: s.ID, Label: s.Label, Unit: s.Unit, Max: s.Points, Evidence: b.evidence(s.Inputs),
+	}
+	switch mark {
+	case abi.MarkNotApplicable:
+		out.Status = fieldmark.NotApplicable
+	case abi.MarkUnknown:
+		out.Status = fieldmark.Unknown
+		out.Advice = "Could not be measured: " + strings.Join(b.unknown(s.Inputs), ", ") + "."
+	default:
+		out.Status = fieldmark.Measured
+		value := fieldmark.Milli(mark)
+		if len(s.Inputs) == 1 {
+			value = fieldmark.Milli(b.facts[s.Inputs[0]].Value)
+		}
+		out.Value = &value
+		out.Points = fieldmark.Milli(s.Points) * fieldmark.Milli(mark)
+		if mark < abi.MarkFull {
+			out.Advice = s.Advice
+		}
+	}
+	return out
+}
+
+// unknown names the inputs nobody could find out. A module may call a signal
+// unknown for reasons of its own; then all its inputs are named.
+func (b *binding) unknown(inputs []string) []string {
+	var names []string
+	for _, name := range inputs {
+		if b.facts[name].State == fieldmark.Unknown {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return inputs
+	}
+	return names
+}
+
+// evidence merges the evidence of inputs: the first entry of each, then the
+// second of each, until there is enough. None is told twice.
+func (b *binding) evidence(inputs []string) []fieldmark.Evidence {
+	all := []fieldmark.Evidence{}
+	for round := range fieldmark.MaxEvidence {
+		for _, name := range inputs {
+			told := b.facts[name].Evidence
+			if round >= len(told) || slices.Contains(all, told[round]) {
+				continue
+			}
+			if len(all) == maxSignalEvidence {
+				return all
+			}
+			all = append(all, told[round])
+		}
+	}
+	return all
+}
+
+// gates lists the gates that caught, in the order of the manifest.
+func (m *Module) gates(mask uint32) []fieldmark.Gate {
+	caught := []fieldmark.Gate{}
+	for i, g := range m.manifest.Gates {
+		if mask>>i&1 == 1 {
+			caught = append(caught, fieldmark.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
+		}
+	}
+	return caught
+}

@@ -1,0 +1,319 @@
+package card
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// The limits of a card file.
+const (
+	MaxFile   = 256 << 10 // bytes; the built-in's is under 32 KiB
+	maxKnots  = 16        // points of a curve; each is a branch in the module
+	maxParts  = 16        // inputs of a signal
+	maxWeight = 1000      // of a part
+	maxDepth  = 4         // of joined conditions
+	maxJoined = 32        // conditions in one join
+)
+
+// The file as it is written; Parse turns it into a Card.
+type (
+	file struct {
+		Name        string                `json:"name"`
+		Version     string                `json:"version"`
+		Methodology fieldmark.Methodology `json:"methodology"`
+		Author      string                `json:"author"`
+		Licence     string                `json:"licence"`
+		Inputs      []abi.Input           `json:"inputs"`
+		Components  []componentFile       `json:"components"`
+		Gates       []gateFile            `json:"gates"`
+	}
+	componentFile struct {
+		ID      string       `json:"id"`
+		Label   string       `json:"label"`
+		Weight  int          `json:"weight"`
+		Signals []signalFile `json:"signals"`
+	}
+	signalFile struct {
+		ID      string     `json:"id"`
+		Label   string     `json:"label"`
+		Points  int        `json:"points"`
+		Advice  string     `json:"advice"`
+		Combine string     `json:"combine"`
+		Parts   []partFile `json:"parts"`
+	}
+	partFile struct {
+		Input  string     `json:"input"`
+		Weight *int64     `json:"weight"`
+		Curve  *curveFile `json:"curve"`
+	}
+	curveFile struct {
+		Linear []pointFile `json:"linear"`
+		Steps  []pointFile `json:"steps"`
+		Beyond *number     `json:"beyond"`
+	}
+	pointFile []number // x and y
+	gateFile  struct {
+		ID     string         `json:"id"`
+		Limit  int            `json:"limit"`
+		Reason string         `json:"reason"`
+		When   *conditionFile `json:"when"`
+	}
+	conditionFile struct {
+		Input string          `json:"input"`
+		Op    op              `json:"op"`
+		Value *number         `json:"value"`
+		All   []conditionFile `json:"all"`
+		Any   []conditionFile `json:"any"`
+	}
+)
+
+// Parse is the only way to a Card. An error names the place of each complaint,
+// as components[0].signals[2].parts[1].curve.
+func Parse(b []byte) (*Card, error) {
+	if len(b) > MaxFile {
+		return nil, fmt.Errorf("card of %d bytes, at most %d", len(b), MaxFile)
+	}
+	var f file
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		line := 1 + bytes.Count(b[:min(dec.InputOffset(), int64(len(b)))], []byte("\n"))
+		return nil, fmt.Errorf("card: near line %d: %w", line, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("card: text behind the closing brace")
+	}
+	p := parser{inputs: map[string]int{}, used: map[string]bool{}}
+	c := p.card(&f)
+	if len(p.complaints) > 0 {
+		return nil, fmt.Errorf("card: %s", strings.Join(p.complaints, "; "))
+	}
+	if err := c.manifest.Check(); err != nil {
+		return nil, fmt.Errorf("card: %w", err)
+	}
+	return c, nil
+}
+
+// parser checks what a manifest does not show: curves, parts and conditions.
+type parser struct {
+	inputs     map[string]int
+	used       map[string]bool
+	complaints []string
+}
+
+// maxComplaints keeps the answer to a hostile file short.
+const maxComplaints = 20
+
+func (p *parser) complain(path, format string, args ...any) {
+	if len(p.complaints) < maxComplaints {
+		p.complaints = append(p.complaints, path+" "+fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *parser) card(f *file) *Card {
+	c := &Card{manifest: abi.Manifest{
+		Name: f.Name, Version: f.Version, ABI: abi.Name, Methodology: f.Methodology,
+		Author: f.Author, Licence: f.Licence, Inputs: f.Inputs, Gates: []abi.Gate{},
+		Limits: abi.Limits{Pages: modulePages},
+	}}
+	for i, in := range f.Inputs {
+		p.inputs[in.Name] = i
+	}
+	for i := range f.Components {
+		p.component(c, &f.Components[i], fmt.Sprintf("components[%d]", i))
+	}
+	for i, g := range f.Gates {
+		path := fmt.Sprintf("gates[%d].when", i)
+		if g.When == nil {
+			p.complain(path, "is missing")
+			continue
+		}
+		c.manifest.Gates = append(c.manifest.Gates, abi.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
+		c.gates = append(c.gates, p.condition(g.When, path, 1))
+	}
+	for i, in := range f.Inputs {
+		if !p.used[in.Name] {
+			p.complain(fmt.Sprintf("inputs[%d]", i), "%q is used nowhere", in.Name)
+		}
+	}
+	c.points = c.manifest.Points()
+	return c
+}
+
+func (p *parser) component(c *Card, f *componentFile, path string) {
+	out := abi.Component{ID: f.ID, Label: f.Label, Weight: f.Weight}
+	for i := range f.Signals {
+		s := &f.Signals[i]
+		parsed, names := p.signal(s, fmt.Sprintf("%s.signals[%d]", path, i))
+		c.signals = append(c.signals, parsed)
+		unit := abi.UnitShare
+		if len(names) == 1 {
+			unit = c.manifest.Inputs[p.inputs[names[0]]].Unit
+		}
+		out.Signals = append(out.Signals, abi.Signal{
+			ID: s.ID, Label: s.Label, Points: s.Points, Inputs: names, Unit: unit, Advice: s.Advice,
+		})
+	}
+	c.manifest.Components = append(c.manifest.Components, out)
+}
+
+// signal returns the parsed signal and the names of its known inputs.
+func (p *parser) signal(f *signalFile, path string) (signal, []string) {
+	s := signal{least: f.Combine == "min"}
+	if f.Combine != "min" && f.Combine != "mean" {
+		p.complain(path+".combine", "is %q, may be mean or min", f.Combine)
+	}
+	if len(f.Parts) < 1 || len(f.Parts) > maxParts {
+		p.complain(path+".parts", "are %d, may be 1 to %d", len(f.Parts), maxParts)
+		return s, nil
+	}
+	var names []string
+	for i := range f.Parts {
+		in := &f.Parts[i]
+		at := fmt.Sprintf("%s.parts[%d]", path, i)
+		weight := int64(1)
+		if in.Weight != nil {
+			weight = *in.Weight
+			if s.least {
+				p.complain(at+".weight", "means nothing where the worst part decides")
+			}
+		}
+		if weight < 1 || weight > maxWeight {
+			p.complain(at+".weight", "is %d, may be 1 to %d", weight, maxWeight)
+		}
+		if index, ok := p.input(in.Input, at+".input"); ok {
+			names = append(names, in.Input)
+			s.parts = append(s.parts, part{input: index, weight: weight, curve: p.curve(in.Curve, at+".curve")})
+		}
+	}
+	return s, names
+}
+
+func (p *parser) input(name, path string) (int, bool) {
+	index, ok := p.inputs[name]
+	if !ok {
+		p.complain(path, "%.64q is not among the inputs", name)
+	}
+	p.used[name] = true
+	return index, ok
+}
+
+func (p *parser) curve(f *curveFile, path string) curve {
+	if f == nil || (f.Linear == nil) == (f.Steps == nil) {
+		p.complain(path, "must have either linear or steps")
+		return curve{}
+	}
+	if f.Steps != nil {
+		c := curve{knots: p.knots(f.Steps, path+".steps", 1)}
+		if f.Beyond != nil {
+			c.tail = p.mark(*f.Beyond, path+".beyond")
+		}
+		return c
+	}
+	if f.Beyond != nil {
+		p.complain(path+".beyond", "belongs to steps only")
+	}
+	c := curve{knots: p.knots(f.Linear, path+".linear", 2), smooth: true}
+	if len(c.knots) > 0 {
+		c.tail = c.knots[len(c.knots)-1].y
+	}
+	return c
+}
+
+func (p *parser) knots(points []pointFile, path string, least int) []knot {
+	if len(points) < least || len(points) > maxKnots {
+		p.complain(path, "has %d points, may have %d to %d", len(points), least, maxKnots)
+		return nil
+	}
+	var all []knot
+	for i, xy := range points {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if len(xy) != 2 {
+			p.complain(at, "has %d numbers, must be [x, y]", len(xy))
+			return nil
+		}
+		if i > 0 && int64(xy[0]) <= all[i-1].x {
+			p.complain(at, "must have a larger x than the point before")
+		}
+		all = append(all, knot{x: int64(xy[0]), y: p.mark(xy[1], at)})
+	}
+	return all
+}
+
+func (p *parser) mark(n number, path string) int64 {
+	if n < 0 || n > number(abi.MarkFull) {
+		p.complain(path, "gives a mark of %s, may be 0 to 1", fieldmark.Milli(n))
+	}
+	return int64(n)
+}
+
+func (p *parser) condition(f *conditionFile, path string, depth int) condition {
+	leaf := f.Input != "" || f.Op != "" || f.Value != nil
+	forms := 0
+	for _, present := range []bool{leaf, f.All != nil, f.Any != nil} {
+		if present {
+			forms++
+		}
+	}
+	if forms != 1 || depth > maxDepth {
+		p.complain(path, "must be one of a comparison, all or any, at most %d deep", maxDepth)
+		return condition{}
+	}
+	if leaf {
+		return p.comparison(f, path)
+	}
+	c, list := condition{op: opAll}, f.All
+	if f.Any != nil {
+		c.op, list = opAny, f.Any
+	}
+	if len(list) < 1 || len(list) > maxJoined {
+		p.complain(path+"."+string(c.op), "joins %d conditions, may join 1 to %d", len(list), maxJoined)
+		return c
+	}
+	for i := range list {
+		c.of = append(c.of, p.condition(&list[i], fmt.Sprintf("%s.%s[%d]", path, c.op, i), depth+1))
+	}
+	return c
+}
+
+func (p *parser) comparison(f *conditionFile, path string) condition {
+	if f.Op != opLess && f.Op != opEqual && f.Op != opGreater {
+		p.complain(path+".op", "is %.8q, may be lt, eq or gt", string(f.Op))
+	}
+	index, _ := p.input(f.Input, path+".input")
+	if f.Value == nil {
+		p.complain(path+".value", "is missing")
+		return condition{}
+	}
+	return condition{op: f.Op, input: index, value: int64(*f.Value)}
+}
+
+// number is a decimal number in thousandths. Reading it as text keeps floating
+// point out: 0.001 is exactly one thousandth.
+type number int64
+
+var numberPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,9})(\.[0-9]{1,3})?$`)
+
+// UnmarshalJSON accepts a plain decimal number within abi.MaxValue.
+func (n *number) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if !numberPattern.MatchString(s) {
+		return fmt.Errorf("%.32s is not a decimal number with at most three digits behind the point", s)
+	}
+	whole, frac, _ := strings.Cut(s, ".")
+	v, err := strconv.ParseInt(whole+(frac + "000")[:3], 10, 64)
+	if err != nil || v != abi.Clamp(v) {
+		return fmt.Errorf("%.32s is out of bounds", s)
+	}
+	*n = number(v)
+	return nil
+}
