@@ -1,8 +1,36 @@
 package cache
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
+)
+
+const (
+	defaultBytes       = 256 << 20
+	minBytes           = 1 << 20 // below it a shard holds too few entries to choose among
+	defaultShards      = 8       // each has its own buffer and consumer
+	maxShards          = 64
+	defaultFillTimeout = 5 * time.Second // what a reader who waits may still find useful
+
+	// jitter is the part of Fresh by which a stored entry's own freshness may
+	// differ, either way.
+	jitter = 0.1
+	// earlyReach is how many fill times before expiry the draw for an early
+	// refresh begins: before that it succeeds less than once in 10^17.
+	earlyReach = 40
+	// earlyShare bounds the fill time that enters the draw to an eighth of
+	// Fresh, or a slow fill of a short-lived entry would refresh on every hit.
+	earlyShare = 8
+	// maxLifetime bounds Fresh, Stale and OnError, so that the sums of what
+	// stands for "forever" do not overflow.
+	maxLifetime = 10 * 365 * 24 * time.Hour
 )
 
 // Config sets up a Cache. The zero value of every field means its default.
@@ -22,23 +50,25 @@ type Config struct {
 
 // Events are called when something worth counting happens. Each may be nil.
 // They run on the path that caused them: they must be quick, safe for
-// concurrent use, and must not call the cache.
+// concurrent use, and must not call the cache. Hit, Stale, Shared, OnError and
+// Miss tell of every Fetch exactly once; Get tells of hits only, as whatever
+// else it finds is for Fetch.
 type Events struct {
-	// Hit: a fresh entry was served, by Get or Fetch. Get tells of nothing else.
+	// Hit: a fresh entry was served, by Get or Fetch.
 	Hit func()
-	// Stale: a Fetch served an entry while a refresh runs.
+	// Stale: an entry no longer fresh was served while a refresh runs.
 	Stale func()
-	// Miss: a Fetch found nothing it might serve at once.
-	Miss func()
 	// Shared: a Fetch waited for a fill that another had begun.
 	Shared func()
-	// OnError: a Fetch served an old entry because the fill failed.
+	// OnError: an old entry was served because a fill failed.
 	OnError func()
+	// Miss: a Fetch waited for its own fill, or ended with an error.
+	Miss func()
 	// Filled: a fill succeeded and took so long.
 	Filled func(took time.Duration)
 	// FillFailed: a fill failed, panicked or ran past its deadline.
 	FillFailed func(err error)
-	// FillPanicked: a fill panicked; FillFailed is called too.
+	// FillPanicked: a fill panicked. FillFailed is told too.
 	FillPanicked func()
 	// Dropped: a filled entry was not kept: too large, or less asked for than
 	// what it would have displaced.
@@ -47,48 +77,225 @@ type Events struct {
 	Evicted func(n int)
 }
 
-// Fill makes the entry of a key. It runs on a goroutine of the cache under a
-// context of the cache, which ends after Config.FillTimeout or with Close and
-// carries nothing of the caller's: what the fill needs it must hold, and as
-// it may outlive the call that brought it, it must hold no borrowed buffer.
-type Fill func(ctx context.Context) (*Entry, error)
+// complete puts a function that does nothing where there is none.
+func (ev Events) complete() Events {
+	nothing := func() {}
+	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Shared, &ev.OnError, &ev.Miss, &ev.FillPanicked, &ev.Dropped} {
+		if *f == nil {
+			*f = nothing
+		}
+	}
+	if ev.Filled == nil {
+		ev.Filled = func(time.Duration) {}
+	}
+	if ev.FillFailed == nil {
+		ev.FillFailed = func(error) {}
+	}
+	if ev.Evicted == nil {
+		ev.Evicted = func(int) {}
+	}
+	return ev
+}
 
 // Cache is the memory. Make one with New and end it with Close.
-type Cache struct{}
+type Cache struct {
+	shards      []*shard
+	shift       uint // hash >> shift = shard
+	seed        maphash.Seed
+	tags        *tagTable
+	events      Events
+	fillTimeout time.Duration
+	start       time.Time
+
+	running atomic.Int64 // fills under way
+	fills   sync.WaitGroup
+}
 
 // New makes a cache. Unlike our other constructors it starts goroutines, those
 // of the ristretto instances inside, so every New needs its Close.
-func New(cfg Config) (*Cache, error) { return &Cache{}, nil }
+func New(cfg Config) (*Cache, error) {
+	cfg.Bytes = orDefault(cfg.Bytes, defaultBytes)
+	cfg.Shards = orDefault(cfg.Shards, defaultShards)
+	cfg.FillTimeout = orDefault(cfg.FillTimeout, defaultFillTimeout)
+	var complaints []error
+	if cfg.Bytes < minBytes {
+		complaints = append(complaints, fmt.Errorf("bytes: got %d, want at least %d", cfg.Bytes, minBytes))
+	}
+	if cfg.Shards < 1 || cfg.Shards > maxShards || bits.OnesCount(uint(cfg.Shards)) != 1 {
+		complaints = append(complaints, fmt.Errorf("shards: got %d, want a power of two up to %d", cfg.Shards, maxShards))
+	}
+	if cfg.FillTimeout < 0 {
+		complaints = append(complaints, fmt.Errorf("fill timeout: got %s, want a positive time", cfg.FillTimeout))
+	}
+	if err := errors.Join(complaints...); err != nil {
+		return nil, fmt.Errorf("configure cache: %w", err)
+	}
+	c := &Cache{
+		shift:       uint(64 - bits.TrailingZeros(uint(cfg.Shards))),
+		seed:        maphash.MakeSeed(),
+		tags:        newTagTable(),
+		events:      cfg.Events.complete(),
+		fillTimeout: cfg.FillTimeout,
+		start:       time.Now(),
+	}
+	for range cfg.Shards {
+		s, err := newShard(cfg.Bytes / int64(cfg.Shards))
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.shards = append(c.shards, s)
+	}
+	return c, nil
+}
 
-// Close ends background refreshes and waits for them. It must come after the
-// last Get and Fetch have returned.
-func (c *Cache) Close() {}
+func orDefault[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// Close ends the fills under way, waits for them and frees the memory. It must
+// come after the last Get and Fetch have returned. A fill that ignores the end
+// of its context is left behind after five seconds.
+func (c *Cache) Close() {
+	for _, s := range c.shards {
+		s.flights.close()
+	}
+	gone := make(chan struct{})
+	go func() { c.fills.Wait(); close(gone) }()
+	patience := time.NewTimer(closePatience)
+	defer patience.Stop()
+	select {
+	case <-gone:
+	case <-patience.C:
+	}
+	for _, s := range c.shards {
+		s.close()
+	}
+}
+
+func (c *Cache) hash(key string) uint64 { return maphash.String(c.seed, key) }
+
+func (c *Cache) shard(hash uint64) *shard { return c.shards[hash>>c.shift] }
+
+// now is nanoseconds since the cache was made: half the price of time.Now.
+func (c *Cache) now() int64 { return int64(time.Since(c.start)) }
 
 // Get looks a key up without filling it. It allocates nothing and keeps nothing
 // of key, which may be made over a borrowed buffer. Whatever is not Fresh is a
-// matter for Fetch; a Miss comes without an entry.
-func (c *Cache) Get(key string) (*Entry, State) { return nil, Miss }
+// matter for Fetch: one reader in many is told Stale a little early, so that
+// its Fetch starts the refresh in time. A Miss comes without an entry.
+func (c *Cache) Get(key string) (*Entry, State) {
+	hash := c.hash(key)
+	b := c.shard(hash).get(hash, key)
+	if b == nil {
+		return nil, Miss
+	}
+	e, now := b.entry.Load(), c.now()
+	state := c.judge(e, now)
+	switch state {
+	case Miss:
+		return nil, Miss
+	case Fresh:
+		if c.early(e, now) && b.early.CompareAndSwap(false, true) {
+			return e, Stale
+		}
+		c.events.Hit()
+	}
+	return e, state
+}
 
-// Fetch returns the entry under key, filling it if need be.
-func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Source, error) {
-	e, err := fill(ctx)
-	return e, SourceFill, err
+// find is Get for those who will deal with any state.
+func (c *Cache) find(s *shard, hash uint64, key string) (*Entry, State) {
+	b := s.get(hash, key)
+	if b == nil {
+		return nil, Miss
+	}
+	e := b.entry.Load()
+	state := c.judge(e, c.now())
+	if state == Miss {
+		return nil, Miss
+	}
+	return e, state
+}
+
+// judge decides what may be done with e. Nothing else decides it.
+func (c *Cache) judge(e *Entry, now int64) State {
+	h := &e.held
+	purged := c.tags.purged(e)
+	switch {
+	case !purged && now < h.freshUntil:
+		return Fresh
+	case purged && c.tags.forbidden(e):
+		return Miss
+	case now < h.staleUntil && !(purged && c.tags.settled(e, now)):
+		return Stale
+	case now < h.onErrorUntil:
+		return ErrorOnly
+	}
+	return Miss
+}
+
+// hold makes the copy of e that is kept, with all that hits compare.
+func (c *Cache) hold(e *Entry, f *flight, now int64) *Entry {
+	kept := *e
+	h := &kept.held
+	*h = held{epoch: f.epoch}
+	if kept.Born.IsZero() {
+		kept.Born = c.start.Add(time.Duration(f.began))
+	}
+	// A source whose clock is ahead must not lengthen any life.
+	born := min(int64(kept.Born.Sub(c.start)), now)
+	fresh := float64(min(kept.Fresh, maxLifetime)) * (1 - jitter + 2*jitter*rand.Float64())
+	h.freshUntil = born + int64(fresh)
+	h.staleUntil = windowEnd(h.freshUntil, kept.Stale)
+	h.onErrorUntil = windowEnd(h.freshUntil, kept.OnError)
+	h.delta = min(float64(now-f.began), fresh/earlyShare)
+	h.earlyFrom = h.freshUntil - int64(earlyReach*h.delta)
+	c.tags.follow(&kept)
+	return &kept
+}
+
+// windowEnd is when a window that opens at freshUntil closes. One that is not
+// there is closed already while the entry is fresh: a purge opens no other.
+func windowEnd(freshUntil int64, window time.Duration) int64 {
+	if window <= 0 {
+		return math.MinInt64
+	}
+	return freshUntil + int64(min(window, maxLifetime))
 }
 
 // Purge makes every entry that carries one of tags and is older than event
-// stale.
-func (c *Cache) Purge(event int64, tags ...string) {}
+// stale. It returns at once, whatever the number of entries.
+func (c *Cache) Purge(event int64, tags ...string) {
+	c.tags.purge(event, c.now(), false, tags)
+}
 
 // PurgeHard makes every entry that carries one of tags and is older than event
-// absent.
-func (c *Cache) PurgeHard(event int64, tags ...string) {}
+// absent: it is not even served on errors.
+func (c *Cache) PurgeHard(event int64, tags ...string) {
+	c.tags.purge(event, c.now(), true, tags)
+}
 
-// Lost makes every entry older than event stale: events up to it were missed.
-func (c *Cache) Lost(event int64) {}
+// Lost makes every entry older than event stale: events up to it were missed,
+// so nobody knows what they purged.
+func (c *Cache) Lost(event int64) {
+	c.tags.lose(event, c.now())
+}
 
-// Reset makes everything stale and forgets all event numbers: the log itself
-// began again.
-func (c *Cache) Reset() {}
+// Reset makes everything stale at once and forgets all event numbers: the log
+// itself began again, so old and new numbers cannot be compared. Old entries
+// are served on errors only.
+func (c *Cache) Reset() { c.tags.reset() }
 
 // Used is how many bytes the cache accounts for, never more than Config.Bytes.
-func (c *Cache) Used() int64 { return 0 }
+func (c *Cache) Used() int64 {
+	var n int64
+	for _, s := range c.shards {
+		n += s.used()
+	}
+	return n
+}
