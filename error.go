@@ -22,6 +22,7 @@ const (
 	CodeMissingCredentials   Code = "missing_credentials"
 	CodeInvalidAPIKey        Code = "invalid_api_key"
 	CodeExpiredAPIKey        Code = "expired_api_key"
+	CodeInvalidCredentials   Code = "invalid_credentials"
 	CodeInsufficientScope    Code = "insufficient_scope"
 	CodeNotFound             Code = "not_found"
 	CodeModuleDisabled       Code = "module_disabled"
@@ -36,6 +37,7 @@ const (
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeValidationFailed     Code = "validation_failed"
 	CodeInstructionLikeText  Code = "instruction_like_text"
+	CodeRateLimited          Code = "rate_limited"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
 	CodeOriginUnavailable    Code = "origin_unavailable"
@@ -57,6 +59,7 @@ var codeTable = map[Code]struct {
 	CodeMissingCredentials:   {http.StatusUnauthorized, "An API key is required"},
 	CodeInvalidAPIKey:        {http.StatusUnauthorized, "The API key is not valid"},
 	CodeExpiredAPIKey:        {http.StatusUnauthorized, "The API key has expired"},
+	CodeInvalidCredentials:   {http.StatusUnauthorized, "The user name or password is wrong, or the session is over"},
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
 	CodeNotFound:             {http.StatusNotFound, "There is nothing here"},
 	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},
@@ -71,6 +74,7 @@ var codeTable = map[Code]struct {
 	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not supported"},
 	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
 	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},
+	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},
 	CodeOriginUnavailable:    {http.StatusServiceUnavailable, "The origin cannot be reached"},
