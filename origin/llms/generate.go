@@ -1,5 +1,14 @@
 package llms
 
+import (
+	"crypto/sha256"
+	"fmt"
+	"html"
+	"net/url"
+
+	"github.com/fieldmark/fieldmark"
+)
+
 // SpecVersion is the edition of the llms.txt proposal that is written: its
 // second, of August 2026.
 const SpecVersion = "2026-08"
@@ -43,6 +52,7 @@ type Contact struct {
 	Email   string `json:"email,omitempty" maxLength:"254"`
 	Phone   string `json:"phone,omitempty" maxLength:"40"`
 	Address string `json:"address,omitempty" maxLength:"200"`
+	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The contact page"`
 }
 
 // Alternate is the same file in another language.
@@ -79,8 +89,79 @@ type Install struct {
 	HTMLLink   string `json:"htmlLink"`
 }
 
+// Limits of what is written.
+const (
+	// maxOutput is what agents read without truncating.
+	maxOutput = 32 << 10
+
+	// maxFullOutput is for llms-full.txt, which readers fetch knowing it is long.
+	maxFullOutput = 128 << 10
+)
+
+// filename is what the file is called wherever it is put.
+const filename = "llms.txt"
+
 // Generate writes the llms.txt of a brand. Bad input is a *fieldmark.Error that
-// lists every complaint at once.
+// lists every complaint at once; text that gives orders to models is one with
+// CodeInstructionLikeText. The same request always gives the same bytes.
 func Generate(r Request) (Document, error) {
-	return Document{}, nil
+	d, warnings, err := check(r)
+	if err != nil {
+		return Document{}, err
+	}
+	words, localised := titlesFor(d.tag)
+	if !localised {
+		warnings = append(warnings, Warning{Code: "titles-not-localised", Field: "/language",
+			Message: "the section titles are in English; the text keeps its own language"})
+	}
+	content := d.file(words, r.Full)
+	if !d.linked() {
+		warnings = append(warnings, Warning{Code: "no-link", Field: "/url",
+			Message: "without an address the file links to nothing, and some checkers refuse it"})
+	}
+	doc := Document{
+		Content: content, Filename: filename,
+		Language: d.tag.String(), Direction: direction(d.tag),
+		SpecVersion: SpecVersion,
+		Bytes:       len(content), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
+		Warnings: append([]Warning{}, warnings...),
+		Lint:     Lint([]byte(content)),
+		Install:  install(d.url),
+	}
+	if r.Full {
+		doc.LLMSFullTxt = d.fullFile(words)
+	}
+	if err := doc.accept(); err != nil {
+		return Document{}, err
+	}
+	return doc, nil
+}
+
+// accept refuses a document that no reader should be given.
+func (doc Document) accept() error {
+	switch {
+	case len(doc.Content) > maxOutput, len(doc.LLMSFullTxt) > maxFullOutput:
+		e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the file would have %d bytes; agents read %d", len(doc.Content), maxOutput)
+		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: "all fields together are too long; shorten or leave out links, alternates or questions"}}
+		return e
+	case doc.Lint.Has("instruction-override"):
+		// No field alone gave an order, but they do side by side.
+		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the fields together read as orders to a model; describe the brand instead")
+	case doc.Lint.Errors() > 0:
+		return fmt.Errorf("generate llms.txt: own file has errors: %v", doc.Lint.Issues)
+	}
+	return nil
+}
+
+// install says how pages point to the file. It lies beside the home page, whose
+// path it covers.
+func install(home *url.URL) Install {
+	path := "/" + filename
+	if home != nil {
+		path = home.ResolveReference(&url.URL{Path: filename}).EscapedPath()
+	}
+	return Install{
+		LinkHeader: "Link: <" + path + ">; rel=\"describedby\"",
+		HTMLLink:   `<link rel="describedby" type="text/markdown" href="` + html.EscapeString(path) + `">`,
+	}
 }

@@ -207,7 +207,7 @@ var textRules = []struct {
 	{"placeholder-text", SeverityWarning, regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was never filled in"},
 	{"assistant-artefact", SeverityWarning, regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`), "left over from a chat with an assistant"},
 	{"generated-by-line", SeverityInfo, regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "says what wrote the file, not what the site is"},
-	{"html-entity", SeverityInfo, regexp.MustCompile(`(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 needs none"},
+	{"html-entity", SeverityInfo, regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 needs none"},
 	{"needless-escape", SeverityInfo, regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "a backslash that nothing asks for"},
 }
 

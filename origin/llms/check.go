@@ -1,0 +1,285 @@
+package llms
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Bounds of a request, in code points after cleaning where nothing else is
+// said. They keep the file inside what agents read; those of a brand itself
+// are fieldmark's.
+const (
+	minDescription = 20 // less is no description
+	maxNiche       = 100
+	maxUniqueValue = 1000
+	maxTitle       = 100
+	maxNote        = 200
+	maxQuestion    = 200
+	maxAnswer      = 600
+	maxEmail       = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
+	maxPhone       = 40
+	maxPostal      = 200
+	maxLinks       = 20
+	maxFAQ         = 10
+	maxAlternates  = 20
+)
+
+// The sections a link may ask for.
+const (
+	sectionPages    = "pages"
+	sectionProfiles = "profiles"
+	sectionOptional = "optional"
+)
+
+// draft is a request whose every part was accepted.
+type draft struct {
+	name, niche, description, uniqueValue string
+
+	tag        language.Tag
+	url        *url.URL
+	links      []link
+	faq        []Question
+	contact    string // one line
+	contactURL string
+	alternates []alternate
+}
+
+// link is an accepted Link.
+type link struct{ title, url, note, section string }
+
+// alternate is an accepted Alternate.
+type alternate struct{ language, url string }
+
+// checker collects what is wrong with a request and what is only odd.
+type checker struct {
+	faults       []fieldmark.FieldError
+	instructions int // of the faults, those about text that gives orders
+	warnings     []Warning
+	urls         map[string]bool
+}
+
+func (c *checker) fault(pointer, code, format string, args ...any) {
+	c.faults = append(c.faults, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) warn(code, pointer, message string) {
+	c.warnings = append(c.warnings, Warning{Code: code, Field: pointer, Message: message})
+}
+
+// check reads the whole request and returns every complaint about it at once.
+func check(r Request) (draft, []Warning, error) {
+	c := &checker{urls: map[string]bool{}}
+	d := draft{
+		name:        c.text("/name", r.Name, 1, fieldmark.MaxBrandName),
+		niche:       c.text("/niche", r.Niche, 1, maxNiche),
+		description: c.text("/description", r.Description, minDescription, fieldmark.MaxBrandDescription),
+		uniqueValue: c.text("/uniqueValue", r.UniqueValue, 0, maxUniqueValue),
+		tag:         c.language("/language", r.Language, "en"),
+	}
+	if r.URL != "" {
+		if d.url = c.address("/url", r.URL); d.url != nil {
+			c.urls[d.url.String()] = true
+		}
+	}
+	d.links = c.links(r.Links)
+	d.faq = c.faq(r.FAQ)
+	if r.Contact != nil {
+		d.contact, d.contactURL = c.contact(*r.Contact)
+	}
+	d.alternates = c.alternates(r.Alternates, d.tag)
+	if len(c.faults) > 0 {
+		return draft{}, nil, c.err()
+	}
+	return d, c.warnings, nil
+}
+
+// err is all faults as one error.
+func (c *checker) err() error {
+	if c.instructions == len(c.faults) {
+		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the text reads as orders to a model; describe the brand instead")
+		e.Fields = c.faults
+		return e
+	}
+	e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the request has %d invalid fields", len(c.faults))
+	if len(c.faults) == 1 {
+		e.Detail = "the request has one invalid field"
+	}
+	e.Fields = c.faults
+	return e
+}
+
+// text cleans a field and checks its length and its tone.
+func (c *checker) text(pointer, raw string, least, most int) string {
+	if !utf8.ValidString(raw) {
+		c.fault(pointer, "format", "not valid UTF-8")
+		return ""
+	}
+	s, dropped := clean(raw)
+	switch n := utf8.RuneCountInString(s); {
+	case n == 0 && least > 0:
+		c.fault(pointer, "required", "must not be empty")
+	case n < least:
+		c.fault(pointer, "too_short", "must have at least %d characters", least)
+	case n > most:
+		c.fault(pointer, "too_long", "must have at most %d characters", most)
+	}
+	if dropped {
+		c.warn("removed-characters", pointer, "characters that show nothing were left out")
+	}
+	// The raw text is what is judged: orders hidden in characters that cleaning
+	// drops were still meant for a model.
+	switch max(InstructionLevel(raw), InstructionLevel(s)) {
+	case InstructionOverride:
+		c.instructions++
+		c.fault(pointer, "pattern", "reads as an attempt to override a model's instructions")
+	case InstructionPromotional:
+		c.warn("promotional-instruction", pointer, "orders a model to favour the brand; readers distrust files that do, and our score caps their sites")
+	case InstructionSteering:
+		c.warn("steering-instruction", pointer, "tells a model what to prefer; most ignore it")
+	}
+	if strings.Contains(s, "://") {
+		c.warn("url-in-text", pointer, "an address in running text does not become a link; put it in url or links")
+	}
+	return s
+}
+
+// language parses a tag; an empty one is the default.
+func (c *checker) language(pointer, s, otherwise string) language.Tag {
+	if s == "" {
+		s = otherwise
+	}
+	if len(s) > fieldmark.MaxLanguageTag {
+		c.fault(pointer, "too_long", "must have at most %d bytes", fieldmark.MaxLanguageTag)
+		return language.Und
+	}
+	tag, ok := parseLanguage(s)
+	if !ok {
+		c.fault(pointer, "format", "not a BCP 47 language tag")
+	}
+	return tag
+}
+
+// address parses an address; the result is nil when it was refused.
+func (c *checker) address(pointer, s string) *url.URL {
+	if strings.TrimSpace(s) == "" {
+		c.fault(pointer, "required", "must not be empty")
+		return nil
+	}
+	u, err := parseAddress(s)
+	if err != nil {
+		c.fault(pointer, "format", "%v", err)
+		return nil
+	}
+	return u
+}
+
+// count refuses a list with too many entries, and then does not read it.
+func (c *checker) count(pointer string, n, most int) bool {
+	if n > most {
+		c.fault(pointer, "too_long", "must have at most %d entries", most)
+	}
+	return n <= most
+}
+
+func (c *checker) links(all []Link) []link {
+	if !c.count("/links", len(all), maxLinks) {
+		return nil
+	}
+	var out []link
+	for i, l := range all {
+		at := fmt.Sprintf("/links/%d", i)
+		accepted := link{
+			title:   c.text(at+"/title", l.Title, 1, maxTitle),
+			note:    c.text(at+"/note", l.Note, 0, maxNote),
+			section: l.Section,
+		}
+		if accepted.section == "" {
+			accepted.section = sectionPages
+		}
+		if !slices.Contains([]string{sectionPages, sectionProfiles, sectionOptional}, accepted.section) {
+			c.fault(at+"/section", "enum", "must be profiles, pages or optional")
+		}
+		u := c.address(at+"/url", l.URL)
+		if u == nil {
+			continue
+		}
+		if accepted.url = u.String(); c.urls[accepted.url] {
+			c.warn("duplicate-link", at, "this address stands in the file already")
+			continue
+		}
+		c.urls[accepted.url] = true
+		out = append(out, accepted)
+	}
+	return out
+}
+
+func (c *checker) faq(all []Question) []Question {
+	if !c.count("/faq", len(all), maxFAQ) {
+		return nil
+	}
+	var out []Question
+	for i, q := range all {
+		at := fmt.Sprintf("/faq/%d", i)
+		out = append(out, Question{Q: c.text(at+"/q", q.Q, 1, maxQuestion), A: c.text(at+"/a", q.A, 1, maxAnswer)})
+	}
+	return out
+}
+
+// contact returns the facts of a contact in one line, and its page.
+func (c *checker) contact(in Contact) (line, page string) {
+	var parts []string
+	if s := c.text("/contact/email", in.Email, 0, maxEmail); s != "" {
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s || strings.ContainsAny(s, `"[]`) {
+			c.fault("/contact/email", "format", "not an e-mail address")
+		}
+		parts = append(parts, s)
+	}
+	if s := c.text("/contact/phone", in.Phone, 0, maxPhone); s != "" {
+		if strings.Trim(s, "+0123456789 ()-./x") != "" || !strings.ContainsAny(s, "0123456789") {
+			c.fault("/contact/phone", "format", "not a telephone number")
+		}
+		parts = append(parts, s)
+	}
+	if s := c.text("/contact/address", in.Address, 0, maxPostal); s != "" {
+		parts = append(parts, s)
+	}
+	if in.URL != "" {
+		if u := c.address("/contact/url", in.URL); u != nil && !c.urls[u.String()] {
+			page = u.String()
+			c.urls[page] = true
+		}
+	}
+	return strings.Join(parts, " · "), page
+}
+
+func (c *checker) alternates(all []Alternate, own language.Tag) []alternate {
+	if !c.count("/alternates", len(all), maxAlternates) {
+		return nil
+	}
+	var out []alternate
+	for i, a := range all {
+		at := fmt.Sprintf("/alternates/%d", i)
+		if a.Language == "" {
+			c.fault(at+"/language", "required", "must not be empty")
+		}
+		tag := c.language(at+"/language", a.Language, "en")
+		u := c.address(at+"/url", a.URL)
+		switch {
+		case u == nil:
+		case tag == own || c.urls[u.String()]:
+			c.warn("duplicate-link", at, "this language or address stands in the file already")
+		default:
+			c.urls[u.String()] = true
+			out = append(out, alternate{language: tag.String(), url: u.String()})
+		}
+	}
+	return out
+}

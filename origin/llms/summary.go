@@ -1,0 +1,124 @@
+package llms
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxSummary is how long the summary may be, in code points: two sentences or
+// three, which is what readers of the file show in a list.
+const maxSummary = 300
+
+// minSummary is below what a cut leaves no summary worth the name; an
+// abbreviation at the start would otherwise pass for a sentence.
+const minSummary = 20
+
+// summarise splits a cleaned description into its summary and the paragraph
+// that follows. Where no sentence ends in time the summary is cut between
+// words and the paragraph repeats the whole, so that nothing is lost.
+func summarise(description string) (summary, rest string) {
+	runes := []rune(description)
+	if len(runes) <= maxSummary {
+		return description, ""
+	}
+	for end := maxSummary; end >= minSummary; end-- {
+		if endsSentence(runes, end) {
+			return strings.TrimSpace(string(runes[:end])), strings.TrimSpace(string(runes[end:]))
+		}
+	}
+	cut := maxSummary - 1 // room for the ellipsis
+	space := cut
+	for space > maxSummary/2 && runes[space] != ' ' {
+		space--
+	}
+	if runes[space] == ' ' {
+		cut = space
+	}
+	for cut > 0 && !safeCut(runes, cut) {
+		cut--
+	}
+	return strings.TrimRightFunc(string(runes[:cut]), unicode.IsSpace) + "…", description
+}
+
+// endsSentence reports whether a sentence ends just before runes[end].
+func endsSentence(runes []rune, end int) bool {
+	last := end - 1
+	for last > 0 && (runes[last] == '"' || unicode.In(runes[last], unicode.Pe, unicode.Pf)) {
+		last--
+	}
+	switch runes[last] {
+	case '。', '！', '？', '｡':
+		return safeCut(runes, end) && !unicode.In(runes[end], unicode.Pe, unicode.Pf)
+	case '.', '!', '?', '…', '؟', '۔', '।', '॥', '։', '።', '။':
+	default:
+		return false
+	}
+	// Another sentence begins after a space, and not in lower case: "e.g. this".
+	if runes[end] != ' ' || end+1 < len(runes) && unicode.IsLower(runes[end+1]) {
+		return false
+	}
+	return runes[last] != '.' || !abbreviated(runes[:last])
+}
+
+// abbreviations end in a full stop that ends no sentence and stand before
+// names and numbers.
+var abbreviations = []string{
+	"bzw", "ca", "co", "corp", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "nr", "no", "prof", "sr", "sra", "st", "str", "vs",
+}
+
+// abbreviated reports whether the word before a full stop is an initial or a
+// common abbreviation.
+func abbreviated(before []rune) bool {
+	start := len(before)
+	for start > 0 && unicode.IsLetter(before[start-1]) {
+		start--
+	}
+	word := before[start:]
+	if len(word) == 1 && word[0] < 0x250 {
+		return true // J. S. Bach, z. B.
+	}
+	return slices.Contains(abbreviations, strings.ToLower(string(word)))
+}
+
+// safeCut reports whether text may be cut before runes[at] without splitting
+// what a reader sees as one character. It refuses more places than it must:
+// any beside a mark, a joiner, a modifier, a flag letter or a conjoining jamo.
+func safeCut(runes []rune, at int) bool {
+	if at <= 0 || at >= len(runes) {
+		return true
+	}
+	before, after := runes[at-1], runes[at]
+	switch {
+	case unicode.Is(unicode.M, after), unicode.Is(unicode.Sk, after):
+		return false
+	case before == zwj || before == zwnj || after == zwj || after == zwnj:
+		return false
+	case flagLetter(before) && flagLetter(after):
+		return false
+	case jamo(after):
+		return false
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, before), virama(before):
+		return false
+	case after == '\u0e33', after == '\u0eb3', after == '\uff9e', after == '\uff9f':
+		return false // letters by category, yet part of the one before
+	}
+	return true
+}
+
+// virama reports whether r binds the consonant before it to the one after.
+func virama(r rune) bool { return norm.NFC.PropertiesString(string(r)).CCC() == viramaClass }
+
+// viramaClass is the canonical combining class of all viramas.
+const viramaClass = 9
+
+// flagLetter reports whether r is half of a flag.
+func flagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+
+// jamo reports whether r may join with what stands before it into one Hangul
+// syllable.
+func jamo(r rune) bool {
+	return r >= 0x1100 && r <= 0x11FF || r >= 0xA960 && r <= 0xA97F || r >= 0xD7B0 && r <= 0xD7FF
+}
