@@ -1,0 +1,168 @@
+package abi_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// section is one section of a module taken apart.
+type section struct {
+	id   byte
+	body []byte
+}
+
+func appendSection(dst []byte, s section) []byte {
+	dst = append(dst, s.id)
+	n := len(s.body)
+	for n >= 0x80 {
+		dst, n = append(dst, byte(n)|0x80), n>>7
+	}
+	return append(append(dst, byte(n)), s.body...)
+}
+
+// join builds a module from sections.
+func join(all ...section) []byte {
+	b := []byte("\x00asm\x01\x00\x00\x00")
+	for _, s := range all {
+		b = appendSection(b, s)
+	}
+	return b
+}
+
+func custom(name string, content []byte) section {
+	return section{0, append(append([]byte{byte(len(name))}, name...), content...)}
+}
+
+var (
+	memory  = section{5, []byte{1, 1, 1, 1}}
+	exports = section{7, []byte("\x03\x06memory\x02\x00\x0fscorer_v1_input\x00\x00\x0fscorer_v1_score\x00\x01")}
+)
+
+// small is the sections of a module that Parse accepts; it has no code, for
+// code is the engine's to judge.
+func small(t testing.TB) (manifest, vectors section) {
+	t.Helper()
+	m := smallManifest()
+	text, err := m.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := abi.AppendVectors(nil, smallVectors())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return custom(abi.SectionManifest, text), custom(abi.SectionVectors, golden)
+}
+
+func TestParse(t *testing.T) {
+	manifest, vectors := small(t)
+	for _, tt := range []struct {
+		name   string
+		module []byte
+		want   string // in the error; empty: accepted
+	}{
+		{"built-in", geo.Module(), ""},
+		{"smallest", join(memory, exports, manifest, vectors), ""},
+		{"custom sections first", join(vectors, manifest, memory, exports), ""},
+		{"other custom section", join(memory, exports, manifest, vectors, custom("name", []byte("x"))), ""},
+		{"empty import section", join(section{2, []byte{0}}, memory, exports, manifest, vectors), ""},
+		{"immutable globals", join(memory, section{6, []byte{4,
+			0x7f, 0, 0x41, 0xff, 0x00, 0x0b, 0x7e, 0, 0x42, 1, 0x0b,
+			0x7d, 0, 0x43, 0, 0, 0, 0, 0x0b, 0x7c, 0, 0x44, 0, 0, 0, 0, 0, 0, 0, 0, 0x0b,
+		}}, exports, manifest, vectors), ""},
+
+		{"nothing", nil, "not a WebAssembly module"},
+		{"text", []byte("(module)"), "not a WebAssembly module"},
+		{"component", []byte("\x00asm\x0d\x00\x01\x00"), "core module"},
+		{"too large", make([]byte, fieldmark.MaxModule+1), "at most"},
+		{"cut short", geo.Module()[:len(geo.Module())-1], "cut short"},
+		{"length without end", append(join(), 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01), "cut short"},
+		{"length past 32 bits", append(join(), 1, 0xff, 0xff, 0xff, 0xff, 0x7f), "cut short"},
+		{"wrong order", join(exports, memory, manifest, vectors), "stands behind"},
+		{"twice", join(memory, memory, exports, manifest, vectors), "stands behind"},
+		{"unknown section", join(memory, exports, section{13, []byte{0}}, manifest, vectors), "unknown"},
+		{"too many sections", join(bytesOf(custom("x", nil), abi.MaxSections+1)...), "more than"},
+
+		{"import", join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, memory, exports, manifest, vectors), "imports"},
+		{"table", join(section{4, []byte{1, 0x70, 1, 1, 1}}, memory, exports, manifest, vectors), "tables"},
+		{"elements", join(memory, exports, section{9, []byte{1, 0, 0x41, 0, 0x0b, 0}}, manifest, vectors), "tables"},
+		{"start function", join(memory, exports, section{8, []byte{0}}, manifest, vectors), "start function"},
+		{"passive data", join(memory, exports, section{12, []byte{1}}, manifest, vectors), "data count"},
+		{"mutable global", join(memory, section{6, []byte{1, 0x7f, 1, 0x41, 0, 0x0b}}, exports, manifest, vectors), "mutable"},
+		{"global from a call", join(memory, section{6, []byte{1, 0x7f, 0, 0x10, 0, 0x0b}}, exports, manifest, vectors), "not a constant"},
+		{"endless global", join(memory, section{6, []byte{1, 0x7f, 0, 0x41, 0x80}}, exports, manifest, vectors), "not a constant"},
+		{"too many globals", join(memory, section{6, []byte{0x81, 0x08}}, exports, manifest, vectors), "globals"},
+
+		{"no memory", join(exports, manifest, vectors), "no memory"},
+		{"two memories", join(section{5, []byte{2, 1, 1, 1, 1, 1, 1}}, exports, manifest, vectors), "exactly one"},
+		{"memory without maximum", join(section{5, []byte{1, 0, 1}}, exports, manifest, vectors), "maximum"},
+		{"shared memory", join(section{5, []byte{1, 3, 1, 1}}, exports, manifest, vectors), "maximum"},
+		{"64-bit memory", join(section{5, []byte{1, 5, 1, 1}}, exports, manifest, vectors), "maximum"},
+		{"too much memory", join(section{5, []byte{1, 1, 1, 17}}, exports, manifest, vectors), "at most 16"},
+		{"more than the maximum", join(section{5, []byte{1, 1, 2, 1}}, exports, manifest, vectors), "2 to 1"},
+		{"more than the manifest says", join(section{5, []byte{1, 1, 1, 2}}, exports, manifest, vectors), "manifest says 1"},
+
+		{"no exports", join(memory, manifest, vectors), "no export memory"},
+		{"export of the wrong kind", join(memory, section{7, bytes.Replace(exports.body, []byte("score\x00"), []byte("score\x03"), 1)}, manifest, vectors), "no export scorer_v1_score"},
+		{"export twice", join(memory, section{7, []byte("\x02\x01a\x00\x00\x01a\x00\x00")}, manifest, vectors), "twice"},
+		{"too many exports", join(memory, section{7, []byte{0x81, 0x02}}, manifest, vectors), "exports"},
+		{"exports cut short", join(memory, section{7, []byte("\x02\x06memory\x02")}, manifest, vectors), "malformed"},
+
+		{"no manifest", join(memory, exports, vectors), "no custom section scorer.manifest"},
+		{"no vectors", join(memory, exports, manifest), "no custom section scorer.vectors"},
+		{"two manifests", join(memory, exports, manifest, manifest, vectors), "stands twice"},
+		{"empty manifest", join(memory, exports, custom(abi.SectionManifest, nil), vectors), "manifest"},
+		{"custom section without a name", join(section{0, []byte{9}}), "malformed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := abi.Parse(tt.module)
+			if tt.want == "" && err != nil {
+				t.Errorf("refused: %v", err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func bytesOf(s section, n int) []section {
+	all := make([]section, n)
+	for i := range all {
+		all[i] = s
+	}
+	return all
+}
+
+// TestAppendCustom stamps a module that was built without its sections.
+func TestAppendCustom(t *testing.T) {
+	manifest, vectors := small(t)
+	module := join(memory, exports)
+	module = abi.AppendCustom(module, abi.SectionManifest, manifest.body[1+len(abi.SectionManifest):])
+	module = abi.AppendCustom(module, abi.SectionVectors, vectors.body[1+len(abi.SectionVectors):])
+	got, err := abi.Parse(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Manifest.Name != "small" || len(got.Vectors) != abi.MinVectors {
+		t.Errorf("got %q with %d vectors", got.Manifest.Name, len(got.Vectors))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	manifest, vectors := small(f)
+	f.Add(geo.Module())
+	f.Add(join(memory, exports, manifest, vectors))
+	f.Add(join(section{6, []byte{1, 0x7f, 0, 0x41, 0, 0x0b}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := abi.Parse(b)
+		if err == nil && (m.Manifest == nil || len(m.Vectors) < abi.MinVectors) {
+			t.Errorf("accepted without manifest or vectors: %+v", m)
+		}
+	})
+}
