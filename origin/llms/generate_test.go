@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -219,6 +220,43 @@ func referenceRules(content string) error {
 	return nil
 }
 
+// tokens are what markup is made of; hostile text is any row of them.
+var tokens = []string{"*", "**", "_", "__", "~", "~~", "`", "```", "<", ">", "<b>", "<!--", "</", "[", "]", "(", ")", "](", "![", "[x](y)", "[x]:", "#", "##", " #", "\\",
+	"\n", "\n\n", "\r", "\t", "    ", " ", " ", "a", "b", "é", "山", "1.", "2)", "-", "+", "=", "===", "---", "|", ":", ":-", "!", "&", "&amp;", "&#35;", ";", "\"", "'",
+	"http://a.b", "www.a.b", "a@b.c", "{", "}", "$", "%", "^", "\u00a0", "\u3000", "\u200d", "\u200f", "\u202e", "\u2028", "\u0301", "\u0085", "👍", "🏽", "🇨🇭", "ｱﾞ", "\u0e33", ".", "?", "。", "\x00", "\U000e0041"}
+
+func TestGenerateHostile(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	words := func(most int) string {
+		var b strings.Builder
+		for range 1 + random.IntN(most) {
+			b.WriteString(tokens[random.IntN(len(tokens))])
+		}
+		return b.String()
+	}
+	written := 0
+	for range 4000 {
+		r := llms.Request{
+			Name: words(12), Niche: words(12), Description: words(20) + " and twenty more of them. " + words(140), UniqueValue: words(30),
+			URL:   "https://a.example/" + strings.Join(strings.Fields(words(8)), ""),
+			Links: []llms.Link{{Title: words(8), URL: "https://b.example/?" + words(6), Note: words(12)}},
+			FAQ:   []llms.Question{{Q: words(10), A: words(20)}, {Q: "x" + words(10), A: words(20)}},
+			Full:  true,
+		}
+		doc, err := llms.Generate(r)
+		if err != nil {
+			continue // too long, empty after cleaning, or an address that is none
+		}
+		written++
+		if prove(t, r, doc); t.Failed() {
+			t.Fatalf("request: %#v", r)
+		}
+	}
+	if written < 1000 {
+		t.Errorf("only %d of 4000 requests were written, want at least 1000", written)
+	}
+}
+
 func TestGenerateRefuses(t *testing.T) {
 	ok := requests["en"]
 	tests := []struct {
@@ -331,9 +369,9 @@ func TestGenerateSummary(t *testing.T) {
 	tests := []struct{ name, description, want string }{
 		{"short", "All of it fits. Even this.", "All of it fits. Even this."},
 		{"sentence", "We mend boots in Chur all year. " + filler, "We mend boots in Chur all year."},
-		{"abbreviation", "We mend every boot. The firm of Dr. Egger " + filler, "We mend every boot."},
+		{"abbreviation", "We mend every old boot. The firm of Dr. Egger " + filler, "We mend every old boot."},
 		{"lower case", "We mend boots, e.g. yours, in Chur. " + filler, "We mend boots, e.g. yours, in Chur."},
-		{"no end", filler, strings.TrimSpace(strings.Repeat("Word ", 59)) + "…"},
+		{"no end", filler, strings.TrimSpace(strings.Repeat("Word ", 60)) + "…"},
 		{"Chinese", strings.Repeat("山", 200) + "。" + strings.Repeat("水", 200), strings.Repeat("山", 200) + "。"},
 		{"quoted end", "He said \"we mend every boot.\" " + filler, "He said \"we mend every boot.\""},
 		{"emoji family", strings.Repeat("a", 296) + "👨‍👩‍👧‍👦" + strings.Repeat("b", 20), strings.Repeat("a", 296) + "…"},
