@@ -221,11 +221,10 @@ func confidence(measured, applicable, pages int, age time.Duration) Confidence {
 
 // Rank is a brand's place among the public brands of one snapshot.
 type Rank struct {
-	Overall  int    `json:"overall"`
-	Of       int    `json:"of"`
-	Niche    int    `json:"niche"`
-	OfNiche  int    `json:"ofNiche"`
-	Snapshot string `json:"snapshot"` // id of the snapshot the rank stands in
+	Overall int `json:"overall"`
+	Of      int `json:"of"`
+	Niche   int `json:"niche"`
+	OfNiche int `json:"ofNiche"`
 }
 
 // Score is the score document of one brand: GET /api/v1/score/{slug}.

@@ -28,6 +28,8 @@ const (
 	// HeaderClient carries the address of the client an edge speaks for; an edge
 	// writes it and never believes one from outside.
 	HeaderClient = "Fieldmark-Client"
+	// HeaderNode carries the node token that makes HeaderClient believable.
+	HeaderNode = "Fieldmark-Node"
 	// HeaderDeduplicated is "true" when a create found the mission already there.
 	HeaderDeduplicated = "Mission-Deduplicated"
 	// HeaderRequestID is X-Request-Id, kept from the request if it is plain.

@@ -1,0 +1,47 @@
+# Fieldmark. `make` alone lists what there is.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION)
+FUZZ    ?= 10s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build and run a seeded Fieldmark: http://127.0.0.1:8080
+	bin/fieldmark serve --demo
+
+.PHONY: build
+build: ## build bin/fieldmark
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/fieldmark ./cmd/fieldmark
+
+.PHONY: test
+test: ## every test, with the race detector
+	$(GO) test -race -timeout 10m ./...
+
+.PHONY: check
+check: ## gofmt, vet, staticcheck, who may import whom, the shape of the code
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -run 'TestImports|TestRoot|TestShape' .
+
+.PHONY: bench
+bench: ## every benchmark, as ratios between alternatives of one run
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ (default 10s) each
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
+	  done; \
+	done
+
+.PHONY: wasm
+wasm: ## compile the built-in scoring module again from its scorecard
+	$(GO) test ./wasm/geo -run TestCommittedModule -update

@@ -1,0 +1,160 @@
+package fieldmark_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/fieldmark/fieldmark"
+
+// mayImport is the house's table: which room may import which. A room that is
+// not listed may not exist, and a listed room that is gone fails the test.
+var mayImport = map[string][]string{
+	"":                   {},
+	"cmd/fieldmark":      {"*"},
+	"cmd/fieldmark/demo": {""},
+
+	"edge":       {"", "cache", "wasm", "origin/client", "edge/badge", "edge/site"},
+	"edge/badge": {""},
+	"edge/site":  {""},
+
+	"cache": {},
+
+	"wasm":      {"", "wasm/abi"},
+	"wasm/abi":  {"", "wasm/card"},
+	"wasm/card": {"", "wasm/abi"},
+	"wasm/geo":  {"wasm/card"},
+
+	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp"},
+	"origin/api":      {"", "origin", "origin/llms"},
+	"origin/admin":    {"", "origin"},
+	"origin/client":   {""},
+	"origin/store":    {""},
+	"origin/audit":    {"", "origin/safehttp", "origin/llms"},
+	"origin/webhook":  {"", "origin/safehttp"},
+	"origin/safehttp": {""},
+	"origin/llms":     {""},
+}
+
+// homes says which rooms alone may import a technology.
+var homes = map[string][]string{
+	"github.com/valyala/fasthttp":         {"edge"},
+	"github.com/tetratelabs/wazero":       {"wasm"},
+	"github.com/dgraph-io/ristretto":      {"cache"},
+	"modernc.org/sqlite":                  {"origin/store"},
+	"github.com/pressly/goose":            {"origin/store"},
+	"database/sql":                        {"origin/store"},
+	"github.com/danielgtaylor/huma":       {"origin/api"},
+	"github.com/alecthomas/kong":          {"cmd/fieldmark"},
+	"github.com/jimsmart/grobotstxt":      {"origin/audit"},
+	"code.dny.dev/ssrf":                   {"origin/safehttp"},
+	"github.com/yuin/goldmark":            {"origin/llms"},
+	"github.com/tdewolff/minify":          {"edge/site"},
+	"github.com/VictoriaMetrics/metrics":  {"edge", "cmd/fieldmark"},
+	"golang.org/x/crypto/argon2":          {"origin"},
+	"github.com/go-json-experiment/json":  {"origin/api"},
+	"golang.org/x/term":                   {"cmd/fieldmark"},
+	"os/exec":                             {},
+	"unsafe":                              {"edge", "cache", "wasm"},
+	"net/http/pprof":                      {"cmd/fieldmark"},
+	"golang.org/x/net/html":               {"origin/audit"},
+	"golang.org/x/image/font/sfnt":        {},
+	"github.com/rogpeppe/go-internal":     {},
+	"github.com/chromedp/chromedp":        {},
+	"github.com/google/go-cmp":            {},
+	"github.com/standard-webhooks/":       {},
+	"golang.org/x/net/publicsuffix":       {"origin/audit"},
+	"golang.org/x/text/language":          {"origin/audit", "origin/llms", "origin/api", "origin"},
+	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+	Standard   bool
+}
+
+// listPackages asks the go command which packages there are.
+func listPackages(t *testing.T, patterns ...string) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,GoFiles,Imports,Standard"}, patterns...)...).Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v", patterns, err)
+	}
+	var all []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("go list output: %v", err)
+		}
+		all = append(all, p)
+	}
+}
+
+// room turns an import path into the name of the room, "" for the root.
+func room(importPath string) (string, bool) {
+	rest, ok := strings.CutPrefix(importPath, modulePath)
+	return strings.TrimPrefix(rest, "/"), ok
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range listPackages(t, "./...") {
+		name, _ := room(p.ImportPath)
+		if strings.Contains(name, "internal/gen") {
+			continue // generators run by hand are no part of the product
+		}
+		seen[name] = true
+		allowed, ok := mayImport[name]
+		if !ok {
+			t.Errorf("package %q is not in the table of rooms", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			checkImport(t, name, imp, allowed)
+		}
+	}
+	for name := range mayImport {
+		if !seen[name] {
+			t.Errorf("the table names package %q, which does not exist", name)
+		}
+	}
+}
+
+func checkImport(t *testing.T, name, imp string, allowed []string) {
+	t.Helper()
+	if target, ours := room(imp); ours {
+		if !slices.Contains(allowed, target) && !slices.Contains(allowed, "*") {
+			t.Errorf("package %q imports %q; it may import %q", name, target, allowed)
+		}
+	} else if name == "" && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+		t.Errorf("the root package imports %s; it may import the standard library only", imp)
+	}
+	for tech, rooms := range homes {
+		if (imp == tech || strings.HasPrefix(imp, tech+"/") || strings.HasSuffix(tech, "/") && strings.HasPrefix(imp, tech)) && !slices.Contains(rooms, name) {
+			t.Errorf("package %q imports %s, whose home is %q", name, imp, rooms)
+		}
+	}
+}
+
+// TestRootDoesNothing holds the root to its word: no files, network, clock or
+// goroutines.
+func TestRootDoesNothing(t *testing.T) {
+	for _, p := range listPackages(t, ".") {
+		for _, imp := range p.Imports {
+			if slices.Contains([]string{"os", "io", "net", "context", "sync", "log", "log/slog", "math/rand/v2", "crypto/rand"}, imp) {
+				t.Errorf("the root package imports %s", imp)
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package fieldmark_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+var audited = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+// judged makes one component out of max, points in thousandths and status.
+func judged(pages int, age time.Duration, gates []fieldmark.Gate, signals ...fieldmark.Signal) fieldmark.Assessment {
+	facts := &fieldmark.Facts{Pages: pages, AsOf: fieldmark.At(audited)}
+	return fieldmark.Judge([]fieldmark.Component{{ID: "c", Weight: 100, Signals: signals}}, gates, facts, audited.Add(age))
+}
+
+func signal(max int, points fieldmark.Milli, status fieldmark.FactState) fieldmark.Signal {
+	return fieldmark.Signal{Max: max, Points: points, Status: status}
+}
+
+func TestJudge(t *testing.T) {
+	const day = 24 * time.Hour
+	gate := []fieldmark.Gate{{ID: "app_shell", Limit: 50}}
+	all := []fieldmark.Signal{signal(60, 48_000, fieldmark.Measured), signal(40, 40_000, fieldmark.Measured)}
+	tests := []struct {
+		name    string
+		got     fieldmark.Assessment
+		score   string
+		grade   fieldmark.Grade
+		low     string
+		high    string
+		conf    string
+		status  fieldmark.ScoreStatus
+		isReady bool
+	}{
+		{"all measured", judged(10, 0, nil, all...), "88", "A", "88", "88", "1", "scored", true},
+		{"one page costs confidence", judged(1, 0, nil, all...), "88", "A", "88", "88", "0.73", "scored", true},
+		{"unknown is not zero", judged(10, 0, nil, signal(60, 48_000, fieldmark.Measured), signal(40, 0, fieldmark.Unknown)), "80", "B", "48", "88", "0.6", "scored", true},
+		{"not applicable leaves both sums", judged(10, 0, nil, signal(60, 48_000, fieldmark.Measured), signal(40, 0, fieldmark.NotApplicable)), "80", "B", "80", "80", "1", "scored", true},
+		{"a gate caps score and range", judged(10, 0, gate, all...), "50", "D", "50", "50", "1", "scored", false},
+		{"half up", judged(10, 0, nil, signal(100, 84_950, fieldmark.Measured)), "85", "A", "85", "85", "1", "scored", true},
+		{"just below", judged(10, 0, nil, signal(100, 84_949, fieldmark.Measured)), "84.9", "B", "84.9", "84.9", "1", "scored", true},
+		{"31 days old is not ready", judged(10, 31*day, nil, all...), "88", "A", "88", "88", "0.75", "scored", false},
+		{"91 days old is stale", judged(10, 91*day, nil, all...), "88", "A", "88", "88", "0.5", "stale", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := tt.got
+			if a.Score == nil {
+				t.Fatalf("no score, status %s", a.Status)
+			}
+			got := []string{a.Score.String(), string(a.Grade), a.Range.Low.String(), a.Range.High.String(), a.Confidence.Value.String(), string(a.Status)}
+			want := []string{tt.score, string(tt.grade), tt.low, tt.high, tt.conf, string(tt.status)}
+			if !slices.Equal(got, want) {
+				t.Errorf("score, grade, low, high, confidence, status = %v, want %v", got, want)
+			}
+			if a.GeoReady != tt.isReady {
+				t.Errorf("GeoReady = %v, want %v", a.GeoReady, tt.isReady)
+			}
+		})
+	}
+}
+
+func TestJudgeWithoutScore(t *testing.T) {
+	unreachable := judged(0, 0, []fieldmark.Gate{{ID: fieldmark.GateUnreachable}}, signal(100, 0, fieldmark.Unknown))
+	if unreachable.Status != fieldmark.StatusUnreachable || unreachable.Score != nil {
+		t.Errorf("unreachable: status %s, score %v", unreachable.Status, unreachable.Score)
+	}
+	thin := judged(10, 0, nil, signal(39, 39_000, fieldmark.Measured), signal(61, 0, fieldmark.Unknown))
+	if thin.Status != fieldmark.StatusInsufficientData || thin.Score != nil {
+		t.Errorf("thin: status %s, score %v", thin.Status, thin.Score)
+	}
+	if thin.Ranked() || unreachable.Ranked() {
+		t.Error("a brand without a score is ranked")
+	}
+}
+
+func TestGradeOf(t *testing.T) {
+	for score, want := range map[fieldmark.Milli]fieldmark.Grade{
+		100_000: "A", 85_000: "A", 84_999: "B", 70_000: "B", 69_999: "C", 55_000: "C", 54_999: "D", 40_000: "D", 39_999: "E", 0: "E",
+	} {
+		if got := fieldmark.GradeOf(score); got != want {
+			t.Errorf("GradeOf(%s) = %s, want %s", score, got, want)
+		}
+	}
+}
+
+// TestRanks holds the board's order: 1, 2, 2, 4, and a stable one inside a tie.
+func TestRanks(t *testing.T) {
+	older, newer := fieldmark.At(audited), fieldmark.At(audited.Add(time.Hour))
+	board := []fieldmark.BoardEntry{
+		{Slug: "zeta", Score: 80_000, Certainty: 900, AsOf: newer},
+		{Slug: "low", Score: 10_000, Certainty: 1000, AsOf: newer},
+		{Slug: "alpha", Score: 80_000, Certainty: 900, AsOf: newer},
+		{Slug: "top", Score: 91_000, Certainty: 600, AsOf: older},
+		{Slug: "sure", Score: 80_000, Certainty: 950, AsOf: older},
+	}
+	slices.SortFunc(board, fieldmark.CompareBoard)
+	fieldmark.SetRanks(board)
+	var got []string
+	for _, e := range board {
+		got = append(got, string(rune('0'+e.Rank))+" "+string(e.Slug))
+	}
+	want := []string{"1 top", "2 sure", "2 alpha", "2 zeta", "5 low"}
+	if !slices.Equal(got, want) {
+		t.Errorf("board = %v, want %v", got, want)
+	}
+}
+
+func TestFactsDigest(t *testing.T) {
+	f := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://a.example/", Facts: []fieldmark.Fact{{ID: "home.words", State: fieldmark.Measured, Value: 300_000, Unit: "words"}}}
+	first, err := f.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AsOf = fieldmark.At(audited)
+	if later, _ := f.Digest(); later != first {
+		t.Errorf("the date changes the digest: %s, %s", first, later)
+	}
+	f.Facts[0].Value++
+	if other, _ := f.Digest(); other == first {
+		t.Error("another value has the same digest")
+	}
+	if _, ok := f.Find("home.words"); !ok {
+		t.Error("Find misses home.words")
+	}
+	if _, ok := f.Find("home.wordz"); ok {
+		t.Error("Find finds home.wordz")
+	}
+}

@@ -1,0 +1,104 @@
+package fieldmark_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestWire pins the JSON of every noun. A golden file is never edited by hand;
+// a change that alters an old member breaks those who read it.
+func TestWire(t *testing.T) {
+	at := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
+	digest := fieldmark.DigestOf([32]byte{0xab})
+	score, value := fieldmark.Milli(74_300), fieldmark.Milli(925)
+	evidence := []fieldmark.Evidence{{URL: "https://acme.example/robots.txt", Fact: "Allow: /"}}
+	method := fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: "/methodology"}
+	module := fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: digest}
+	brand := fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en", Description: "Anvils.", Public: true, CreatedAt: at, UpdatedAt: at}
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: brand.URL, Pages: 3, AsOf: at, Facts: []fieldmark.Fact{{ID: "response.ok", State: fieldmark.Measured, Value: 1000, Unit: "share", Evidence: evidence}}}
+	document := fieldmark.NewScore(brand, fieldmark.Assessment{
+		Status: fieldmark.StatusScored, Score: &score, Grade: "B", Basis: fieldmark.BasisReadiness,
+		Range: &fieldmark.Range{Low: 70_000, High: 80_000}, GeoReady: true, Gates: []fieldmark.Gate{},
+		Confidence: fieldmark.Confidence{Value: 925, Level: fieldmark.ConfidenceHigh, MeasuredWeight: 95, ApplicableWeight: 100},
+		Components: []fieldmark.Component{{ID: "access", Label: "Access", Weight: 30, Points: 27_750, Measured: 30, Signals: []fieldmark.Signal{
+			{ID: "access.response", Label: "Response", Status: fieldmark.Measured, Value: &value, Unit: "share", Points: 2_775, Max: 3, Evidence: evidence, Advice: "Answer faster."}}}},
+		AsOf: &at, PagesSampled: 3, FactsDigest: digest, Methodology: method, Module: module,
+	})
+	document.Rank = &fieldmark.Rank{Overall: 2, Of: 9, Niche: 1, OfNiche: 3}
+	entry := fieldmark.NewBoardEntry(&document)
+	entry.Rank = 2
+	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw", MissionRequest: request(), Status: fieldmark.MissionCompleted,
+		StatusReason: &fieldmark.Reason{Code: "DONE", Text: "Swapped."}, CreatedAt: at, UpdatedAt: at, CompletedAt: &at, Version: 4}
+	mission.Priority = fieldmark.PriorityHigh
+	mission.Location = &fieldmark.Location{Name: "Site 4", Geo: &fieldmark.Geo{Lat: 48.2, Lng: 16.4}, TimeZone: "Europe/Vienna"}
+	mission.Window = &fieldmark.Window{Earliest: at, Latest: at}
+	mission.Metadata = json.RawMessage(`{"sys_id":"9d3"}`)
+	event := fieldmark.Event{Number: 7, ID: "evt_1", Type: fieldmark.EventBrandAudited, Time: at, Brand: "acme", Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Data: json.RawMessage(`{}`)}
+	key := fieldmark.Key{ID: "key_1", Prefix: "fm_live_AbC12xYz", Account: "default", Name: "ITSM", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, CreatedAt: at, ExpiresAt: &at}
+	endpoint := fieldmark.Endpoint{ID: "whk_1", Account: "default", URL: "https://hooks.example/", Events: []string{"mission.*"}, CreatedAt: at}
+
+	for name, v := range map[string]any{
+		"brand":    brand,
+		"state":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts},
+		"score":    document,
+		"pending":  fieldmark.NewScore(brand, fieldmark.PendingAssessment()),
+		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: at, Methodology: method, Total: 9},
+		"mission":  mission,
+		"missions": fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}, NextCursor: "c", HasMore: true},
+		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},
+		"envelope": fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)},
+		"key":      fieldmark.NewKey{Key: key, Token: "fm_live_…"},
+		"endpoint": fieldmark.NewEndpoint{Endpoint: endpoint, Secret: "whsec_…"},
+		"delivery": fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted, EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at, UpdatedAt: at},
+		"import":   fieldmark.ImportReport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},
+		"problem":  fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("req-12345678"),
+	} {
+		golden(t, name, v)
+	}
+}
+
+// golden compares v's JSON with testdata/wire/name.json and reads it back.
+func golden(t *testing.T, name string, v any) {
+	t.Helper()
+	got, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	got = append(got, '\n')
+	path := filepath.Join("testdata", "wire", name+".json")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run with -update to write it)", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from %s:\n%s", name, path, cmp.Diff(string(want), string(got)))
+	}
+	back := reflect.New(reflect.TypeOf(v))
+	if err := json.Unmarshal(want, back.Interface()); err != nil {
+		t.Fatalf("%s: read back: %v", name, err)
+	}
+	again, err := json.MarshalIndent(back.Interface(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(again)+"\n"); diff != "" {
+		t.Errorf("%s is not the same after a round trip:\n%s", name, diff)
+	}
+}
