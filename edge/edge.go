@@ -1,0 +1,187 @@
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/wasm"
+)
+
+// Limits of the front.
+const (
+	// DefaultCacheBytes bounds the memory of cached answers.
+	DefaultCacheBytes = 256 << 20
+	// readTimeout is how long a client may take over one request; a slower one
+	// holds a connection and gives nothing.
+	readTimeout = 15 * time.Second
+	// idleTimeout is how long a kept-alive connection may be silent.
+	idleTimeout = 75 * time.Second
+	// readBuffer bounds a request's head, in bytes; it is below what net/http
+	// accepts at the origin, so that the origin never refuses what we passed on.
+	readBuffer = 16 << 10
+	// fillTimeout bounds how long a client waits for an answer that has to be
+	// derived first.
+	fillTimeout = 5 * time.Second
+	// drainTimeout bounds how long a stopping node finishes what it began.
+	drainTimeout = 10 * time.Second
+)
+
+// Config says what a node is made of.
+type Config struct {
+	Origin    *client.Client    // asks the origin's internal interface; required
+	OriginURL *url.URL          // where everything else is passed on to; required
+	Transport http.RoundTripper // carries what is passed on; nil: a pooled transport of its own
+	NodeToken string            // proves to the origin that the client address is ours to tell
+	BaseURL   string            // the public address of this node, without a slash at the end; required
+
+	CacheBytes int64 // bound of cached answers in memory; 0: DefaultCacheBytes
+	HideAdmin  bool  // refuse /admin on this node
+	Log        *slog.Logger
+}
+
+// Edge is one node.
+type Edge struct {
+	cfg    Config
+	cache  *cache.Cache
+	engine *wasm.Engine
+	site   *site.Site
+	server *fasthttp.Server
+	proxy  *proxy
+	meters *meters
+	cursor cursorKey
+	log    *slog.Logger
+
+	module atomic.Pointer[wasm.Module]
+	boards boards
+	follow follower
+}
+
+// New checks cfg and builds a node that has not started anything.
+func New(cfg Config) (*Edge, error) {
+	var missing []error
+	if cfg.Origin == nil {
+		missing = append(missing, errors.New("Origin is required"))
+	}
+	if cfg.OriginURL == nil {
+		missing = append(missing, errors.New("OriginURL is required"))
+	}
+	if cfg.BaseURL == "" {
+		missing = append(missing, errors.New("BaseURL is required"))
+	}
+	if err := errors.Join(missing...); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
+	if cfg.CacheBytes == 0 {
+		cfg.CacheBytes = DefaultCacheBytes
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters()}
+	var err error
+	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Events: e.meters.cacheEvents()}); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
+	if e.engine, err = wasm.New(wasm.Config{}); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
+	if e.site, err = site.New(); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
+	e.cursor = newCursorKey(cfg.NodeToken)
+	e.proxy = newProxy(cfg)
+	e.server = &fasthttp.Server{
+		Handler:               e.serve,
+		ErrorHandler:          e.badRequest,
+		Name:                  "fieldmark",
+		NoDefaultServerHeader: true,
+		ReadTimeout:           readTimeout,
+		IdleTimeout:           idleTimeout,
+		ReadBufferSize:        readBuffer,
+		MaxRequestBodySize:    fieldmark.MaxBulkBody,
+		CloseOnShutdown:       true,
+		Logger:                quiet{},
+	}
+	return e, nil
+}
+
+// quiet drops fasthttp's own log lines: a client that speaks no HTTP is counted
+// by badRequest and is no news.
+type quiet struct{}
+
+// Printf implements fasthttp.Logger.
+func (quiet) Printf(string, ...any) {}
+
+// Run answers requests on the listeners, keeps in step with the origin's event
+// log, and blocks until ctx ends and everything it began is finished. A node is
+// run once.
+func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
+	defer e.close()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.keepUp(ctx) })
+	for _, ln := range listeners {
+		g.Go(func() error {
+			if err := e.server.Serve(ln); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		<-ctx.Done()
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		if err := e.server.ShutdownWithContext(drain); err != nil {
+			return fmt.Errorf("drain: %w", err)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// ServeConn answers requests on one connection until it closes.
+func (e *Edge) ServeConn(c net.Conn) error { return e.server.ServeConn(c) }
+
+// Ready says why the node cannot answer from its own knowledge yet, or nil.
+func (e *Edge) Ready() error {
+	if e.module.Load() == nil {
+		return errors.New("no scoring module is loaded")
+	}
+	if e.boards.current() == nil {
+		return errors.New("brands are not ranked yet")
+	}
+	return nil
+}
+
+// close gives back what New took.
+func (e *Edge) close() {
+	e.cache.Close()
+	if err := e.engine.Close(context.Background()); err != nil {
+		e.log.Error("close the scoring engine", "err", err)
+	}
+	e.proxy.close()
+}
+
+// requestContext bounds the work done for one request. It does not descend from
+// the fasthttp context, which is used again for another request.
+func requestContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), fillTimeout)
+}
+
+// newRequestID names a request that came without an id of its own.
+func newRequestID() string { return rand.Text() }

@@ -1,0 +1,89 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+// route names what kind of request was answered, for the counters.
+type route int
+
+// The routes of a node.
+const (
+	routeBadge route = iota
+	routeScore
+	routeBoard
+	routePage
+	routePassed
+	routeRefused
+	routeCount
+)
+
+var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "passed", "refused"}
+
+// meters are a node's counters. They are made once, so that counting a request
+// is one atomic addition.
+type meters struct {
+	set      *metrics.Set
+	requests [routeCount][6]*metrics.Counter // by route and status class
+	panics   *metrics.Counter
+	purges   *metrics.Counter
+	follows  *metrics.Counter
+	lost     *metrics.Counter
+	hits     *metrics.Counter
+	stales   *metrics.Counter
+	misses   *metrics.Counter
+	failures *metrics.Counter
+	fills    *metrics.Histogram
+	scores   *metrics.Histogram
+}
+
+func newMeters() *meters {
+	set := metrics.NewSet()
+	m := &meters{set: set}
+	for r, name := range routeNames {
+		for class := 1; class <= 5; class++ {
+			m.requests[r][class] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_requests_total{route=%q,class="%dxx"}`, name, class))
+		}
+	}
+	m.panics = set.NewCounter("fieldmark_edge_panics_total")
+	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
+	m.follows = set.NewCounter("fieldmark_edge_followed_events_total")
+	m.lost = set.NewCounter("fieldmark_edge_log_lost_total")
+	m.hits = set.NewCounter(`fieldmark_edge_cache_total{result="hit"}`)
+	m.stales = set.NewCounter(`fieldmark_edge_cache_total{result="stale"}`)
+	m.misses = set.NewCounter(`fieldmark_edge_cache_total{result="miss"}`)
+	m.failures = set.NewCounter("fieldmark_edge_cache_fill_errors_total")
+	m.fills = set.NewHistogram("fieldmark_edge_cache_fill_seconds")
+	m.scores = set.NewHistogram("fieldmark_edge_score_seconds")
+	return m
+}
+
+// count notes one answered request.
+func (m *meters) count(r route, status int) {
+	if class := status / 100; class >= 1 && class <= 5 {
+		m.requests[r][class].Inc()
+	}
+}
+
+// since notes how long something took.
+func since(h *metrics.Histogram, began time.Time) { h.Update(time.Since(began).Seconds()) }
+
+// WriteMetrics writes the node's counters in the Prometheus text format.
+func (e *Edge) WriteMetrics(w io.Writer) { e.meters.set.WritePrometheus(w) }
+
+// cacheEvents counts what the cache tells.
+func (m *meters) cacheEvents() cache.Events {
+	return cache.Events{
+		Hit:        m.hits.Inc,
+		Stale:      m.stales.Inc,
+		Miss:       m.misses.Inc,
+		Filled:     func(took time.Duration) { m.fills.Update(took.Seconds()) },
+		FillFailed: func(error) { m.failures.Inc() },
+	}
+}

@@ -1,0 +1,156 @@
+package edge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+// pageTag is on pages that show places in the ranking; the follower purges it
+// whenever the ranking changes.
+const pageTag = "board"
+
+// pageFields go out with every page: nothing runs, nothing is loaded from
+// elsewhere, no other site may frame it.
+var pageFields = []string{
+	"Content-Type", "text/html; charset=utf-8",
+	"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"X-Content-Type-Options", "nosniff",
+	"Referrer-Policy", "strict-origin-when-cross-origin",
+	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
+}
+
+// serveHome answers GET /: the leaderboard for people.
+func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
+	q, err := parseBoardQuery(ctx.QueryArgs())
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	s, offset, err := e.board(q)
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	key := "page/board/" + s.id + "/" + strconv.Itoa(s.pending) + "/" + strconv.Itoa(s.unreachable) +
+		"/" + strconv.Itoa(offset) + "/" + strconv.Itoa(q.limit)
+	e.servePage(ctx, key, "", func(context.Context) (*cache.Entry, error) {
+		body, err := e.site.AppendBoard(nil, site.BoardPage{
+			BaseURL: e.cfg.BaseURL, Board: s.page(offset, q.limit, e.cursor), Cursor: q.cursor,
+			Pending: s.pending, Unreachable: s.unreachable,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return newPageEntry(body), nil
+	})
+}
+
+// serveBrand answers GET /brands/{slug}: the score explained.
+func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
+	slug := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathBrandPage)
+	if !fieldmark.ValidSlug(slug) {
+		e.failPage(ctx, noBrand(), slug)
+		return
+	}
+	e.servePage(ctx, pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
+}
+
+func pageKey(slug fieldmark.Slug) string { return "page/brand/" + string(slug) }
+
+// pageFill renders a brand's page from the score it shares with the other forms.
+func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
+	return func(ctx context.Context) (*cache.Entry, error) {
+		entry, _, err := e.score(ctx, slug)
+		if err != nil {
+			return nil, err
+		}
+		score := entry.Value.(*scoreValue).score
+		rankedAt := e.boards.event() // before the rank is read: a page must not claim to be newer than it
+		score.Rank = e.boards.rank(score.Slug)
+		body, err := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score})
+		if err != nil {
+			return nil, err
+		}
+		page := newPageEntry(body)
+		page.Tags, page.AsOf = []string{pageTag}, rankedAt
+		return page.From(entry), nil
+	}
+}
+
+func newPageEntry(body []byte) *cache.Entry {
+	sum := sha256.Sum256(body)
+	return &cache.Entry{
+		Body: body, Status: http.StatusOK, Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`, pageFields...),
+		Fresh: derivedFresh, Stale: derivedStale, OnError: derivedOnError,
+	}
+}
+
+// servePage answers with a cached page, making it on a miss.
+func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
+	rc, cancel := requestContext()
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, key, fill)
+	if err != nil {
+		e.failPage(ctx, err, brand)
+		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// failPage says to a person what went wrong.
+func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
+	fe := fieldmark.AsError(err)
+	id := requestID(ctx)
+	if fe.Code == fieldmark.CodeInternal {
+		e.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
+	}
+	body, perr := e.site.AppendError(nil, site.ErrorPage{BaseURL: e.cfg.BaseURL, Code: fe.Code, Brand: brand, RequestID: id})
+	if perr != nil {
+		e.log.Error("render the error page", "requestId", id, "err", perr)
+		e.fail(ctx, err)
+		return
+	}
+	h := &ctx.Response.Header
+	for i := 0; i < len(pageFields); i += 2 {
+		h.Set(pageFields[i], pageFields[i+1])
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set(fieldmark.HeaderRequestID, id)
+	status := fe.Code.Status()
+	if status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
+		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	}
+	ctx.SetStatusCode(status)
+	ctx.Response.SetBody(body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// serveStatic answers the pages' own assets, whose addresses name their content.
+func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
+	body, contentType, etag, ok := e.site.Asset(string(ctx.Path()))
+	if !ok {
+		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"), "")
+		return
+	}
+	h := &ctx.Response.Header
+	h.SetContentType(contentType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Etag", etag)
+	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
+		ctx.SetStatusCode(http.StatusNotModified)
+		return
+	}
+	ctx.Response.SetBodyRaw(body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}

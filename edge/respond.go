@@ -1,0 +1,182 @@
+package edge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+// head is what an answer says before its body; it is built once, when the
+// answer is made, and written many times.
+type head struct {
+	fields       [][2][]byte // canonical names
+	etag         []byte      // strong, in quotes
+	lastModified time.Time
+}
+
+// newHead prepares header fields given as name, value, name, value.
+func newHead(etag string, fields ...string) *head {
+	h := &head{etag: []byte(etag)}
+	if etag != "" {
+		fields = append(fields, "Etag", etag)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		h.fields = append(h.fields, [2][]byte{[]byte(http.CanonicalHeaderKey(fields[i])), []byte(fields[i+1])})
+	}
+	return h
+}
+
+// cacheStatus are the values of Cache-Status (RFC 9211) we can say, by source.
+var cacheStatus = [...][]byte{
+	cache.SourceNone:    []byte("fieldmark; fwd=miss"),
+	cache.SourceHit:     []byte("fieldmark; hit"),
+	cache.SourceStale:   []byte("fieldmark; hit; detail=stale-while-revalidate"),
+	cache.SourceFill:    []byte("fieldmark; fwd=miss; stored"),
+	cache.SourceShared:  []byte("fieldmark; fwd=miss; collapsed"),
+	cache.SourceOnError: []byte("fieldmark; hit; detail=stale-if-error"),
+}
+
+var (
+	headerAge         = []byte("Age")
+	headerCacheStatus = []byte("Cache-Status")
+	headerIfNoneMatch = []byte("If-None-Match")
+)
+
+// send writes a cached answer: 304 if the client has it already, the bytes
+// otherwise. Nothing is allocated.
+func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
+	h := entry.Value.(answer).headOf()
+	e.writeHead(ctx, h, entry, from)
+	if entry.Status == http.StatusOK && matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), h.etag) {
+		ctx.Response.SetStatusCode(fasthttp.StatusNotModified)
+		return
+	}
+	ctx.Response.SetStatusCode(entry.Status)
+	ctx.Response.SetBodyRaw(entry.Body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// answer is what a cached entry keeps beside its bytes: at least the head.
+type answer interface{ headOf() *head }
+
+func (h *head) headOf() *head { return h }
+
+func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, from cache.Source) {
+	rh := &ctx.Response.Header
+	for i := range h.fields {
+		rh.SetCanonical(h.fields[i][0], h.fields[i][1])
+	}
+	var digits [20]byte
+	age := max(0, int64(time.Since(entry.Born)/time.Second))
+	rh.SetCanonical(headerAge, strconv.AppendInt(digits[:0], age, 10))
+	rh.SetCanonical(headerCacheStatus, cacheStatus[from])
+}
+
+// matches compares an If-None-Match list with a strong tag, weakly, as RFC 9110
+// section 13.1.2 asks.
+func matches(list, etag []byte) bool {
+	if len(list) == 0 || len(etag) == 0 {
+		return false
+	}
+	text := unsafe.String(unsafe.SliceData(list), len(list))
+	tag := unsafe.String(unsafe.SliceData(etag), len(etag))
+	if text == "*" {
+		return true
+	}
+	for {
+		item, rest, more := strings.Cut(text, ",")
+		item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
+		if item == tag {
+			return true
+		}
+		if !more {
+			return false
+		}
+		text = rest
+	}
+}
+
+// retryAfter is what a client is told when we cannot answer: long enough for a
+// restart, short enough for tools that give up after a few tries.
+const retryAfter = 5 * time.Second
+
+// fail answers with a problem document, or with a page where a person looks.
+func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
+	fe := fieldmark.AsError(err)
+	id := requestID(ctx)
+	if fe.Code == fieldmark.CodeInternal {
+		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", string(ctx.Path()), "err", err)
+	}
+	p := fe.Problem(id)
+	body, merr := json.Marshal(p)
+	if merr != nil {
+		e.log.Error("encode problem", "requestId", id, "err", merr)
+		body = []byte(`{"type":"about:blank","title":"Internal error","status":500,"code":"internal"}`)
+	}
+	h := &ctx.Response.Header
+	h.SetContentType(fieldmark.ProblemType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set(fieldmark.HeaderRequestID, id)
+	after := fe.RetryAfter
+	if after == 0 && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusGatewayTimeout) {
+		after = retryAfter
+	}
+	if after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
+	}
+	ctx.SetStatusCode(p.Status)
+	ctx.Response.SetBody(body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// requestID keeps a client's request id if it is plain, and makes one if not.
+func requestID(ctx *fasthttp.RequestCtx) string {
+	if id := string(ctx.Request.Header.Peek(fieldmark.HeaderRequestID)); fieldmark.ValidRequestID(id) {
+		return id
+	}
+	return newRequestID()
+}
+
+// badRequest answers what fasthttp could not read as a request.
+func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
+	e.meters.count(routeRefused, fasthttp.StatusBadRequest)
+	var small *fasthttp.ErrSmallBuffer
+	switch {
+	case errors.As(err, &small):
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", readBuffer))
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", fieldmark.MaxBulkBody)
+		fe.Limit = fieldmark.MaxBulkBody
+		e.fail(ctx, fe)
+	default:
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "this is not an HTTP/1.1 request"))
+	}
+	ctx.SetConnectionClose()
+}
+
+// recoverPanic turns our own bug into an internal problem; the node lives on.
+func (e *Edge) recoverPanic(ctx *fasthttp.RequestCtx) {
+	if p := recover(); p != nil {
+		e.meters.panics.Inc()
+		e.log.Error("BUG: panic in a handler", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		ctx.Response.Reset()
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInternal, ""))
+	}
+}
+
+// text returns b as a string that shares its bytes: for look-ups that end
+// before the request does.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,0 +1,81 @@
+package edge
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// serve is the door: it measures, routes and recovers.
+func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
+	defer e.recoverPanic(ctx)
+	route := e.route(ctx)
+	e.meters.count(route, ctx.Response.StatusCode())
+}
+
+// route answers the request and names the route it took. It is one switch over
+// the path, so that the whole surface of a node is read on one screen.
+func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
+	path := ctx.Path()
+	switch {
+	case bytes.HasPrefix(path, badgePath):
+		return e.get(ctx, routeBadge, e.serveBadge)
+	case bytes.HasPrefix(path, scorePath):
+		return e.get(ctx, routeScore, e.serveScore)
+	case string(path) == fieldmark.PathLeaderboard:
+		return e.get(ctx, routeBoard, e.serveBoard)
+	case string(path) == "/":
+		return e.get(ctx, routePage, e.serveHome)
+	case bytes.HasPrefix(path, brandPath):
+		return e.get(ctx, routePage, e.serveBrand)
+	case bytes.HasPrefix(path, staticPath):
+		return e.get(ctx, routePage, e.serveStatic)
+	case bytes.HasPrefix(path, internalPath):
+		// The origin's inner interface is not for clients, whatever token they hold.
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
+		return routeRefused
+	case e.cfg.HideAdmin && isAdmin(path):
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
+		return routeRefused
+	}
+	e.pass(ctx)
+	return routePassed
+}
+
+// The fixed beginnings of our own paths, as bytes so that comparing is free.
+var (
+	badgePath    = []byte(fieldmark.PathBadge)
+	scorePath    = []byte(fieldmark.PathScore)
+	brandPath    = []byte(fieldmark.PathBrandPage)
+	staticPath   = []byte("/static/")
+	internalPath = []byte(fieldmark.PathInternal)
+)
+
+func isAdmin(path []byte) bool {
+	p := string(path)
+	return p == fieldmark.PathAdmin || strings.HasPrefix(p, fieldmark.PathAdmin+"/") || strings.HasPrefix(p, fieldmark.PathAdminAPI)
+}
+
+// get runs a handler for GET and HEAD, answers OPTIONS for scripts of other
+// sites, and refuses every other method.
+func (e *Edge) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.RequestCtx)) route {
+	switch {
+	case ctx.IsGet(), ctx.IsHead():
+		handler(ctx)
+	case ctx.IsOptions():
+		h := &ctx.Response.Header
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "If-None-Match")
+		h.Set("Access-Control-Max-Age", "86400")
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+	default:
+		ctx.Response.Header.Set("Allow", "GET, HEAD, OPTIONS")
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only GET, HEAD and OPTIONS are answered here"))
+	}
+	return r
+}
