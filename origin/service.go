@@ -2,115 +2,138 @@ package origin
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // DefaultAccount owns what is made without naming an account.
 const DefaultAccount = "default"
 
+// MinSecret is the least length of the application secret in bytes: the size of
+// the hash that every key is derived with.
+const MinSecret = 32
+
 // Config holds what a Service is made of.
 type Config struct {
-	Store     *store.Store
-	Secret    []byte              // the application secret, at least 32 bytes; every key at rest is derived from it
-	Module    []byte              // the built-in scoring module
-	ModuleRef fieldmark.ModuleRef // its name; activated when no module is
+	Store     *store.Store        // required
+	Secret    []byte              // required: the application secret, at least MinSecret bytes; keys at rest are derived from it
+	HTTP      *safehttp.Client    // the way out; nil means a client that reaches public addresses only
+	Auditor   *audit.Auditor      // nil: audits are queued and wait for a process that has one
+	Module    []byte              // the built-in scoring module; nil when there is none
+	ModuleRef fieldmark.ModuleRef // its name; Prepare activates it when no module is in force
 	Log       *slog.Logger        // nil: nothing is logged
-	PublicAPI bool                // whether missions may come in from outside; shown by Health only
+	PublicAPI bool                // whether missions may come in from outside; noted in the log by Run
 }
 
-// Service is the origin without a network in front of it.
-type Service struct{}
+// Service is the origin without a network in front of it. Its methods may be
+// called from any goroutine.
+type Service struct {
+	store     *store.Store
+	http      *safehttp.Client
+	auditor   *audit.Auditor
+	module    []byte
+	moduleRef fieldmark.ModuleRef
+	log       *slog.Logger
+	publicAPI bool
 
-var errEmpty = errors.New("not built")
+	vault   vault
+	uses    uses
+	delays  delays
+	hashing chan struct{} // holds one word per password being hashed
+	waiting chan struct{} // and one per password that is or waits to be
+}
 
 // New checks cfg and returns a Service that has started nothing.
-func New(cfg Config) (*Service, error) { return &Service{}, nil }
+func New(cfg Config) (*Service, error) {
+	var bad []error
+	if cfg.Store == nil {
+		bad = append(bad, errors.New("a store is required"))
+	}
+	if len(cfg.Secret) < MinSecret {
+		bad = append(bad, fmt.Errorf("the application secret has %d bytes, not at least %d", len(cfg.Secret), MinSecret))
+	}
+	if len(bad) > 0 {
+		return nil, fmt.Errorf("configure origin: %w", errors.Join(bad...))
+	}
+	v, err := newVault(cfg.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("configure origin: %w", err)
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = safehttp.New(safehttp.Config{})
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
+		module: cfg.Module, moduleRef: cfg.ModuleRef, log: cfg.Log, publicAPI: cfg.PublicAPI,
+		vault: v, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
+		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
+	}, nil
+}
 
-func (s *Service) Prepare(ctx context.Context) error { return errEmpty }
-func (s *Service) Run(ctx context.Context) error     { return errEmpty }
-func (s *Service) Health(ctx context.Context) error  { return errEmpty }
+// Prepare sets up what everything else takes for granted: the default account
+// and a module in force. It may be called any number of times.
+func (s *Service) Prepare(ctx context.Context) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutAccount(ctx, DefaultAccount, fieldmark.At(time.Now()))
+	})
+	if err != nil {
+		return fmt.Errorf("prepare origin: %w", err)
+	}
+	if len(s.module) == 0 {
+		return nil
+	}
+	_, err = s.store.ActiveModule(ctx)
+	if errors.Is(err, store.ErrNone) {
+		err = s.ActivateModule(ctx, s.moduleRef, s.module)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare origin: %w", err)
+	}
+	return nil
+}
 
-func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
-	return fieldmark.Brand{}, false, errEmpty
+// Health reports why the origin cannot answer, if it cannot.
+func (s *Service) Health(ctx context.Context) error {
+	return s.store.Ping(ctx)
 }
-func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
-	return fieldmark.ImportReport{}, errEmpty
+
+// newID makes an id of the given kind.
+func newID(prefix string, at time.Time) string {
+	var random [10]byte
+	rand.Read(random[:]) // never fails (crypto/rand)
+	return fieldmark.NewID(prefix, at, random)
 }
-func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
-	return fieldmark.Brand{}, errEmpty
+
+// missing turns the store's ErrNone into what a caller may see.
+func missing(err error, format string, args ...any) error {
+	if errors.Is(err, store.ErrNone) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, format, args...)
+	}
+	return err
 }
-func (s *Service) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
-	return nil, errEmpty
+
+// invalid returns complaints as one error, or nil when there are none.
+func invalid(fields []fieldmark.FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: fields}
 }
-func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (state fieldmark.BrandState, asOf int64, err error) {
-	return fieldmark.BrandState{}, 0, errEmpty
-}
-func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
-	return 0, errEmpty
-}
-func (s *Service) RequestAudit(ctx context.Context, slug fieldmark.Slug) error { return errEmpty }
-func (s *Service) RecordFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark.Facts) (changed bool, err error) {
-	return false, errEmpty
-}
-func (s *Service) AuditStatus(ctx context.Context) (waiting, running int, err error) {
-	return 0, 0, errEmpty
-}
-func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
-	return fieldmark.Mission{}, false, errEmpty
-}
-func (s *Service) Mission(ctx context.Context, account, id string) (fieldmark.Mission, error) {
-	return fieldmark.Mission{}, errEmpty
-}
-func (s *Service) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
-	return fieldmark.List[fieldmark.Mission]{}, errEmpty
-}
-func (s *Service) MoveMission(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
-	return fieldmark.Mission{}, errEmpty
-}
-func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
-	return fieldmark.Mission{}, errEmpty
-}
-func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
-	return fieldmark.NewKey{}, errEmpty
-}
-func (s *Service) Authenticate(ctx context.Context, token string) (fieldmark.Key, error) {
-	return fieldmark.Key{}, errEmpty
-}
-func (s *Service) Keys(ctx context.Context) ([]fieldmark.Key, error) { return nil, errEmpty }
-func (s *Service) RevokeKey(ctx context.Context, id string) (fieldmark.Key, error) {
-	return fieldmark.Key{}, errEmpty
-}
-func (s *Service) SetAdminPassword(ctx context.Context, user, password string) error { return errEmpty }
-func (s *Service) SignIn(ctx context.Context, user, password string) (session string, err error) {
-	return "", errEmpty
-}
-func (s *Service) Session(ctx context.Context, token string) (user string, err error) {
-	return "", errEmpty
-}
-func (s *Service) SignOut(ctx context.Context, token string) error { return errEmpty }
-func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, limit int) (fieldmark.EventPage, error) {
-	return fieldmark.EventPage{}, errEmpty
-}
-func (s *Service) Head(ctx context.Context) (int64, error) { return 0, errEmpty }
-func (s *Service) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error) {
-	return fieldmark.ModuleRef{}, errEmpty
-}
-func (s *Service) Module(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
-	return nil, errEmpty
-}
-func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
-	return errEmpty
-}
-func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
-	return fieldmark.NewEndpoint{}, errEmpty
-}
-func (s *Service) Endpoints(ctx context.Context) ([]fieldmark.Endpoint, error) { return nil, errEmpty }
-func (s *Service) DeleteEndpoint(ctx context.Context, id string) error         { return errEmpty }
-func (s *Service) Deliveries(ctx context.Context, limit int) ([]fieldmark.Delivery, error) {
-	return nil, errEmpty
+
+// complaints gathers what is wrong with a request.
+type complaints []fieldmark.FieldError
+
+func (c *complaints) add(pointer, code, detail string) {
+	*c = append(*c, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }

@@ -78,3 +78,17 @@ func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fie
 	}
 	return events, nil
 }
+
+// LastEventTime returns when the newest event of a type about a subject was, or
+// the zero Time.
+func (t *Tx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
+	var at *fieldmark.Time
+	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject, string(kind)).Scan(maybe{&at})
+	if err != nil {
+		return fieldmark.Time{}, fmt.Errorf("look for the last %s of %s: %w", kind, subject, err)
+	}
+	if at == nil {
+		return fieldmark.Time{}, nil
+	}
+	return *at, nil
+}

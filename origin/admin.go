@@ -1,0 +1,268 @@
+package origin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// The life of a session.
+const (
+	SessionIdle     = 30 * time.Minute
+	SessionAbsolute = 12 * time.Hour
+	sessionNoted    = time.Minute // how exact the last use of a session is
+)
+
+// Bounds of passwords.
+const (
+	MinPassword  = 12   // code points; length is the only rule that helps
+	maxPassword  = 1024 // bytes, so that a sign-in cannot be made to hash megabytes
+	maxHashing   = 2    // hashes at once: each takes 19 MiB and a processor
+	maxHashQueue = 32   // sign-ins that may wait for one of those; more are turned away
+)
+
+// userName is what an administrator may be called.
+var userName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
+
+// commonPasswords are long enough and still among the first anybody tries.
+var commonPasswords = []string{
+	"123456789012", "1234567890123", "12345678901234", "123456789123", "password1234", "password12345", "passwordpassword",
+	"qwertyuiop12", "qwertyuiop123", "qwertyuiop[]", "1qaz2wsx3edc", "1q2w3e4r5t6y", "administrator", "administrator1",
+	"admin1234567", "adminadminadmin", "letmeinletmein", "iloveyou1234", "changemechangeme", "correcthorsebatterystaple",
+	"fieldmark1234", "fieldmarkadmin",
+}
+
+// SetAdminPassword makes an administrator or changes the password of one, who is
+// then signed out everywhere.
+func (s *Service) SetAdminPassword(ctx context.Context, user, password string) error {
+	if err := invalid(checkAdmin(user, password)); err != nil {
+		return err
+	}
+	if err := s.mayHash(ctx); err != nil {
+		return err
+	}
+	hash := hashPassword(password)
+	s.hashed()
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutAdmin(ctx, user, hash, time.Now()); err != nil {
+			return err
+		}
+		return tx.EndSessionsOf(ctx, user)
+	})
+	if err != nil {
+		return fmt.Errorf("set a password: %w", err)
+	}
+	s.delays.clear(user)
+	return nil
+}
+
+func checkAdmin(user, password string) []fieldmark.FieldError {
+	var bad complaints
+	if !userName.MatchString(user) {
+		bad.add("/user", "pattern", "must be 1 to 64 of a-z, 0-9 and . _ @ -")
+	}
+	switch {
+	case utf8.RuneCountInString(password) < MinPassword:
+		bad.add("/password", "too_short", fmt.Sprintf("must have at least %d characters", MinPassword))
+	case len(password) > maxPassword:
+		bad.add("/password", "too_long", fmt.Sprintf("must have at most %d bytes", maxPassword))
+	case slices.Contains(commonPasswords, strings.ToLower(password)) || strings.Count(password, password[:1]) == len(password):
+		bad.add("/password", "pattern", "is among the first anybody would try")
+	}
+	return bad
+}
+
+// mayHash waits for the turn to hash a password; hashed ends it.
+func (s *Service) mayHash(ctx context.Context) error {
+	select {
+	case s.waiting <- struct{}{}:
+	default:
+		e := fieldmark.Errorf(fieldmark.CodeOverloaded, "too many people sign in at once")
+		e.RetryAfter = time.Second
+		return e
+	}
+	select {
+	case s.hashing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		<-s.waiting
+		return fmt.Errorf("wait to hash a password: %w", ctx.Err())
+	}
+}
+
+func (s *Service) hashed() { <-s.hashing; <-s.waiting }
+
+// SignIn returns the token of a new session. A wrong password and an unknown user
+// get the same error after the same work, and both delay the next try.
+func (s *Service) SignIn(ctx context.Context, user, password string) (session string, err error) {
+	if len(user) > maxPassword || len(password) > maxPassword {
+		return "", errSignIn()
+	}
+	if err := s.delays.check(user, time.Now()); err != nil {
+		return "", err
+	}
+	if err := s.mayHash(ctx); err != nil {
+		return "", err
+	}
+	defer s.hashed()
+	// Those who waited for their turn beside a failure are delayed by it as well;
+	// otherwise a thousand guesses sent at once would all count as the first.
+	if err := s.delays.check(user, time.Now()); err != nil {
+		return "", err
+	}
+	kept, err := s.store.AdminPassword(ctx, user)
+	if errors.Is(err, store.ErrNone) {
+		kept, err = dummyHash, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("sign in: %w", err)
+	}
+	right, outdated, err := checkPassword(kept, password)
+	if err != nil {
+		return "", fmt.Errorf("sign in: %w", err)
+	}
+	if !right {
+		s.delays.fail(user, time.Now())
+		return "", errSignIn()
+	}
+	s.delays.clear(user)
+	token := rand.Text() + rand.Text() // 2 x 130 bits
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		if outdated {
+			if err := tx.PutAdmin(ctx, user, hashPassword(password), now); err != nil {
+				return err
+			}
+		}
+		return tx.AddSession(ctx, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now})
+	})
+	if err != nil {
+		return "", fmt.Errorf("sign in: %w", err)
+	}
+	return token, nil
+}
+
+func errSignIn() error {
+	return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the user name or the password is wrong")
+}
+
+// hashSession returns what is kept of a session's token. The token is random, so
+// a plain hash cannot be turned round.
+func hashSession(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// Session returns the administrator a token stands for, and keeps the session
+// from falling idle.
+func (s *Service) Session(ctx context.Context, token string) (user string, err error) {
+	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
+	if token == "" || len(token) > maxPassword {
+		return "", over
+	}
+	se, err := s.store.Session(ctx, hashSession(token))
+	if errors.Is(err, store.ErrNone) {
+		return "", over
+	}
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
+		return "", over
+	}
+	if now.Sub(se.SeenAt) >= sessionNoted {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.TouchSession(ctx, se.Hash, now)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return se.User, nil
+}
+
+// SignOut ends a session; one that is over already is no error.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.EndSession(ctx, hashSession(token))
+	})
+}
+
+// The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
+// one, because a permanent lock would let anybody lock anybody out.
+const (
+	firstDelay   = time.Second
+	longestDelay = 15 * time.Minute
+	forgetAfter  = time.Hour // without a failure, an account's count begins anew
+	delaySlots   = 4096      // names share slots by hash: memory stays bounded whatever names are tried
+)
+
+// delays remembers failed sign-ins by user name, known or not. It is kept in
+// memory: a restart forgives, and an attacker cannot cause one.
+type delays struct {
+	seed maphash.Seed
+
+	mu    *sync.Mutex
+	slots []delay
+}
+
+type delay struct {
+	failures int
+	until    time.Time
+}
+
+func newDelays() delays {
+	return delays{seed: maphash.MakeSeed(), mu: new(sync.Mutex), slots: make([]delay, delaySlots)}
+}
+
+func (d *delays) slot(user string) *delay {
+	return &d.slots[maphash.String(d.seed, user)%delaySlots]
+}
+
+// check refuses a try that comes too early.
+func (d *delays) check(user string, now time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wait := d.slot(user).until.Sub(now)
+	if wait <= 0 {
+		return nil
+	}
+	e := fieldmark.Errorf(fieldmark.CodeRateLimited, "too many failed tries; wait a little")
+	e.RetryAfter = wait
+	return e
+}
+
+func (d *delays) fail(user string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.slot(user)
+	if now.Sub(s.until) > forgetAfter {
+		s.failures = 0
+	}
+	wait := longestDelay
+	if s.failures < 10 { // 2^10 s is past the longest
+		wait = min(firstDelay<<s.failures, longestDelay)
+	}
+	s.failures++
+	s.until = now.Add(wait)
+}
+
+func (d *delays) clear(user string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*d.slot(user) = delay{}
+}

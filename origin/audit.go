@@ -1,0 +1,125 @@
+package origin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// MaxFacts bounds the document of one audit in bytes: some hundred facts with
+// all their evidence. Every edge reads it for every brand.
+const MaxFacts = 512 << 10
+
+// tellAgainAfter is how much later unchanged facts must have been confirmed for
+// that to be an event. The age of an audit decides what a score may claim, in
+// steps of days, so telling each confirmation would only cost refreshes.
+const tellAgainAfter = 24 * time.Hour
+
+// RequestAudit puts a brand in line to be audited by Run.
+func (s *Service) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.Brand(ctx, slug); err != nil {
+			return missing(err, "there is no such brand")
+		}
+		return tx.RequestAudit(ctx, slug, time.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("request an audit: %w", err)
+	}
+	return nil
+}
+
+// AuditStatus counts the audits that wait and those that run.
+func (s *Service) AuditStatus(ctx context.Context) (waiting, running int, err error) {
+	return s.store.AuditLine(ctx, time.Now())
+}
+
+// RecordFacts makes facts what is true of a brand and reports whether they
+// differ from those before. Facts that say the same move only the time they
+// were last found to hold; facts older than those known are left out.
+func (s *Service) RecordFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark.Facts) (changed bool, err error) {
+	doc, err := newFactsDocument(f)
+	if err != nil {
+		return false, fmt.Errorf("record the facts of %s: %w", slug, err)
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		changed, err = s.putFacts(ctx, tx, slug, doc)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("record the facts of %s: %w", slug, missing(err, "there is no such brand"))
+	}
+	return changed, nil
+}
+
+// factsDocument is facts in the form they are kept and named in.
+type factsDocument struct {
+	digest fieldmark.Digest
+	body   []byte // without AsOf, so that digest is the digest of these bytes
+	asOf   fieldmark.Time
+}
+
+func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
+	if !slices.IsSortedFunc(f.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) }) {
+		return factsDocument{}, errors.New("BUG: facts are not sorted by id")
+	}
+	asOf := f.AsOf
+	f.AsOf = fieldmark.Time{}
+	body, err := json.Marshal(f)
+	if err != nil {
+		return factsDocument{}, err
+	}
+	// Text from the web may be no text. What JSON makes of it must be what
+	// everyone who reads the facts gets the same digest from.
+	var settled fieldmark.Facts
+	if err := json.Unmarshal(body, &settled); err != nil {
+		return factsDocument{}, err
+	}
+	if body, err = json.Marshal(settled); err != nil {
+		return factsDocument{}, err
+	}
+	if len(body) > MaxFacts {
+		return factsDocument{}, fmt.Errorf("facts of %d bytes are larger than %d", len(body), MaxFacts)
+	}
+	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, asOf: asOf}, nil
+}
+
+// audited is the data of a brand.audited event.
+type audited struct {
+	Slug        fieldmark.Slug   `json:"slug"`
+	FactsDigest fieldmark.Digest `json:"factsDigest"`
+	AsOf        fieldmark.Time   `json:"asOf"`
+	Changed     bool             `json:"changed"`
+}
+
+func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument) (changed bool, err error) {
+	b, err := tx.Brand(ctx, slug)
+	if err != nil {
+		return false, err
+	}
+	if b.FactsAt != nil && doc.asOf.Std().Before(b.FactsAt.Std()) {
+		return false, nil
+	}
+	changed = doc.digest != b.FactsDigest
+	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.asOf); err != nil {
+		return false, err
+	}
+	told, err := tx.LastEventTime(ctx, string(slug), fieldmark.EventBrandAudited)
+	if err != nil {
+		return false, err
+	}
+	if !changed && doc.asOf.Std().Sub(told.Std()) <= tellAgainAfter {
+		return false, nil
+	}
+	_, err = s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandAudited, slug),
+		audited{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed})
+	return changed, err
+}

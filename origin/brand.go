@@ -1,0 +1,239 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Bounds of lists of brands.
+const (
+	MaxBrands   = 500   // in one answer
+	importGroup = 100   // brands of an import that share a transaction: others must get a turn between
+	statePage   = 200   // brands with facts that are read at once; no read stays open over a slow receiver
+	MaxImport   = 20000 // brands in one import; what fieldmark.MaxBulkBody holds when each says little
+)
+
+// PutBrand makes or changes a brand and reports whether anything came of it.
+func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
+	if err := invalid(checkBrand(&b, "")); err != nil {
+		return fieldmark.Brand{}, false, err
+	}
+	var put outcome
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		b, put, err = s.putBrand(ctx, tx, b)
+		return err
+	})
+	if err != nil {
+		return fieldmark.Brand{}, false, err
+	}
+	return b, put != unchanged, nil
+}
+
+// outcome says what became of a brand that was put.
+type outcome int
+
+const (
+	unchanged outcome = iota
+	added
+	updated
+)
+
+// putBrand writes a brand that differs from the one that is there.
+func (s *Service) putBrand(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fieldmark.Brand, outcome, error) {
+	now := time.Now()
+	b.CreatedAt, b.UpdatedAt = fieldmark.At(now), fieldmark.At(now)
+	old, err := tx.Brand(ctx, b.Slug)
+	put := updated
+	switch {
+	case errors.Is(err, store.ErrNone):
+		put = added
+	case err != nil:
+		return fieldmark.Brand{}, unchanged, err
+	default:
+		b.CreatedAt = old.CreatedAt
+		same := b
+		same.UpdatedAt = old.UpdatedAt
+		if same == old.Brand {
+			return same, unchanged, nil
+		}
+	}
+	if err := tx.PutBrand(ctx, b); err != nil {
+		return fieldmark.Brand{}, unchanged, err
+	}
+	// Facts belong to an address. A brand that moved has none until the new
+	// address was audited.
+	if put == updated && old.URL != b.URL && old.FactsDigest != "" {
+		if err := tx.DropFacts(ctx, b.Slug); err != nil {
+			return fieldmark.Brand{}, unchanged, err
+		}
+		if err := tx.RequestAudit(ctx, b.Slug, now); err != nil {
+			return fieldmark.Brand{}, unchanged, err
+		}
+	}
+	_, err = s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandChanged, b.Slug), b)
+	return b, put, err
+}
+
+func brandEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
+	return store.Event{
+		Event:   fieldmark.Event{Type: t, Brand: slug, Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}},
+		Subject: string(slug),
+	}
+}
+
+// checkBrand returns every complaint about a brand, with pointers below at.
+func checkBrand(b *fieldmark.Brand, at string) []fieldmark.FieldError {
+	var bad complaints
+	if !fieldmark.ValidSlug(string(b.Slug)) {
+		bad.add(at+"/slug", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+	}
+	if n := utf8.RuneCountInString(b.Name); n == 0 || n > fieldmark.MaxBrandName || !plain(b.Name, false) || strings.TrimSpace(b.Name) == "" {
+		bad.add(at+"/name", "range", fmt.Sprintf("must have 1 to %d characters, none of them a control character", fieldmark.MaxBrandName))
+	}
+	if !validSite(b.URL) {
+		bad.add(at+"/url", "format", "must be an http or https address without user name")
+	}
+	if !fieldmark.ValidSlug(b.Niche) {
+		bad.add(at+"/niche", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+	}
+	if _, err := language.Parse(b.Language); err != nil || len(b.Language) > fieldmark.MaxLanguageTag {
+		bad.add(at+"/language", "format", "must be a BCP 47 language tag")
+	}
+	if utf8.RuneCountInString(b.Description) > fieldmark.MaxBrandDescription || !plain(b.Description, true) {
+		bad.add(at+"/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", fieldmark.MaxBrandDescription))
+	}
+	return bad
+}
+
+// plain reports whether a text is valid and free of control characters; a long
+// one may have line breaks and tabs.
+func plain(s string, long bool) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsControl(c) && !(long && (c == '\n' || c == '\t' || c == '\r'))
+	})
+}
+
+// validSite reports whether a brand's address can be audited at all; whether it
+// may be is safehttp's to say, at the time.
+func validSite(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && len(address) <= fieldmark.MaxBrandURL && (u.Scheme == "http" || u.Scheme == "https") &&
+		u.Hostname() != "" && u.User == nil && plain(address, false)
+}
+
+// ImportBrands puts many brands. Each stands for itself: what is wrong with one
+// is reported under its place and stops no other.
+func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
+	var report fieldmark.ImportReport
+	if len(brands) > MaxImport {
+		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d brands", MaxImport)
+		return report, e
+	}
+	var good []fieldmark.Brand
+	for i := range brands {
+		bad := checkBrand(&brands[i], fmt.Sprintf("/%d", i))
+		report.Rejected = append(report.Rejected, bad...)
+		if len(bad) == 0 {
+			good = append(good, brands[i])
+		}
+	}
+	for len(good) > 0 {
+		n := min(len(good), importGroup)
+		var puts [updated + 1]int
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			for _, b := range good[:n] {
+				_, put, err := s.putBrand(ctx, tx, b)
+				if err != nil {
+					return fmt.Errorf("import brand %s: %w", b.Slug, err)
+				}
+				puts[put]++
+			}
+			return nil
+		})
+		if err != nil {
+			return report, err
+		}
+		report.Added += puts[added]
+		report.Updated += puts[updated]
+		report.Unchanged += puts[unchanged]
+		good = good[n:]
+	}
+	return report, nil
+}
+
+// Brand returns a brand.
+func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
+	b, err := s.store.Brand(ctx, slug)
+	if err != nil {
+		return fieldmark.Brand{}, missing(err, "there is no such brand")
+	}
+	return b.Brand, nil
+}
+
+// Brands lists up to limit brands in the order of their slugs, from the one
+// after after.
+func (s *Service) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
+	if limit <= 0 || limit > MaxBrands {
+		limit = MaxBrands
+	}
+	rows, err := s.store.Brands(ctx, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.Brand, len(rows))
+	for i, b := range rows {
+		list[i] = b.Brand
+	}
+	return list, nil
+}
+
+// BrandState returns a brand with its facts, and the number of the newest event
+// that was in the log before they were read.
+func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return fieldmark.BrandState{}, 0, err
+	}
+	state, err := s.store.BrandState(ctx, slug)
+	if err != nil {
+		return fieldmark.BrandState{}, asOf, missing(err, "there is no such brand")
+	}
+	return state, asOf, nil
+}
+
+// EachBrandState calls fn for every public brand in the order of their slugs,
+// until fn fails. AsOf is the number of the newest event that was in the log
+// before the first was read; later changes may or may not be among them, and
+// are in the log after asOf.
+func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
+	if asOf, err = s.store.Head(ctx); err != nil {
+		return 0, err
+	}
+	after := fieldmark.Slug("")
+	for {
+		states, err := s.store.PublicStates(ctx, after, statePage)
+		if err != nil {
+			return asOf, err
+		}
+		for _, state := range states {
+			if err := fn(state); err != nil {
+				return asOf, err
+			}
+		}
+		if len(states) < statePage {
+			return asOf, nil
+		}
+		after = states[len(states)-1].Brand.Slug
+	}
+}

@@ -1,0 +1,94 @@
+package origin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Bounds of one page of the log.
+const (
+	MaxEvents      = 1000
+	maxEventBytes  = 4 << 20         // of data: an edge decodes a page in one piece
+	eventLookAgain = 1 * time.Second // how late another process's event may be seen
+)
+
+// tell appends an event and makes it due to every endpoint of the account that
+// asked for it. It belongs into the transaction of the change it tells of.
+// Account is empty for what no endpoint can ask for.
+func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e store.Event, data any) (int64, error) {
+	now := time.Now()
+	body, err := json.Marshal(data)
+	if err != nil {
+		return 0, fmt.Errorf("write the data of %s for %s: %w", e.Type, e.Subject, err)
+	}
+	e.ID, e.Time, e.Data = newID(fieldmark.PrefixEvent, now), fieldmark.At(now), body
+	if err := tx.AppendEvent(ctx, &e); err != nil {
+		return 0, err
+	}
+	if account == "" {
+		return e.Number, nil
+	}
+	endpoints, err := tx.LiveEndpoints(ctx, account, now)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range endpoints {
+		if !p.Wants(e.Type) {
+			continue
+		}
+		if err := tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, now), p.ID, e.Number, now); err != nil {
+			return 0, err
+		}
+	}
+	return e.Number, nil
+}
+
+// Head returns the number of the newest event, 0 while there is none.
+func (s *Service) Head(ctx context.Context) (int64, error) { return s.store.Head(ctx) }
+
+// Events returns the events after a number. When there is none yet, it waits up
+// to wait, at most fieldmark.MaxWait seconds. A page without events whose Head
+// is below after tells a follower that the log is not the one it followed.
+func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, limit int) (fieldmark.EventPage, error) {
+	if limit <= 0 || limit > MaxEvents {
+		limit = MaxEvents
+	}
+	timeout := time.NewTimer(min(max(wait, 0), fieldmark.MaxWait*time.Second))
+	defer timeout.Stop()
+	again := time.NewTicker(eventLookAgain)
+	defer again.Stop()
+	for {
+		grown := s.store.Watch(store.TopicEvents)
+		page, err := s.page(ctx, after, limit)
+		if err != nil || len(page.Events) > 0 || page.Head < after || wait <= 0 {
+			return page, err
+		}
+		select {
+		case <-grown:
+		case <-again.C:
+		case <-timeout.C:
+			return page, nil
+		case <-ctx.Done():
+			return fieldmark.EventPage{}, fmt.Errorf("wait for events after %d: %w", after, ctx.Err())
+		}
+	}
+}
+
+func (s *Service) page(ctx context.Context, after int64, limit int) (page fieldmark.EventPage, err error) {
+	if page.Events, err = s.store.Events(ctx, after, limit, maxEventBytes); err != nil {
+		return fieldmark.EventPage{}, err
+	}
+	if page.Head, err = s.store.Head(ctx); err != nil {
+		return fieldmark.EventPage{}, err
+	}
+	if page.Oldest, err = s.store.Oldest(ctx); err != nil {
+		return fieldmark.EventPage{}, err
+	}
+	page.Log = s.store.Log()
+	return page, nil
+}

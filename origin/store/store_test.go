@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+func open(t testing.TB, path string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Path: path})
+	if err != nil {
+		t.Fatalf("open %s: %v", path, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func scratch(t testing.TB) *store.Store {
+	t.Helper()
+	return open(t, filepath.Join(t.TempDir(), "a dir?", "..", "record 100%.db"))
+}
+
+func appendEvent(ctx context.Context, tx *store.Tx, id string) error {
+	return tx.AppendEvent(ctx, &store.Event{Subject: "subject", Event: fieldmark.Event{
+		ID: id, Type: fieldmark.EventBrandChanged, Time: fieldmark.At(time.Now()), Data: []byte(`{}`),
+	}})
+}
+
+func check(t testing.TB, s *store.Store) {
+	t.Helper()
+	if err := s.Check(context.Background()); err != nil {
+		t.Errorf("check: %v", err)
+	}
+}
+
+func TestOpenAgainKeepsTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record.db")
+	first := open(t, path)
+	if err := first.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "one") }); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, path)
+	if first.Log() == "" || first.Log() != second.Log() {
+		t.Errorf("names of the log: first %q, second %q; want the same", first.Log(), second.Log())
+	}
+	if head, err := second.Head(t.Context()); head != 1 || err != nil {
+		t.Errorf("head = %d, %v; want 1", head, err)
+	}
+	if other := scratch(t); other.Log() == first.Log() {
+		t.Errorf("two records have the log %q", first.Log())
+	}
+	check(t, second)
+}
+
+func TestWriteUndoesOneMember(t *testing.T) {
+	s := scratch(t)
+	wrong := errors.New("wrong")
+	release := make(chan struct{})
+	var began sync.WaitGroup
+	began.Add(1)
+	var all sync.WaitGroup
+	all.Go(func() { // leads, and holds the group back until the others have queued
+		_ = s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+			began.Done()
+			<-release
+			return appendEvent(ctx, tx, "leader")
+		})
+	})
+	began.Wait()
+	var good, bad, crashed atomic.Int64
+	const each = 50
+	for i := range each {
+		all.Go(func() {
+			if err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+				return appendEvent(ctx, tx, fmt.Sprint("good", i))
+			}); err == nil {
+				good.Add(1)
+			}
+		})
+		all.Go(func() {
+			err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+				if err := appendEvent(ctx, tx, fmt.Sprint("bad", i)); err != nil {
+					return err
+				}
+				return wrong
+			})
+			if errors.Is(err, wrong) {
+				bad.Add(1)
+			}
+		})
+		all.Go(func() {
+			defer func() {
+				if v := recover(); v != nil && strings.Contains(fmt.Sprint(v), "oops") {
+					crashed.Add(1)
+				}
+			}()
+			_ = s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+				if err := appendEvent(ctx, tx, fmt.Sprint("crash", i)); err != nil {
+					return err
+				}
+				panic("oops")
+			})
+		})
+	}
+	close(release)
+	all.Wait()
+	if good.Load() != each || bad.Load() != each || crashed.Load() != each {
+		t.Errorf("good %d, bad %d, crashed %d; want %d each", good.Load(), bad.Load(), crashed.Load(), each)
+	}
+	if head, err := s.Head(t.Context()); head != each+1 || err != nil {
+		t.Errorf("head = %d, %v; want %d", head, err, each+1)
+	}
+	check(t, s)
+}
+
+func TestWriteLetsTheImpatientGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "record.db")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		release := make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+				<-release
+				return nil
+			})
+		})
+		synctest.Wait()
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ran := false
+		all.Go(func() {
+			err := s.Write(impatient, func(context.Context, *store.Tx) error { ran = true; return nil })
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the impatient got %v, want %v", err, context.DeadlineExceeded)
+			}
+		})
+		all.Go(func() {
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "patient") }); err != nil {
+				t.Errorf("the patient got %v", err)
+			}
+		})
+		time.Sleep(2 * time.Second) // virtual
+		close(release)
+		all.Wait()
+		if ran {
+			t.Error("the write of one who left was made")
+		}
+		if head, _ := s.Head(t.Context()); head != 1 {
+			t.Errorf("head = %d, want 1", head)
+		}
+	})
+}
+
+// Leaders that give up must not leave the queue without one.
+func TestWriteUnderCancellation(t *testing.T) {
+	s := scratch(t)
+	var all sync.WaitGroup
+	var done atomic.Int64
+	for i := range 16 {
+		all.Go(func() {
+			for j := range 100 {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(j%7)*50*time.Microsecond)
+				err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, fmt.Sprint(i, "-", j)) })
+				cancel()
+				if err == nil {
+					done.Add(1)
+				} else if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("write: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if head, err := s.Head(t.Context()); head != done.Load() || err != nil {
+		t.Errorf("head = %d, %v; want the %d that were acknowledged", head, err, done.Load())
+	}
+	check(t, s)
+}
+
+func TestWatchWakesAfterCommit(t *testing.T) {
+	s := scratch(t)
+	events, audits := s.Watch(store.TopicEvents), s.Watch(store.TopicAudits)
+	undone := errors.New("undone")
+	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if err := appendEvent(ctx, tx, "no"); err != nil {
+			return err
+		}
+		return undone
+	}); !errors.Is(err, undone) {
+		t.Fatalf("write = %v, want %v", err, undone)
+	}
+	select {
+	case <-events:
+		t.Error("an undone write woke readers")
+	default:
+	}
+	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "yes") }); err != nil {
+		t.Fatal(err)
+	}
+	<-events
+	select {
+	case <-audits:
+		t.Error("an event woke those who wait for audits")
+	default:
+	}
+}
+
+func TestCheckFindsDamage(t *testing.T) {
+	s := scratch(t)
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		at := fieldmark.At(time.Now())
+		if err := tx.PutAccount(ctx, "a", at); err != nil {
+			return err
+		}
+		if err := tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", CreatedAt: at, UpdatedAt: at}); err != nil {
+			return err
+		}
+		if err := tx.PutFacts(ctx, "acme", "sha256:00", []byte("{}"), at); err != nil {
+			return err
+		}
+		_, err := tx.AddMission(ctx, &store.Mission{Account: "a", Mission: fieldmark.Mission{ID: "m", Version: 1, CreatedAt: at, UpdatedAt: at}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Check(t.Context())
+	for _, want := range []string{"every mission was created by an event: not m", "sha256:00", "one event per version: not m"} {
+		if got == nil || !strings.Contains(got.Error(), want) {
+			t.Errorf("check = %v; want it to say %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package origin
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// The labels under which keys are derived from the application secret. A label
+// is never used for two purposes; a new way of keeping something gets a new one.
+const (
+	labelAPIKey        = "api-key/v1"
+	labelWebhookSecret = "webhook-secret/v1"
+)
+
+// keyHashVersion marks hashes made under labelAPIKey.
+const keyHashVersion = 1
+
+// vault holds what is derived from the application secret.
+type vault struct {
+	apiKey  []byte
+	webhook cipher.AEAD
+}
+
+func newVault(secret []byte) (vault, error) {
+	apiKey, err := hkdf.Key(sha256.New, secret, nil, labelAPIKey, sha256.Size)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive %s: %w", labelAPIKey, err)
+	}
+	sealing, err := hkdf.Key(sha256.New, secret, nil, labelWebhookSecret, sha256.Size)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+	}
+	webhook, err := cipher.NewGCM(block)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+	}
+	return vault{apiKey: apiKey, webhook: webhook}, nil
+}
+
+// hashToken returns what is kept of an API key. The key of the HMAC stops
+// somebody who can write rows from making keys of his own.
+func (v vault) hashToken(token string) string {
+	h := hmac.New(sha256.New, v.apiKey)
+	h.Write([]byte(token))
+	return base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+// seal encrypts an endpoint's secret. The endpoint's id is bound to it, so that
+// a row cannot be given another's secret.
+func (v vault) seal(endpoint, secret string) string {
+	nonce := make([]byte, v.webhook.NonceSize())
+	rand.Read(nonce) // never fails (crypto/rand)
+	return base64.StdEncoding.EncodeToString(v.webhook.Seal(nonce, nonce, []byte(secret), []byte(endpoint)))
+}
+
+// open decrypts what seal returned.
+func (v vault) open(endpoint, sealed string) (string, error) {
+	b, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil || len(b) < v.webhook.NonceSize() {
+		return "", errors.New("open a webhook secret: not in the form it was kept in")
+	}
+	n := v.webhook.NonceSize()
+	secret, err := v.webhook.Open(nil, b[:n], b[n:], []byte(endpoint))
+	if err != nil {
+		return "", fmt.Errorf("open a webhook secret: %w", err)
+	}
+	return string(secret), nil
+}
+
+// randomBase62 draws n characters of alphabet, each as likely as any other.
+func randomBase62(alphabet string, n int) string {
+	limit := byte(256 / len(alphabet) * len(alphabet)) // bytes from here on would favour the first characters
+	out := make([]byte, 0, n)
+	var pool [64]byte
+	for len(out) < n {
+		rand.Read(pool[:]) // never fails (crypto/rand)
+		for _, b := range pool {
+			if b < limit && len(out) < n {
+				out = append(out, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(out)
+}

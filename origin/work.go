@@ -1,0 +1,283 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// Bounds of the work Run does unasked.
+const (
+	maxSending      = 64               // deliveries on the wire: a socket and a goroutine each
+	maxSendingTo    = 8                // of those to one endpoint: a slow one cannot take all places
+	deliveryLease   = 60 * time.Second // four times an attempt; then a delivery whose worker died is due again
+	maxAuditing     = 4                // audits at once: each is slow by politeness, not by work
+	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
+	auditLease      = 6 * time.Minute  // an audit and its writing
+	maxAuditTries   = 3                // failures of ours; a site that does not answer is a finding
+	auditRetry      = 1 * time.Minute  // times the tries made
+	lookAgain       = 1 * time.Second  // how late work may be noticed that no wake-up told of
+	sweepUsesEvery  = useNotedEvery
+	sweepOldEvery   = time.Hour
+	shutdownWriting = 5 * time.Second // for what is written after the end was asked for
+)
+
+// Run delivers webhooks, audits brands and sweeps, until ctx ends. It frees what
+// an earlier process had claimed, so one process at a time runs on a record.
+func (s *Service) Run(ctx context.Context) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.FreeAudits(ctx); err != nil {
+			return err
+		}
+		return tx.FreeDeliveries(ctx, reasonDeleted)
+	})
+	if err != nil {
+		return fmt.Errorf("run origin: %w", err)
+	}
+	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil))
+	var g errgroup.Group
+	g.Go(func() error {
+		return s.work(ctx, store.TopicDeliveries, maxSending, s.claimDeliveries)
+	})
+	if s.auditor != nil {
+		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
+	}
+	g.Go(func() error { return s.sweep(ctx) })
+	return g.Wait()
+}
+
+// claim takes up to limit pieces of work and returns what to do for each.
+type claim func(ctx context.Context, limit int) ([]func(context.Context), error)
+
+// work does what is claimed in up to limit places, until ctx ends and everything
+// it began is done.
+func (s *Service) work(ctx context.Context, topic store.Topic, limit int, claim claim) error {
+	var begun sync.WaitGroup
+	defer begun.Wait()
+	places := make(chan struct{}, limit)
+	freed := make(chan struct{}, 1)
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		due := s.store.Watch(topic)
+		if free := limit - len(places); free > 0 {
+			jobs, err := claim(ctx, free)
+			if err != nil && ctx.Err() == nil {
+				s.log.Error("claim work", slog.Any("error", err)) // and try again: the record may come back
+			}
+			for _, do := range jobs {
+				places <- struct{}{}
+				begun.Go(func() {
+					defer func() {
+						<-places
+						select {
+						case freed <- struct{}{}:
+						default:
+						}
+					}()
+					s.guard(ctx, do)
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due:
+		case <-freed:
+		case <-again.C:
+		}
+	}
+}
+
+// guard keeps a bug in one piece of work from ending all others; its lease runs
+// out and it is tried again.
+func (s *Service) guard(ctx context.Context, do func(context.Context)) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("BUG: work panicked", slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	do(ctx)
+}
+
+func (s *Service) claimDeliveries(ctx context.Context, limit int) ([]func(context.Context), error) {
+	var jobs []store.Job
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		now := time.Now()
+		jobs, err = tx.ClaimDeliveries(ctx, now, now.Add(deliveryLease), maxSendingTo, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	todo := make([]func(context.Context), len(jobs))
+	for i, j := range jobs {
+		todo[i] = func(ctx context.Context) { s.deliver(ctx, j) }
+	}
+	return todo, nil
+}
+
+// deliver makes one attempt and writes down what became of it.
+func (s *Service) deliver(ctx context.Context, j store.Job) {
+	secret, err := s.vault.open(j.Endpoint, j.Secret)
+	a := webhook.Attempt{At: time.Now(), Error: "the endpoint's secret cannot be read"}
+	if err == nil {
+		a = webhook.Send(ctx, s.http, j.URL, secret, j.Envelope, time.Now())
+	}
+	if !a.OK() && ctx.Err() != nil {
+		return // we hung up, not the receiver; the lease is freed at the next start
+	}
+	row := store.Attempt{
+		Delivery: j.ID, Number: j.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
+		State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
+	}
+	if !a.OK() {
+		row.State = fieldmark.DeliveryFailed
+		if wait, ok := webhook.After(row.Number, a, rand.Float64()); ok {
+			row.State = fieldmark.DeliveryDue
+			row.DueAt = row.DueAt.Add(wait)
+		}
+	}
+	ctx, cancel := afterEnd(ctx)
+	defer cancel()
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.RecordAttempt(ctx, row) })
+	if err != nil {
+		s.log.Error("record an attempt", slog.String("delivery", j.ID), slog.Any("error", err))
+		return
+	}
+	s.log.Info("webhook", slog.String("delivery", j.ID), slog.String("event", j.Envelope.ID), slog.Int("attempt", row.Number),
+		slog.Int("status", row.Status), slog.String("state", string(row.State)), slog.String("problem", row.Error), slog.Duration("took", row.Took))
+}
+
+// afterEnd returns a context for writing what was done, even if it was done
+// while everything ended.
+func afterEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), shutdownWriting)
+}
+
+func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Context), error) {
+	var claimed []store.Audit
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		now := time.Now()
+		claimed, err = tx.ClaimAudits(ctx, now, now.Add(auditLease), limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	todo := make([]func(context.Context), len(claimed))
+	for i, a := range claimed {
+		todo[i] = func(ctx context.Context) { s.audit(ctx, a) }
+	}
+	return todo, nil
+}
+
+// audit audits one brand and writes down what was found.
+func (s *Service) audit(ctx context.Context, a store.Audit) {
+	log := s.log.With(slog.String("brand", string(a.Brand)))
+	b, err := s.store.Brand(ctx, a.Brand)
+	if err != nil {
+		log.Error("audit", slog.Any("error", err))
+		return
+	}
+	facts, err := s.findOut(ctx, b.Brand, log)
+	if err != nil && ctx.Err() != nil {
+		return // the lease is freed at the next start
+	}
+	ctx, cancel := afterEnd(ctx)
+	defer cancel()
+	if err == nil {
+		err = s.endAudit(ctx, a, b.Brand, facts)
+	}
+	if err == nil {
+		log.Info("audited", slog.Int("pages", facts.Pages))
+		return
+	}
+	giveUp := a.Attempts >= maxAuditTries
+	log.Error("audit", slog.Int("try", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if giveUp {
+			return tx.EndAudit(ctx, a)
+		}
+		return tx.RetryAudit(ctx, a.Brand, time.Now().Add(time.Duration(a.Attempts)*auditRetry))
+	})
+	if err != nil {
+		log.Error("put back an audit", slog.Any("error", err))
+	}
+}
+
+// findOut runs the auditor under its deadline.
+func (s *Service) findOut(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, auditDeadline)
+	defer cancel()
+	return s.auditor.Audit(ctx, audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language},
+		func(step string) { log.Debug("audit", slog.String("step", step)) })
+}
+
+// endAudit writes facts and takes the audit out of line in one transaction.
+// Facts of an address the brand has left meanwhile are dropped; the move asked
+// for another audit.
+func (s *Service) endAudit(ctx context.Context, a store.Audit, was fieldmark.Brand, facts fieldmark.Facts) error {
+	doc, err := newFactsDocument(facts)
+	if err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		b, err := tx.Brand(ctx, a.Brand)
+		if err != nil {
+			return err
+		}
+		if b.URL == was.URL {
+			if _, err := s.putFacts(ctx, tx, a.Brand, doc); err != nil {
+				return err
+			}
+		}
+		return tx.EndAudit(ctx, a)
+	})
+}
+
+// sweep does the small things that are due now and then.
+func (s *Service) sweep(ctx context.Context) error {
+	report := func(what string, err error) {
+		if err != nil && ctx.Err() == nil {
+			s.log.Error(what, slog.Any("error", err))
+		}
+	}
+	expiry := time.NewTicker(lookAgain)
+	defer expiry.Stop()
+	usage := time.NewTicker(sweepUsesEvery)
+	defer usage.Stop()
+	old := time.NewTicker(sweepOldEvery)
+	defer old.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := afterEnd(ctx)
+			defer cancel()
+			if err := s.writeUses(last); err != nil {
+				s.log.Error("note the use of keys", slog.Any("error", err))
+			}
+			return nil
+		case <-expiry.C:
+			report("end expired endpoints", s.endExpired(ctx))
+		case <-usage.C:
+			report("note the use of keys", s.writeUses(ctx))
+		case <-old.C:
+			now := time.Now()
+			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
+			}))
+		}
+	}
+}
