@@ -243,7 +243,7 @@ func (c *Cache) judge(e *Entry, now int64) State {
 func (c *Cache) hold(e *Entry, f *flight, now int64) *Entry {
 	kept := *e
 	h := &kept.held
-	*h = held{epoch: f.epoch}
+	*h = held{epoch: f.epoch, asOf: kept.AsOf}
 	if kept.Born.IsZero() {
 		kept.Born = c.start.Add(time.Duration(f.began))
 	}

@@ -403,6 +403,7 @@ func TestRefreshesAreBounded(t *testing.T) {
 		for i := range 1000 {
 			want(t, "right after the purge", fetch(c, fmt.Sprint(i), slow), "stale old")
 		}
+		synctest.Wait()
 		if n := slow.fills.Load(); n != 64 {
 			t.Errorf("refreshes at once: got %d, want 64", n)
 		}

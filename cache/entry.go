@@ -11,6 +11,8 @@ import (
 // All fields but Value and Weight can be encoded, so that an entry can later
 // be kept outside the process too.
 type Entry struct {
+	held held // first, so that a hit's comparisons touch one cache line
+
 	// Body is the content.
 	Body []byte
 	// Head is a prebuilt block that goes out before Body, in whatever form the
@@ -48,8 +50,6 @@ type Entry struct {
 	// Weight is roughly how many bytes Value holds; they count against the
 	// cache's bound.
 	Weight int64
-
-	held held
 }
 
 // held is what the cache works out once, when it stores an entry, so that a
@@ -57,12 +57,13 @@ type Entry struct {
 type held struct {
 	freshUntil   int64
 	earlyFrom    int64 // before it, an early refresh is too unlikely to roll for
+	epoch        int64
+	asOf         int64
+	stripes      [MaxTags]uint16
+	tags         uint8 // used stripes; allTags = follow every purge
 	staleUntil   int64
 	onErrorUntil int64
 	delta        float64 // how long the fill took, in nanoseconds
-	epoch        int64
-	stripes      [MaxTags]uint16
-	tags         uint8 // used stripes; allTags = follow every purge
 }
 
 // From records that e was built from parts and returns e: its AsOf and Born

@@ -151,14 +151,14 @@ func (t *tagTable) reset() {
 // what every hit runs.
 func (t *tagTable) purged(e *Entry) bool {
 	h := &e.held
-	if t.lost.soft.Load() > e.AsOf || t.epoch.Load() != h.epoch {
+	if t.lost.soft.Load() > h.asOf || t.epoch.Load() != h.epoch {
 		return true
 	}
 	if h.tags == allTags {
-		return t.every.soft.Load() > e.AsOf
+		return t.every.soft.Load() > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].soft.Load() > e.AsOf {
+		if t.stripes[i].soft.Load() > h.asOf {
 			return true
 		}
 	}
@@ -169,10 +169,10 @@ func (t *tagTable) purged(e *Entry) bool {
 func (t *tagTable) forbidden(e *Entry) bool {
 	h := &e.held
 	if h.tags == allTags {
-		return t.every.hard.Load() > e.AsOf
+		return t.every.hard.Load() > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].hard.Load() > e.AsOf {
+		if t.stripes[i].hard.Load() > h.asOf {
 			return true
 		}
 	}
@@ -184,14 +184,14 @@ func (t *tagTable) forbidden(e *Entry) bool {
 func (t *tagTable) settled(e *Entry, now int64) bool {
 	h := &e.held
 	slot := now / int64(purgeSlot)
-	if t.epoch.Load() != h.epoch || t.lost.settled(slot) > e.AsOf {
+	if t.epoch.Load() != h.epoch || t.lost.settled(slot) > h.asOf {
 		return true
 	}
 	if h.tags == allTags {
-		return t.every.settled(slot) > e.AsOf
+		return t.every.settled(slot) > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].settled(slot) > e.AsOf {
+		if t.stripes[i].settled(slot) > h.asOf {
 			return true
 		}
 	}
