@@ -1,47 +1,125 @@
 package site
 
-import "github.com/fieldmark/fieldmark"
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"path"
+	"strings"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/html"
+	"github.com/tdewolff/minify/v2/svg"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// PathStatic is where the static files are; the name and the hash follow.
+const PathStatic = "/static/"
+
+// hashDigits is how much of a file's SHA-256 stands in its name: 48 bits, far
+// more than is needed to tell two versions of a handful of files apart.
+const hashDigits = 12
 
 // Site holds the parsed templates and the static files. It is immutable.
-type Site struct{}
+type Site struct {
+	pages  *template.Template
+	minify *minify.M
+	assets map[string]asset // by path
+	chrome chrome
+}
+
+type asset struct {
+	body        []byte
+	contentType string
+	etag        string
+}
+
+// chrome holds the addresses every page refers to.
+type chrome struct {
+	Stylesheet string
+	Icon       string
+}
 
 // New parses the embedded templates and prepares the static files.
-func New() (*Site, error) { return &Site{}, nil }
+func New() (*Site, error) {
+	m := minify.New()
+	m.AddFunc("text/css", css.Minify)
+	m.AddFunc("image/svg+xml", svg.Minify)
+	// End tags and document tags stay: the pages are also read by tools that
+	// know less of HTML than a browser does.
+	m.Add("text/html", &html.Minifier{KeepDocumentTags: true, KeepEndTags: true, KeepQuotes: true})
+	s := &Site{minify: m, assets: map[string]asset{}}
 
-// BoardPage is the data of one page of the leaderboard.
-type BoardPage struct {
-	BaseURL     string // scheme and host of the site, without a slash at the end
-	Board       fieldmark.Board
-	Cursor      string // the one this page was asked for with; empty on the first page
-	Pending     int    // public brands not audited yet
-	Unreachable int    // public brands whose site did not answer
+	var err error
+	if s.chrome.Stylesheet, err = s.addAsset("site.css", "text/css"); err != nil {
+		return nil, err
+	}
+	if s.chrome.Icon, err = s.addAsset("mark.svg", "image/svg+xml"); err != nil {
+		return nil, err
+	}
+	s.pages, err = template.New("site").Funcs(functions()).ParseFS(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the templates: %w", err)
+	}
+	return s, nil
 }
 
-// BrandPage is the data of a brand's page.
-type BrandPage struct {
-	BaseURL string // scheme and host of the site, without a slash at the end
-	Score   fieldmark.Score
-}
-
-// ErrorPage is the data of a page that says why there is no page.
-type ErrorPage struct {
-	BaseURL   string         // scheme and host of the site, without a slash at the end
-	Code      fieldmark.Code // decides the words and the status
-	Brand     string         // the slug that was asked for, when a brand was; any text
-	RequestID string         // shown for support; may be empty
+// addAsset minifies a static file and returns the address it got.
+func (s *Site) addAsset(name, mediaType string) (string, error) {
+	source, err := files.ReadFile("static/" + name)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	body, err := s.minify.Bytes(mediaType, source)
+	if err != nil {
+		return "", fmt.Errorf("minify %s: %w", name, err)
+	}
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])[:hashDigits]
+	ext := path.Ext(name)
+	address := PathStatic + strings.TrimSuffix(name, ext) + "." + hash + ext
+	s.assets[address] = asset{body: body, contentType: mediaType + "; charset=utf-8", etag: `"` + hash + `"`}
+	return address, nil
 }
 
 // AppendBoard appends the leaderboard page.
-func (s *Site) AppendBoard(dst []byte, p BoardPage) ([]byte, error) { return dst, nil }
+func (s *Site) AppendBoard(dst []byte, p BoardPage) ([]byte, error) {
+	return s.appendPage(dst, "board.html", newBoardView(s.chrome, &p))
+}
 
 // AppendBrand appends a brand's page.
-func (s *Site) AppendBrand(dst []byte, p BrandPage) ([]byte, error) { return dst, nil }
+func (s *Site) AppendBrand(dst []byte, p BrandPage) ([]byte, error) {
+	return s.appendPage(dst, "brand.html", newBrandView(s.chrome, &p))
+}
 
 // AppendError appends an error page.
-func (s *Site) AppendError(dst []byte, p ErrorPage) ([]byte, error) { return dst, nil }
+func (s *Site) AppendError(dst []byte, p ErrorPage) ([]byte, error) {
+	return s.appendPage(dst, "error.html", newErrorView(s.chrome, &p))
+}
 
 // Asset returns the static file at a path such as /static/site.<hash>.css. The
 // name changes with the content, so an answer may be cached for ever.
 func (s *Site) Asset(path string) (body []byte, contentType, etag string, ok bool) {
-	return nil, "", "", false
+	a, ok := s.assets[path]
+	return a.body, a.contentType, a.etag, ok
+}
+
+// appendPage renders and minifies. Pages are rendered when a cache is filled,
+// so what minifying costs is paid once and saved on every answer.
+func (s *Site) appendPage(dst []byte, name string, view any) ([]byte, error) {
+	var page bytes.Buffer
+	if err := s.pages.ExecuteTemplate(&page, name, view); err != nil {
+		return dst, fmt.Errorf("render %s: %w", name, err)
+	}
+	out := bytes.NewBuffer(dst)
+	if err := s.minify.Minify("text/html", out, &page); err != nil {
+		return dst, fmt.Errorf("minify %s: %w", name, err)
+	}
+	return out.Bytes(), nil
 }

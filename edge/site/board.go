@@ -1,0 +1,91 @@
+package site
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// BoardPage is the data of one page of the leaderboard.
+type BoardPage struct {
+	BaseURL     string // scheme and host of the site, without a slash at the end
+	Board       fieldmark.Board
+	Cursor      string // the one this page was asked for with; empty on the first page
+	Pending     int    // public brands not audited yet
+	Unreachable int    // public brands whose site did not answer
+}
+
+// boardView is what templates/board.html shows.
+type boardView struct {
+	Head     head
+	Page     *BoardPage
+	Next     string // address of the next page; empty on the last
+	First    bool
+	Overlaps []bool // whether a line's range overlaps that of the line above it
+}
+
+func newBoardView(c chrome, p *BoardPage) *boardView {
+	v := &boardView{Page: p, First: p.Cursor == ""}
+	v.Head = head{
+		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Board: true,
+		Description: fmt.Sprintf("%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
+	}
+	if v.First {
+		v.Head.Canonical = p.BaseURL + "/"
+		v.Head.Data = boardData(p)
+	}
+	if p.Board.NextCursor != "" {
+		next := url.Values{"cursor": {p.Board.NextCursor}}
+		if n := len(p.Board.Items); n != fieldmark.DefaultBoardLimit {
+			next.Set("limit", strconv.Itoa(n)) // a page that has a next one is full
+		}
+		v.Next = "/?" + next.Encode()
+	}
+	for i, e := range p.Board.Items {
+		v.Overlaps = append(v.Overlaps, i > 0 && e.Range.High >= p.Board.Items[i-1].Range.Low)
+	}
+	return v
+}
+
+// Indistinct counts the lines that cannot be told from the one above them.
+func (v *boardView) Indistinct() int {
+	n := 0
+	for _, o := range v.Overlaps {
+		if o {
+			n++
+		}
+	}
+	return n
+}
+
+// boardData is the list as schema.org knows it.
+func boardData(p *BoardPage) any {
+	items := make([]any, len(p.Board.Items))
+	for i, e := range p.Board.Items {
+		items[i] = map[string]any{
+			"@type": "ListItem", "position": i + 1, "name": plain(e.Name), "url": brandAddress(p.BaseURL, e.Slug),
+		}
+	}
+	return map[string]any{
+		"@context": "https://schema.org", "@type": "ItemList", "name": "GEO readiness leaderboard",
+		"url": p.BaseURL + "/", "numberOfItems": p.Board.Total,
+		"itemListOrder": "https://schema.org/ItemListOrderDescending", "itemListElement": items,
+	}
+}
+
+// plain removes what would reorder or break the text around a name: controls
+// and bidirectional embeddings, overrides and isolates.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
+			return -1
+		case r < ' ', 0x7f <= r && r < 0xa0:
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,157 @@
+package site
+
+import (
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// functions are what the templates may call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"plain":   plain,
+		"decimal": decimal,
+		"number":  number,
+		"countOf": countOf,
+		"percent": percentOf,
+		"dash":    dash,
+		"value":   valueOf,
+		"day":     func(t fieldmark.Time) string { return t.Std().Format("2 Jan 2006") },
+		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
+		"webLink": webLink,
+		"host":    hostOf,
+		"points":  func(m fieldmark.Milli) string { return m.Tenth().String() },
+		"width":   share,
+		"whole":   func(n int) fieldmark.Milli { return fieldmark.Milli(n) * fieldmark.MilliOne },
+		"state":   stateWords,
+	}
+}
+
+// decimal writes a score with the one decimal it has, so that columns align.
+func decimal(m fieldmark.Milli) string {
+	s := m.Tenth().String()
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// number writes n with thousands set apart by commas.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// countOf writes a number of things.
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// percentOf places a score of 0 to 100 on a scale, as an SVG length.
+func percentOf(m fieldmark.Milli) string {
+	return min(max(m, 0), 100*fieldmark.MilliOne).String() + "%"
+}
+
+// share returns part of a whole as an SVG length; no whole is an empty bar.
+func share(m fieldmark.Milli, of int) string {
+	if of <= 0 {
+		return "0%"
+	}
+	return percentOf((m * 100 / fieldmark.Milli(of)).Tenth())
+}
+
+// dash returns the dash pattern that fills score hundredths of the ring on a
+// brand's page, whose radius is 54.
+func dash(m fieldmark.Milli) string {
+	const circumference = 339_292 // thousandths
+	return (min(max(m, 0), 100*fieldmark.MilliOne) * circumference / (100 * fieldmark.MilliOne)).Tenth().String() + " 340"
+}
+
+// valueOf writes what was measured in words: "yes", "84 %", "1,200 ms".
+func valueOf(s *fieldmark.Signal) string {
+	if s.Value == nil {
+		return ""
+	}
+	v := *s.Value
+	rounded := func(one, many string) string {
+		t := v.Tenth()
+		if t%fieldmark.MilliOne == 0 {
+			return countOf(int(t/fieldmark.MilliOne), one, many)
+		}
+		return t.String() + " " + many
+	}
+	switch s.Unit {
+	case "bool":
+		switch v {
+		case 0:
+			return "no"
+		case fieldmark.MilliOne:
+			return "yes"
+		}
+		return "in part"
+	case "share":
+		return (v * 100).Tenth().String() + "\u00a0%"
+	case "count":
+		return rounded("found", "found")
+	case "words":
+		return rounded("word", "words")
+	case "ms":
+		return rounded("ms", "ms")
+	case "days":
+		return rounded("day", "days")
+	case "level":
+		return "level " + v.Tenth().String()
+	case "per_1000_words":
+		return v.Tenth().String() + " per 1,000 words"
+	}
+	return strings.TrimSpace(v.Tenth().String() + " " + strings.ReplaceAll(s.Unit, "_", " "))
+}
+
+// stateWords says what is known of a signal that has no value.
+func stateWords(s fieldmark.FactState) string {
+	switch s {
+	case fieldmark.Measured:
+		return "measured"
+	case fieldmark.NotApplicable:
+		return "does not apply"
+	case fieldmark.Unknown:
+	}
+	return "could not be measured"
+}
+
+// webLink returns an address from outside if it may become a link: absolute,
+// http or https, with a host, and without a name in front of the host that could
+// pass for one. Anything else is shown as text or not at all.
+func webLink(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return u.String()
+}
+
+// hostOf shortens an address to what a reader wants to see of it.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return raw
+	}
+	return strings.TrimPrefix(u.Host, "www.") + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// attribute escapes a name for the HTML we hand out to copy.
+func attribute(s string) string { return template.HTMLEscapeString(s) }
+
+// markdown escapes a name for the Markdown we hand out to copy.
+func markdown(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `<`, `&lt;`, "`", "\\`", `*`, `\*`, `_`, `\_`, `!`, `\!`).Replace(s)
+}

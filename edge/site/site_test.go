@@ -1,0 +1,364 @@
+package site_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const base = "https://fieldmark.example"
+
+var november = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+
+func milli(m fieldmark.Milli) *fieldmark.Milli { return &m }
+
+// sampleScore is a brand with something of everything: full marks, missing
+// points, an unknown signal, one that does not apply, evidence and advice.
+func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
+	signal := func(id, label, unit string, value, points fieldmark.Milli, most int, advice string, evidence ...fieldmark.Evidence) fieldmark.Signal {
+		return fieldmark.Signal{ID: id, Label: label, Status: fieldmark.Measured, Unit: unit, Value: &value, Points: points, Max: most, Advice: advice, Evidence: evidence}
+	}
+	seen := func(fact string) fieldmark.Evidence {
+		return fieldmark.Evidence{URL: "https://www.alpenglow.example/about/", Fact: fact}
+	}
+	components := []fieldmark.Component{
+		{ID: "access", Label: "Access", Weight: 30, Signals: []fieldmark.Signal{
+			signal("access.answer_crawlers", "Answer crawlers are let in", "share", 1000, 14_000, 14, "", seen("robots.txt allows Googlebot, Bingbot, OAI-SearchBot, PerplexityBot and Claude-SearchBot")),
+			signal("access.user_fetchers", "Fetchers for a user are let in", "share", 1000, 2_000, 2, ""),
+			signal("access.snippet_eligible", "Pages may be quoted", "share", 900, 5_400, 6, "Remove nosnippet from the pages that should be quoted.", seen("meta robots: noindex, nosnippet")),
+			signal("access.response", "The site answers quickly", "ms", 1_200_000, 2_455, 3, "Bring the median time to the first byte under 800 ms."),
+		}},
+		{ID: "extract", Label: "Extraction", Weight: 25, Signals: []fieldmark.Signal{
+			signal("extract.server_text", "Text without JavaScript", "words", 612_000, 10_000, 10, ""),
+			signal("extract.headings", "Headings that outline the page", "share", 400, 1_200, 3, "Give each page one main heading and skip no level."),
+			{ID: "extract.language", Label: "Language is declared", Status: fieldmark.NotApplicable, Unit: "share", Max: 3},
+		}},
+		{ID: "entity", Label: "Entity", Weight: 20, Signals: []fieldmark.Signal{
+			signal("entity.same_as", "Linked to Wikidata or Wikipedia", "count", 0, 0, 5, "Add sameAs with the brand’s Wikidata entry to the Organization markup."),
+			signal("entity.about_contact", "About and contact pages", "bool", 1000, 2_000, 2, "", seen("link to /about/"), seen("link to /contact/")),
+		}},
+		{ID: "evidence", Label: "Evidence", Weight: 20, Signals: []fieldmark.Signal{
+			signal("evidence.statistics", "Numbers with units", "per_1000_words", 3_400, 2_833, 5, "Say with numbers what is now said with adjectives."),
+			{ID: "evidence.freshness", Label: "Fresh content", Status: fieldmark.Unknown, Unit: "days", Max: 5},
+		}},
+		{ID: "agents", Label: "Agents", Weight: 5, Signals: []fieldmark.Signal{
+			signal("agents.llms_txt", "A clean llms.txt", "level", 3000, 1_500, 2, "Raise the llms.txt to level 4: give every link a note."),
+		}},
+	}
+	if gates == nil {
+		gates = []fieldmark.Gate{}
+	}
+	facts := fieldmark.Facts{Pages: 10, AsOf: fieldmark.At(november)}
+	a := fieldmark.Judge(components, gates, &facts, november.Add(time.Hour))
+	a.FactsDigest = fieldmark.DigestOf([32]byte{0xfa})
+	a.Module = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf([32]byte{0xce})}
+	a.Methodology = fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"}
+	b := fieldmark.Brand{Slug: "alpenglow", Name: name, URL: "https://www.alpenglow.example/", Niche: "outdoor-gear", Language: "en"}
+	s := fieldmark.NewScore(b, a)
+	s.Rank = &fieldmark.Rank{Overall: 3, Of: 1204, Niche: 1, OfNiche: 12}
+	return s
+}
+
+func sampleBoard() site.BoardPage {
+	var items []fieldmark.BoardEntry
+	for _, row := range []struct {
+		slug, name, niche, language string
+		score, low, high            fieldmark.Milli
+	}{
+		{"alpenglow", "Alpenglow", "outdoor-gear", "en", 93_400, 91_000, 95_200},
+		{"kanzlei-brandt", "Kanzlei Brandt & Söhne", "legal", "de-AT", 86_100, 80_200, 90_000},
+		{"nakhil", "بساتين النخيل", "food", "ar", 86_100, 82_300, 88_900},
+		{"long-name", "The Extraordinarily Long Name of a Company for Scientific Instruments and Nothing Else", "scientific-instruments", "en-GB", 74_600, 74_600, 74_600},
+		{"moulin", "Moulin des Îles", "bakery", "fr", 61_300, 55_000, 66_800},
+		{"okta-yard", "奥田造船", "ship-building", "ja", 47_000, 41_100, 60_000},
+		{"shell", "Shell App", "software", "en", 12_900, 9_000, 22_000},
+	} {
+		at := fieldmark.At(november)
+		a := fieldmark.Assessment{Score: milli(row.score), Grade: fieldmark.GradeOf(row.score), Range: &fieldmark.Range{Low: row.low, High: row.high},
+			Confidence: fieldmark.Confidence{Value: 910, Level: fieldmark.ConfidenceHigh}, GeoReady: row.score >= 70_000, AsOf: &at}
+		s := fieldmark.NewScore(fieldmark.Brand{Slug: fieldmark.Slug(row.slug), Name: row.name, Niche: row.niche, Language: row.language}, a)
+		items = append(items, fieldmark.NewBoardEntry(&s))
+	}
+	fieldmark.SetRanks(items)
+	return site.BoardPage{
+		BaseURL: base, Pending: 1405, Unreachable: 1,
+		Board: fieldmark.Board{
+			Items: items, NextCursor: "c_eyJ9+/=", Snapshot: "s1", AsOf: fieldmark.At(november), Total: 1204,
+			Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"},
+		},
+	}
+}
+
+func newSite(t *testing.T) *site.Site {
+	t.Helper()
+	s, err := site.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// samplePages renders one of every kind of page.
+func samplePages(t *testing.T) map[string][]byte {
+	t.Helper()
+	s, pages := newSite(t), map[string][]byte{}
+	add := func(name string) func([]byte, error) {
+		return func(page []byte, err error) {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			pages[name] = page
+		}
+	}
+	add("board")(s.AppendBoard(nil, sampleBoard()))
+	second := sampleBoard()
+	second.Cursor, second.Board.NextCursor = "c_2", ""
+	add("board-last")(s.AppendBoard(nil, second))
+	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))
+	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: sampleScore("Alpenglow")}))
+	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: sampleScore("بساتين النخيل",
+		fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30, Reason: "robots.txt blocks the crawlers that answer engines read with."})}))
+	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: sampleScore("Gone",
+		fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})}))
+	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example", Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
+	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending}))
+	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee", RequestID: "req-12345678"}))
+	add("error-503")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeOriginUnavailable}))
+	add("error-410")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeCursorExpired}))
+	add("error-500")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeInternal, RequestID: "req-12345678"}))
+	return pages
+}
+
+func TestGolden(t *testing.T) {
+	for name, got := range samplePages(t) {
+		path := filepath.Join("testdata", name+".html")
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// lines breaks minified HTML at its tags, so that a difference can be read.
+func lines(page []byte) []string { return strings.SplitAfter(string(page), ">") }
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func parse(t *testing.T, name string, page []byte) []*html.Node {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var all []*html.Node
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// Nothing on a page needs more than default-src 'none'; style-src 'self';
+// img-src 'self', and what a machine or a screen reader needs is there.
+func TestStrictPages(t *testing.T) {
+	for name, page := range samplePages(t) {
+		count, ids := map[string]int{}, map[string]bool{}
+		for _, n := range parse(t, name, page) {
+			count[n.Data]++
+			for _, a := range n.Attr {
+				switch {
+				case a.Key == "style", strings.HasPrefix(a.Key, "on"):
+					t.Errorf("%s: <%s %s=%q>", name, n.Data, a.Key, a.Val)
+				case a.Key == "id":
+					if ids[a.Val] {
+						t.Errorf("%s: id %q stands twice", name, a.Val)
+					}
+					ids[a.Val] = true
+				case strings.Contains(a.Val, "ZgotmplZ"):
+					t.Errorf("%s: <%s %s=%q> was refused by the template", name, n.Data, a.Key, a.Val)
+				}
+			}
+			checkElement(t, name, n)
+		}
+		for element, want := range map[string]int{"title": 1, "h1": 1, "main": 1, "style": 0, "iframe": 0} {
+			if count[element] != want {
+				t.Errorf("%s: %d <%s>, want %d", name, count[element], element, want)
+			}
+		}
+	}
+}
+
+func checkElement(t *testing.T, name string, n *html.Node) {
+	t.Helper()
+	switch n.Data {
+	case "html":
+		if attr(n, "lang") != "en" {
+			t.Errorf("%s: html lang %q, want en", name, attr(n, "lang"))
+		}
+	case "script":
+		if attr(n, "type") != "application/ld+json" || !json.Valid([]byte(n.FirstChild.Data)) {
+			t.Errorf("%s: script %v, want valid JSON-LD only", name, n.Attr)
+		}
+	case "img":
+		if attr(n, "alt") == "" || attr(n, "width") == "" || attr(n, "height") == "" {
+			t.Errorf("%s: img %v without alt, width or height", name, n.Attr)
+		}
+	case "svg":
+		if attr(n, "aria-hidden") != "true" && attr(n, "aria-label") == "" {
+			t.Errorf("%s: svg %v neither hidden nor labelled", name, n.Attr)
+		}
+	case "a":
+		href := attr(n, "href")
+		if strings.HasPrefix(href, "http") && !strings.HasPrefix(href, base) && !strings.Contains(attr(n, "rel"), "nofollow") {
+			t.Errorf("%s: link to %q with rel %q, want nofollow", name, href, attr(n, "rel"))
+		}
+	}
+}
+
+func TestHostileBrand(t *testing.T) {
+	s := newSite(t)
+	for _, name := range []string{
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</script><script>alert(1)//`, `' onload='x`,
+		"{{.Page}}", "a\u202Egnp.exe", "\x00\x1b[31m", "](javascript:alert(1))", strings.Repeat("long", 25), strings.Repeat("ש", 100), "\xff\xfe",
+	} {
+		score := sampleScore(name)
+		score.URL, score.Language, score.Niche = "javascript:alert(1)", name, name
+		signal := &score.Components[0].Signals[0]
+		signal.Evidence = []fieldmark.Evidence{{URL: "javascript:alert(1)", Fact: name}, {URL: "data:text/html," + name, Fact: name}, {URL: "https://user@evil.example/", Fact: name}, {URL: name, Fact: name}}
+		signal.Advice, signal.Label = name, name
+		board := sampleBoard()
+		board.Board.Items[0].Name, board.Board.Items[0].Niche, board.Board.Items[0].Language = name, name, name
+		board.Board.Methodology.URL = "javascript:alert(1)"
+
+		for kind, render := range map[string]func() ([]byte, error){
+			"brand": func() ([]byte, error) { return s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: score}) },
+			"board": func() ([]byte, error) { return s.AppendBoard(nil, board) },
+			"error": func() ([]byte, error) {
+				return s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: name, RequestID: name})
+			},
+		} {
+			page, err := render()
+			if err != nil {
+				t.Fatalf("%s %q: %v", kind, name, err)
+			}
+			checkHarmless(t, kind, name, page)
+		}
+	}
+}
+
+func checkHarmless(t *testing.T, kind, name string, page []byte) {
+	t.Helper()
+	if bytes.ContainsRune(page, 0x202e) || bytes.IndexByte(page, 0) >= 0 {
+		t.Errorf("%s %q: a control or an override is left", kind, name)
+	}
+	images := 0
+	for _, n := range parse(t, kind, page) {
+		if n.Data == "script" && attr(n, "type") != "application/ld+json" {
+			t.Errorf("%s %q: a script came through: %v", kind, name, n.Attr)
+		}
+		if n.Data == "img" {
+			images++
+			if !strings.HasPrefix(attr(n, "src"), "/api/badge/") {
+				t.Errorf("%s %q: an image came through: %v", kind, name, n.Attr)
+			}
+		}
+		for _, a := range n.Attr {
+			bad := strings.HasPrefix(a.Val, "javascript:") || strings.HasPrefix(a.Val, "data:") || strings.Contains(a.Val, "user@")
+			if strings.HasPrefix(a.Key, "on") || (a.Key == "href" || a.Key == "src") && bad {
+				t.Errorf("%s %q: <%s %s=%q>", kind, name, n.Data, a.Key, a.Val)
+			}
+		}
+		checkElement(t, kind+" "+name, n)
+	}
+}
+
+func TestAsset(t *testing.T) {
+	s := newSite(t)
+	page, err := s.AppendBoard(nil, sampleBoard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, n := range parse(t, "board", page) {
+		href := attr(n, "href")
+		if !strings.HasPrefix(href, site.PathStatic) {
+			continue
+		}
+		found++
+		body, contentType, etag, ok := s.Asset(href)
+		if !ok || len(body) == 0 || contentType == "" || !strings.Contains(href, strings.Trim(etag, `"`)) {
+			t.Errorf("Asset(%q): %d bytes, type %q, etag %s, ok %v", href, len(body), contentType, etag, ok)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d static files on the page, want 2", found)
+	}
+	for _, bad := range []string{"", "/static/", "/static/site.css", "/static/../site.go", "/static/site.000000000000.css"} {
+		if _, _, _, ok := s.Asset(bad); ok {
+			t.Errorf("Asset(%q) is there, want nothing", bad)
+		}
+	}
+}
+
+// The size in the page and in the text to copy is the badge's own.
+func TestBadgeSize(t *testing.T) {
+	for _, n := range parse(t, "brand", samplePages(t)["brand"]) {
+		if n.Data == "img" && (attr(n, "width") != "138" || attr(n, "height") != "28") || badge.Width != 138 || badge.Height != 28 {
+			t.Errorf("img %v, want %d by %d", n.Attr, badge.Width, badge.Height)
+		}
+	}
+}
+
+func TestAppends(t *testing.T) {
+	s := newSite(t)
+	page, err := s.AppendError([]byte("before"), site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound})
+	if err != nil || !bytes.HasPrefix(page, []byte("before<!doctype html>")) {
+		t.Errorf("got %.30q, %v, want the page after what was there", page, err)
+	}
+}
+
+func BenchmarkAppendBrand(b *testing.B) {
+	s, err := site.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := site.BrandPage{BaseURL: base, Score: sampleScore("Alpenglow")}
+	var page []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		if page, err = s.AppendBrand(page[:0], p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(len(page)))
+}
