@@ -48,7 +48,8 @@ type condition struct {
 func (c *Card) Manifest() abi.Manifest { return c.manifest }
 
 // Eval evaluates the card natively, for inputs in the order of the manifest. It
-// is what the compiled module is held against.
+// is what the compiled module is held against. Values are clamped to
+// abi.MaxValue, as a host clamps what it passes to a module.
 func (c *Card) Eval(values []int64, states []byte) abi.Result {
 	if len(values) != len(c.manifest.Inputs) || len(states) != len(values) {
 		panic(fmt.Sprintf("BUG: card with %d inputs evaluated with %d values and %d states", len(c.manifest.Inputs), len(values), len(states)))
@@ -74,7 +75,7 @@ func (s *signal) mark(values []int64, states []byte) int32 {
 		p := &s.parts[i]
 		switch states[p.input] {
 		case abi.StateMeasured:
-			mark := p.curve.at(values[p.input])
+			mark := p.curve.at(abi.Clamp(values[p.input]))
 			sum += p.weight * mark
 			weight += p.weight
 			lowest = min(lowest, mark)
@@ -114,7 +115,7 @@ func (c *condition) holds(values []int64, states []byte) bool {
 	if states[c.input] != abi.StateMeasured {
 		return false
 	}
-	v := values[c.input]
+	v := abi.Clamp(values[c.input])
 	switch c.op {
 	case opLess:
 		return v < c.value

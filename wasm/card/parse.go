@@ -18,6 +18,7 @@ import (
 const (
 	MaxFile   = 256 << 10 // bytes; the built-in's is under 32 KiB
 	maxKnots  = 16        // points of a curve; each is a branch in the module
+	maxPoints = 4096      // points of all curves; the code stays far below a module's limit
 	maxParts  = 16        // inputs of a signal
 	maxWeight = 1000      // of a part
 	maxDepth  = 4         // of joined conditions
@@ -107,6 +108,7 @@ func Parse(b []byte) (*Card, error) {
 type parser struct {
 	inputs     map[string]int
 	used       map[string]bool
+	points     int // of all curves so far
 	complaints []string
 }
 
@@ -144,6 +146,9 @@ func (p *parser) card(f *file) *Card {
 		if !p.used[in.Name] {
 			p.complain(fmt.Sprintf("inputs[%d]", i), "%q is used nowhere", in.Name)
 		}
+	}
+	if p.points > maxPoints {
+		p.complain("components", "hold curves of %d points, at most %d", p.points, maxPoints)
 	}
 	c.points = c.manifest.Points()
 	return c
@@ -234,6 +239,7 @@ func (p *parser) knots(points []pointFile, path string, least int) []knot {
 		p.complain(path, "has %d points, may have %d to %d", len(points), least, maxKnots)
 		return nil
 	}
+	p.points += len(points)
 	var all []knot
 	for i, xy := range points {
 		at := fmt.Sprintf("%s[%d]", path, i)
