@@ -1,7 +1,9 @@
 package api
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -17,6 +19,17 @@ type Config struct {
 	Version   string       // of the program, told in the OpenAPI document
 }
 
+// server holds what handlers share; nothing in it changes after New.
+type server struct {
+	origin    *origin.Service
+	nodeToken [sha256.Size]byte // hashed, so that comparing takes the same time at any length
+	publicAPI bool
+	log       *slog.Logger
+	mux       *http.ServeMux
+	openAPI   document
+	problems  *problemPages
+}
+
 // New builds everything the origin answers except its pages for administrators.
 func New(cfg Config) (http.Handler, error) {
 	var bad []error
@@ -29,5 +42,24 @@ func New(cfg Config) (http.Handler, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	return http.NotFoundHandler(), nil
+	s := &server{
+		origin:    cfg.Service,
+		nodeToken: sha256.Sum256([]byte(cfg.NodeToken)),
+		publicAPI: cfg.PublicAPI,
+		log:       cfg.Log,
+		mux:       http.NewServeMux(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if s.problems, err = newProblemPages(); err != nil {
+		return nil, fmt.Errorf("api: problem pages: %w", err)
+	}
+	routes := s.routes()
+	if s.openAPI, err = describe(routes, cfg.Version); err != nil {
+		return nil, fmt.Errorf("api: describe: %w", err)
+	}
+	s.mount(routes)
+	return s, nil
 }

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// access says who may ask.
+type access struct {
+	realm string // in the challenge; empty: anyone may ask
+	scope fieldmark.Scope
+}
+
+// anyone and node are the two kinds of access that need no API key.
+var (
+	anyone = access{}
+	node   = access{realm: "node"}
+)
+
+// key admits API keys that have the scope.
+func key(scope fieldmark.Scope) access {
+	if scope == fieldmark.ScopeAdmin {
+		return access{realm: "admin", scope: scope}
+	}
+	return access{realm: "missions", scope: scope}
+}
+
+// admit checks the caller's credentials before anything else is read. A refusal
+// carries the challenge that says what would have been enough (RFC 6750).
+func (s *server) admit(c *call) error {
+	who := c.route.access
+	if who == anyone {
+		return nil
+	}
+	challenge := fmt.Sprintf("Bearer realm=%q", who.realm)
+	token, ok := bearer(c.r.Header.Get("Authorization"))
+	if !ok {
+		c.w.Header().Set("WWW-Authenticate", challenge)
+		return fieldmark.Errorf(fieldmark.CodeMissingCredentials, "send Authorization: Bearer and the token")
+	}
+	if who == node {
+		if !s.isNode(token) {
+			c.w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
+			return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the node token is wrong")
+		}
+		return nil
+	}
+	k, err := s.origin.Authenticate(c.r.Context(), token)
+	if err != nil {
+		if fieldmark.AsError(err).Code.Status() == 401 {
+			c.w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
+		}
+		return err
+	}
+	c.key, c.w.key = k, k.ID
+	if !k.Allows(who.scope) {
+		c.w.Header().Set("WWW-Authenticate", fmt.Sprintf("%s, error=\"insufficient_scope\", scope=%q", challenge, who.scope))
+		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "this needs the scope %s", who.scope)
+		e.Scope = who.scope
+		return e
+	}
+	return nil
+}
+
+// bearer takes the token out of an Authorization field.
+func bearer(field string) (string, bool) {
+	scheme, token, _ := strings.Cut(field, " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// isNode compares in constant time.
+func (s *server) isNode(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], s.nodeToken[:]) == 1
+}

@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+const nodeToken = "node-token-of-the-tests"
+
+// world is a real origin on a database of its own, and the API in front of it.
+type world struct {
+	t       testing.TB
+	store   *store.Store
+	service *origin.Service
+	handler http.Handler
+	log     bytes.Buffer
+
+	creator, reader, admin string // API keys with one scope each
+	stranger               string // a key of another account with both mission scopes
+}
+
+// newWorld starts an origin; change may alter the API's configuration.
+func newWorld(t testing.TB, change func(*api.Config)) *world {
+	t.Helper()
+	ctx := t.Context()
+	db, err := store.Open(ctx, store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() { db.Close() })
+	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
+	if err != nil {
+		t.Fatalf("new service: %v", err)
+	}
+	if err := service.Prepare(ctx); err != nil {
+		t.Fatalf("prepare: %v", err)
+	}
+	w := &world{t: t, store: db, service: service}
+	cfg := api.Config{
+		Service: service, NodeToken: nodeToken, PublicAPI: true, Version: "test",
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	if w.handler, err = api.New(cfg); err != nil {
+		t.Fatalf("new API: %v", err)
+	}
+	w.creator = w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate)
+	w.reader = w.key(origin.DefaultAccount, fieldmark.ScopeMissionRead)
+	w.admin = w.key(origin.DefaultAccount, fieldmark.ScopeAdmin)
+	const other = "other"
+	err = db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutAccount(ctx, other, fieldmark.At(time.Now()))
+	})
+	if err != nil {
+		t.Fatalf("put account: %v", err)
+	}
+	w.stranger = w.key(other, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead)
+	return w
+}
+
+func (w *world) key(account string, scopes ...fieldmark.Scope) string {
+	w.t.Helper()
+	k, err := w.service.CreateKey(w.t.Context(), account, fieldmark.KeyRequest{Name: "test", Scopes: scopes, ExpiresInDays: 1})
+	if err != nil {
+		w.t.Fatalf("create key: %v", err)
+	}
+	return k.Token
+}
+
+// ask is a request in the making.
+type ask struct {
+	method, path, key, body string
+	header                  map[string]string
+}
+
+// send serves a request and returns the answer.
+func (w *world) send(a ask) *httptest.ResponseRecorder {
+	w.t.Helper()
+	r := httptest.NewRequest(a.method, a.path, strings.NewReader(a.body))
+	if a.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if a.key != "" {
+		r.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	for name, value := range a.header {
+		r.Header.Set(name, value)
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	return rec
+}
+
+// get, post and so on are the requests that must succeed.
+func (w *world) must(status int, a ask, out any) *httptest.ResponseRecorder {
+	w.t.Helper()
+	rec := w.send(a)
+	if rec.Code != status {
+		w.t.Fatalf("%s %s %s: status %d, want %d: %s", a.method, a.path, a.body, rec.Code, status, rec.Body)
+	}
+	if out != nil {
+		if err := json.Unmarshal(rec.Body.Bytes(), out); err != nil {
+			w.t.Fatalf("%s %s: %v in %s", a.method, a.path, err, rec.Body)
+		}
+	}
+	return rec
+}
+
+// problem reads the problem document of an answer and holds it to its form.
+func (w *world) problem(rec *httptest.ResponseRecorder) fieldmark.Problem {
+	w.t.Helper()
+	var p fieldmark.Problem
+	if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil {
+		w.t.Fatalf("not a problem document: %s (%v)", rec.Body, err)
+	}
+	if got := rec.Header().Get("Content-Type"); got != fieldmark.ProblemType {
+		w.t.Errorf("Content-Type of a problem = %q, want %q", got, fieldmark.ProblemType)
+	}
+	id := rec.Header().Get(fieldmark.HeaderRequestID)
+	if p.Status != rec.Code || p.RequestID != id || id == "" || p.Type != "/problems/"+string(p.Code) || p.Title != p.Code.Title() {
+		w.t.Errorf("problem %+v does not agree with status %d and request id %q", p, rec.Code, id)
+	}
+	if got := rec.Header().Get("Cache-Control"); got != "no-store" {
+		w.t.Errorf("Cache-Control of a problem = %q, want no-store", got)
+	}
+	return p
+}
+
+// missions counts what is stored.
+func (w *world) missions() int {
+	w.t.Helper()
+	page, err := w.service.Missions(w.t.Context(), "", fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
+	if err != nil {
+		w.t.Fatalf("list missions: %v", err)
+	}
+	return len(page.Data)
+}

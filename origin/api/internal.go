@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// maxEvents bounds a page of the log; an edge that is further behind asks again.
+const maxEvents = 1000
+
+// streamBuffer gathers lines before they go out, in bytes.
+const streamBuffer = 64 << 10
+
+// eventPage is the parameters of the event log. Numbers past what JSON holds
+// exactly never come up.
+var eventPage = []param{
+	{name: "after", does: "The last number the edge knows", highest: 1 << 53},
+	{name: "wait", does: "How long to wait for something new, such as 25s"},
+	{name: "limit", does: "Events on a page", lowest: 1, highest: maxEvents, preset: maxEvents},
+}
+
+// allFacts streams every public brand with its newest facts, one JSON document a
+// line. The event number is read first and so never newer than the rows.
+func (s *server) allFacts(c *call) error {
+	asOf, err := s.origin.Head(c.r.Context())
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	h.Set("Content-Type", "application/x-ndjson")
+	out := bufio.NewWriterSize(c.w, streamBuffer)
+	lines := json.NewEncoder(out)
+	if _, err := s.origin.EachBrandState(c.r.Context(), func(b fieldmark.BrandState) error { return lines.Encode(b) }); err != nil {
+		return fmt.Errorf("stream facts: %w", err)
+	}
+	return out.Flush()
+}
+
+// facts tells of one brand.
+func (s *server) facts(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	state, asOf, err := s.origin.BrandState(c.r.Context(), slug)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.send(http.StatusOK, state)
+}
+
+// events tells what came after a number, and waits a while if nothing did.
+func (s *server) events(c *call) error {
+	wait, err := c.asked.wait("wait", fieldmark.MaxWait*time.Second)
+	if err != nil {
+		return err
+	}
+	page, err := s.origin.Events(c.r.Context(), int64(c.asked.number("after")), wait, c.asked.number("limit"))
+	if err != nil {
+		return err
+	}
+	if page.Events == nil {
+		page.Events = []fieldmark.Event{}
+	}
+	return c.send(http.StatusOK, page)
+}
+
+// activeModule names the module that scores are made with.
+func (s *server) activeModule(c *call) error {
+	ref, err := s.origin.ActiveModule(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, ref)
+}
+
+// module sends a module's bytes, which its digest names for ever.
+func (s *server) module(c *call) error {
+	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such module")
+	}
+	b, err := s.origin.Module(c.r.Context(), digest)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	if c.unchanged(strconv.Quote(string(digest))) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, "application/wasm", b)
+}

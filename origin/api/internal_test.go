@@ -1,0 +1,103 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+func (w *world) putBrand(slug fieldmark.Slug) {
+	w.t.Helper()
+	_, _, err := w.service.PutBrand(w.t.Context(), fieldmark.Brand{
+		Slug: slug, Name: "Brand " + string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true,
+	})
+	if err != nil {
+		w.t.Fatalf("put brand %s: %v", slug, err)
+	}
+}
+
+func TestFacts(t *testing.T) {
+	w := newWorld(t, nil)
+	w.putBrand("acme")
+	w.putBrand("best")
+	head, err := w.service.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalFacts, key: nodeToken}, nil)
+	if got := rec.Header().Get("Content-Type"); got != "application/x-ndjson" {
+		t.Errorf("Content-Type = %q, want application/x-ndjson", got)
+	}
+	if n := strings.Count(rec.Body.String(), "\n"); n != 2 {
+		t.Errorf("%d lines, want 2: %s", n, rec.Body)
+	}
+	var state fieldmark.BrandState
+	one := w.must(200, ask{method: "GET", path: fieldmark.PathInternalFacts + "/best", key: nodeToken}, &state)
+	if state.Brand.Slug != "best" {
+		t.Errorf("asked for best, got %s", state.Brand.Slug)
+	}
+	for _, h := range []string{rec.Header().Get(fieldmark.HeaderAsOf), one.Header().Get(fieldmark.HeaderAsOf)} {
+		if h != strconv.FormatInt(head, 10) {
+			t.Errorf("as of %q, want %d", h, head)
+		}
+	}
+	for _, path := range []string{"/nobody", "/UPPER"} {
+		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalFacts + path, key: nodeToken}); rec.Code != 404 {
+			t.Errorf("facts of %s: %d, want 404", path, rec.Code)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.putBrand("acme")
+		var page fieldmark.EventPage
+		w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=0", key: nodeToken}, &page)
+		if len(page.Events) != 1 || page.Head != 1 || page.Events[0].Type != fieldmark.EventBrandChanged {
+			t.Fatalf("page %+v, want one brand.changed", page)
+		}
+		began := time.Now()
+		rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken}, &page)
+		if took := time.Since(began); took != 25*time.Second || len(page.Events) != 0 || !strings.Contains(rec.Body.String(), `"events":[]`) {
+			t.Errorf("nothing new: %d events after %v, want none after 25 s: %s", len(page.Events), took, rec.Body)
+		}
+		for _, query := range []string{"after=-1", "after=x", "wait=26s", "wait=-1s", "wait=soon", "limit=0"} {
+			rec := w.send(ask{method: "GET", path: fieldmark.PathInternalEvents + "?" + query, key: nodeToken})
+			if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeInvalidParameter {
+				t.Errorf("%s: %d %s, want 400 invalid_parameter", query, rec.Code, p.Code)
+			}
+		}
+	})
+}
+
+func TestModules(t *testing.T) {
+	w := newWorld(t, nil)
+	if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}); rec.Code != 404 {
+		t.Errorf("no module is active: %d, want 404", rec.Code)
+	}
+	module := []byte("\x00asm\x01\x00\x00\x00")
+	ref := fieldmark.ModuleRef{Name: "m", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
+	if err := w.service.ActivateModule(t.Context(), ref, module); err != nil {
+		t.Fatal(err)
+	}
+	var got fieldmark.ModuleRef
+	w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}, &got)
+	if got != ref {
+		t.Errorf("active module %+v, want %+v", got, ref)
+	}
+	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules + "/" + string(ref.Digest), key: nodeToken}, nil)
+	if rec.Body.String() != string(module) || rec.Header().Get("Content-Type") != "application/wasm" {
+		t.Errorf("module: %q as %s", rec.Body, rec.Header().Get("Content-Type"))
+	}
+	for _, digest := range []string{"sha256:00", "x", "sha256:" + strings.Repeat("0", 64)} {
+		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules + "/" + digest, key: nodeToken}); rec.Code != 404 {
+			t.Errorf("module %s: %d, want 404", digest, rec.Code)
+		}
+	}
+}

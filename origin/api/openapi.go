@@ -1,0 +1,187 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/llms"
+)
+
+// document is the OpenAPI document, made once.
+type document struct {
+	bytes []byte
+	etag  string
+}
+
+// securityScheme names the one way to prove who asks.
+const securityScheme = "apiKey"
+
+// describe writes the OpenAPI 3.1 document from the types that serve, and hands
+// each route the shape its requests are held to.
+func describe(routes []*route, version string) (document, error) {
+	reg := huma.NewMapRegistry("#/components/schemas/", nameSchema)
+	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
+	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
+
+	for _, r := range routes {
+		if r.op.in.goType == nil {
+			continue
+		}
+		shape, err := compile(reg, schemaOf(reg, r.op.in))
+		if err != nil {
+			return document{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		}
+		r.op.in.shape = shape
+	}
+	closed := slices.Collect(maps.Keys(reg.Map()))
+
+	api := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Fieldmark", Version: version,
+			Description: "What the origin answers. Every failure is a problem document (RFC 9457) whose `code` is stable and whose `type` leads to a page about it.",
+			License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
+		},
+		Servers: []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{
+			Schemas: reg,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				securityScheme: {Type: "http", Scheme: "bearer", Description: "An API key, fm_live_…"},
+			},
+		},
+	}
+	problem := schemaOf(reg, of[fieldmark.Problem]())
+	for _, r := range routes {
+		if !r.op.hidden {
+			api.AddOperation(operation(reg, r, problem))
+		}
+	}
+	open(reg, closed)
+	return encodeDocument(api)
+}
+
+// nameSchema tells the generator's nouns from those of the product that have the
+// same name.
+func nameSchema(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.PkgPath() == reflect.TypeFor[llms.Request]().PkgPath() {
+		return "LLMsTxt" + name
+	}
+	return name
+}
+
+// open lets what we answer grow: only what we are sent is closed to new members.
+func open(reg huma.Registry, closed []string) {
+	for name, s := range reg.Map() {
+		if !slices.Contains(closed, name) && s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+	}
+}
+
+func schemaOf(reg huma.Registry, b body) *huma.Schema {
+	return reg.Schema(b.goType, true, b.goType.Name())
+}
+
+// operation describes one route.
+func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operation {
+	out := &huma.Operation{
+		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.does,
+		Tags: []string{tagOf(r.path)}, Responses: map[string]*huma.Response{},
+	}
+	if r.access != anyone {
+		out.Security = []map[string][]string{{securityScheme: {string(r.access.scope)}}}
+		out.Description = "Needs the scope `" + string(r.access.scope) + "`."
+	}
+	for _, name := range pathNames(r.path) {
+		out.Parameters = append(out.Parameters, &huma.Param{
+			Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
+		})
+	}
+	for _, p := range r.op.query {
+		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: p.does, Schema: p.schema()})
+	}
+	if r.op.in.goType != nil {
+		out.RequestBody = &huma.RequestBody{
+			Required: true,
+			Content:  map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.op.in)}},
+		}
+	}
+	status := r.op.status
+	if status == nil {
+		status = []int{http.StatusOK}
+	}
+	for _, code := range status {
+		answer := &huma.Response{Description: http.StatusText(code)}
+		if r.op.out.goType != nil && code < 300 {
+			answer.Content = map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.op.out)}}
+			for _, mediaType := range r.op.also {
+				answer.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+			}
+		}
+		out.Responses[strconv.Itoa(code)] = answer
+	}
+	out.Responses["default"] = &huma.Response{
+		Description: "A problem",
+		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: problem}},
+	}
+	return out
+}
+
+// tagOf groups routes by who they are for.
+func tagOf(path string) string {
+	switch {
+	case strings.HasPrefix(path, fieldmark.PathPublic):
+		return "missions"
+	case strings.HasPrefix(path, fieldmark.PathAdminAPI):
+		return "administration"
+	}
+	return "tools"
+}
+
+// pathNames lists the placeholders of a path.
+func pathNames(path string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// encodeDocument indents, so that a change of the surface reads well in review.
+func encodeDocument(api *huma.OpenAPI) (document, error) {
+	plain, err := json.Marshal(api)
+	if err != nil {
+		return document{}, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, plain, "", "  "); err != nil {
+		return document{}, err
+	}
+	out.WriteByte('\n')
+	return document{bytes: out.Bytes(), etag: etagOf(out.Bytes())}, nil
+}
+
+// sendOpenAPI answers the document.
+func (s *server) sendOpenAPI(c *call) error {
+	c.w.Header().Set("Cache-Control", "public, max-age=300")
+	if c.unchanged(s.openAPI.etag) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, jsonType, s.openAPI.bytes)
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/llms"
+)
+
+// routes is the whole surface: what is asked, who may ask, what answers, and how
+// the OpenAPI document tells of it. Bodies are bounded by fieldmark.MaxBody and
+// requests by handlerTimeout unless a line says otherwise.
+func (s *server) routes() []*route {
+	const (
+		missions = fieldmark.PathMissions
+		admin    = fieldmark.PathAdminAPI
+		facts    = fieldmark.PathInternalFacts
+		modules  = fieldmark.PathInternalModules
+	)
+	create, read, admins := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}}},
+		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
+		{"GET", missions + "/{id}", read, s.getMission, op{id: "getMission", does: "Read a mission", out: of[fieldmark.Mission](), status: []int{200, 304}}},
+		{"POST", fieldmark.PathLLMs, anyone, s.generateLLMs, op{id: "generateLLMsTxt", does: "Write an llms.txt", in: of[llms.Request](), out: of[llms.Document](), also: llmsTypes}},
+
+		{"GET", admin + "missions", admins, s.listAllMissions, op{id: "listAllMissions", does: "List the missions of all accounts, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
+		{"POST", admin + "missions/{id}/transitions", admins, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission]()}},
+		{"POST", admin + "missions/{id}/complete", admins, s.completeMission, op{id: "completeMission", does: "Take a mission to COMPLETED by every move that is needed", out: of[fieldmark.Mission]()}},
+		{"GET", admin + "brands", admins, s.listBrands, op{id: "listBrands", does: "List brands by slug", query: brandPage, out: of[fieldmark.List[fieldmark.Brand]]()}},
+		{"PUT", admin + "brands/{slug}", admins, s.putBrand, op{id: "putBrand", does: "Add or change a brand", in: of[brandRecord](), out: of[fieldmark.Brand]()}},
+		{"POST", admin + "brands/import", admins, s.importBrands, op{id: "importBrands", does: "Add and change many brands", in: of[[]brandRecord](), out: of[fieldmark.ImportReport](), limit: fieldmark.MaxBulkBody, within: bulkTimeout}},
+		{"POST", admin + "brands/{slug}/audit", admins, s.auditBrand, op{id: "auditBrand", does: "Ask for a new audit of a brand's site", status: []int{202}}},
+		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
+		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
+		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", out: of[fieldmark.Key]()}},
+		{"GET", admin + "webhooks", admins, s.listEndpoints, op{id: "listEndpoints", does: "List webhook endpoints", out: of[fieldmark.List[fieldmark.Endpoint]]()}},
+		{"POST", admin + "webhooks", admins, s.createEndpoint, op{id: "createEndpoint", does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
+		{"DELETE", admin + "webhooks/{id}", admins, s.deleteEndpoint, op{id: "deleteEndpoint", does: "Delete a webhook endpoint", status: []int{204}}},
+		{"GET", admin + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
+
+		{"GET", facts, node, s.allFacts, op{hidden: true, within: bulkTimeout}},
+		{"GET", facts + "/{slug}", node, s.facts, op{hidden: true}},
+		{"GET", fieldmark.PathInternalEvents, node, s.events, op{hidden: true, query: eventPage, within: fieldmark.MaxWait*time.Second + handlerTimeout}},
+		{"GET", modules, node, s.activeModule, op{hidden: true}},
+		{"GET", modules + "/{digest}", node, s.module, op{hidden: true}},
+
+		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
+		{"GET", "/problems/{code}", anyone, s.problemPage, op{hidden: true}},
+	}
+}
+
+// route is one line of the surface.
+type route struct {
+	method string
+	path   string // a pattern of http.ServeMux, and of OpenAPI
+	access access
+	handle func(*call) error
+	op     op
+}
+
+// op is what the OpenAPI document says of a route and what its requests are held to.
+type op struct {
+	id     string
+	does   string
+	in     body // what a request carries; zero: nothing
+	out    body
+	status []int         // of success; nil: 200
+	also   []string      // media types the answer may have instead of JSON
+	query  []param       // every parameter there is; others are refused
+	limit  int64         // bytes of the body; zero: fieldmark.MaxBody
+	within time.Duration // zero: handlerTimeout
+	hidden bool          // not in the OpenAPI document
+}
+
+// handlerTimeout bounds an ordinary request. It is shorter than the patience of
+// the edges and clients in front, so that they see our 504 and not their own.
+const handlerTimeout = 10 * time.Second
+
+// bulkTimeout bounds what touches every brand.
+const bulkTimeout = 60 * time.Second
+
+// mount hangs every route into the mux.
+func (s *server) mount(routes []*route) {
+	for _, r := range routes {
+		s.mux.Handle(r.method+" "+r.path, s.serve(r))
+	}
+}
+
+// unrouted says why no route takes a request: another method would have been
+// right, or nothing is there. It asks the mux, and it answers what the mux would,
+// as a problem and not as plain text.
+func (s *server) unrouted(w *writer, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"} {
+		other := *r
+		other.Method = method
+		if _, pattern := s.mux.Handler(&other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allowed == nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such address")
+	}
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	return fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "allowed here: %s", list)
+}
