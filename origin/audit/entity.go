@@ -1,0 +1,288 @@
+package audit
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// setOf makes a lookup table of names.
+func setOf(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// organizationTypes are Organization and its subtypes in schema.org, with the
+// kinds of LocalBusiness that sites use most.
+var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperative", "Corporation", "EducationalOrganization", "CollegeOrUniversity", "School",
+	"FundingScheme", "GovernmentOrganization", "LibrarySystem", "LocalBusiness", "MedicalOrganization", "NGO", "NewsMediaOrganization", "OnlineBusiness", "OnlineStore",
+	"PerformingGroup", "PoliticalParty", "Project", "ResearchOrganization", "ResearchProject", "SearchRescueOrganization", "SportsOrganization", "SportsTeam", "WorkersUnion",
+	"AutoRepair", "AutomotiveBusiness", "Bakery", "BarOrPub", "BedAndBreakfast", "Brewery", "CafeOrCoffeeShop", "Campground", "Dentist", "EmploymentAgency", "EntertainmentBusiness",
+	"FinancialService", "FoodEstablishment", "GeneralContractor", "HealthAndBeautyBusiness", "HomeAndConstructionBusiness", "Hostel", "Hotel", "InsuranceAgency", "LegalService", "Attorney",
+	"LodgingBusiness", "MedicalBusiness", "MedicalClinic", "Museum", "Notary", "Pharmacy", "Physician", "ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
+	"SportsActivityLocation", "Store", "BookStore", "BikeStore", "ClothingStore", "ElectronicsStore", "Florist", "FurnitureStore", "GardenStore", "GroceryStore", "JewelryStore", "TravelAgency", "Winery")
+
+// contentTypes say what a page is about. FAQPage is not among them: it says how
+// a page is laid out, and engines stopped showing it.
+var contentTypes = setOf("Product", "ProductGroup", "Service", "SoftwareApplication", "WebApplication", "MobileApplication", "Article", "NewsArticle", "BlogPosting", "TechArticle",
+	"ScholarlyArticle", "Report", "Event", "Course", "Recipe", "HowTo", "Book", "Movie", "JobPosting", "Dataset", "Offer", "TouristAttraction", "TouristTrip", "Accommodation", "Apartment", "CreativeWork",
+	"LocalBusiness", "Restaurant", "Hotel", "Store", "Bakery", "Brewery", "CafeOrCoffeeShop", "LodgingBusiness", "BedAndBreakfast", "ProfessionalService", "FinancialService", "MedicalBusiness", "Dentist",
+	"Physician", "LegalService", "Attorney", "RealEstateAgent", "TravelAgency", "Museum", "FoodEstablishment", "OnlineStore", "HomeAndConstructionBusiness", "GeneralContractor", "Winery")
+
+// profileDomains are where a brand keeps profiles that others can check.
+var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com", "tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
+	"github.com", "gitlab.com", "codeberg.org", "bitbucket.org", "huggingface.co", "npmjs.com", "crunchbase.com", "xing.com", "kununu.com", "glassdoor.com", "trustpilot.com", "g2.com", "capterra.com",
+	"yelp.com", "tripadvisor.com", "vimeo.com", "medium.com", "substack.com", "reddit.com", "discord.gg", "discord.com", "t.me", "telegram.me", "whatsapp.com", "weibo.com", "zhihu.com", "bilibili.com",
+	"vk.com", "ok.ru", "line.me", "note.com", "qiita.com", "naver.com", "soundcloud.com", "spotify.com", "apple.com", "google.com", "goo.gl", "orcid.org", "imdb.com", "opencorporates.com", "isni.org",
+	"viaf.org", "mastodon.social", "producthunt.com", "angel.co", "wellfound.com", "behance.net", "dribbble.com", "flickr.com", "etsy.com", "patreon.com", "musicbrainz.org", "discogs.com", "openstreetmap.org")
+
+// referenceDomains are the encyclopedias that answer engines take names from.
+var referenceDomains = setOf("wikidata.org", "wikipedia.org")
+
+// entity measures whether a program can tell who the site belongs to.
+func (f *site) entity(found findings) {
+	org := f.organization()
+	f.organizationFields(found, org)
+	f.sameAs(found, org)
+	f.coherence(found, org)
+	f.purposeLinks(found)
+	f.typed(found)
+	f.openGraph(found)
+}
+
+// organization is what the site's structured data says about its owner, from
+// however many pages.
+type organization struct {
+	where  string // the page that says most
+	name   string
+	kind   string
+	fields map[string]string // property to an example
+	sameAs []string
+	size   int
+}
+
+// organization gathers the things that describe the brand: those that carry its
+// name, or else those on the home page that lead to this domain. An
+// organization with another name may be a customer or a partner.
+func (f *site) organization() *organization {
+	var best *organization
+	merged := map[string]*organization{}
+	for _, p := range f.pages {
+		for i := range p.graph {
+			t := &p.graph[i]
+			name := firstOf(t.first("name"), t.first("legalName"))
+			if !t.is(organizationTypes) || !f.ours(p, t, name) {
+				continue
+			}
+			id := strings.Join(nameWords(name), " ")
+			o := merged[id]
+			if o == nil {
+				o = &organization{where: p.url.String(), name: name, kind: t.types[0], fields: map[string]string{}}
+				merged[id] = o
+			}
+			o.add(p, t)
+			if best == nil || o.size > best.size {
+				best = o
+			}
+		}
+	}
+	return best
+}
+
+// ours reports whether an organization is the one the site belongs to.
+func (f *site) ours(p *page, t *thing, name string) bool {
+	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) || saysName(t.first("alternateName"), f.subject.Name)) {
+		return true
+	}
+	if p != f.home {
+		return false
+	}
+	u := resolve(p.url, firstOf(t.first("url"), t.id))
+	return u != nil && domain(u) == domain(p.url) || name == "" && t.top
+}
+
+// add merges what one thing says.
+func (o *organization) add(p *page, t *thing) {
+	for field, properties := range map[string][]string{
+		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description", "slogan"},
+		"contact": {"contactPoint", "address", "email", "telephone"},
+	} {
+		for _, property := range properties {
+			if o.fields[field] == "" && t.has(property) {
+				o.fields[field] = firstOf(t.first(property), property)
+				o.size++
+			}
+		}
+	}
+	for _, s := range t.text["sameAs"] {
+		if u := resolve(p.url, s); u != nil && !slices.Contains(o.sameAs, u.String()) {
+			o.sameAs = append(o.sameAs, u.String())
+			o.size++
+		}
+	}
+}
+
+func (f *site) organizationFields(found findings, o *organization) {
+	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
+		switch {
+		case o == nil:
+			found.set("org."+field, 0, note(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %d pages", len(f.pages)))
+		case o.fields[field] == "":
+			found.set("org."+field, 0, note(o.where, "%s %q has no %s", o.kind, o.name, field))
+		default:
+			found.set("org."+field, one, note(o.where, "%s %q: %s %s", o.kind, o.name, field, o.fields[field]))
+		}
+	}
+}
+
+// sameAs measures where the organization says it can be found.
+func (f *site) sameAs(found findings, o *organization) {
+	base := f.home.url.String()
+	var profiles []string
+	var references, seen []fieldmark.Evidence
+	if o != nil {
+		for _, s := range o.sameAs {
+			u, err := url.Parse(s)
+			if err != nil {
+				continue
+			}
+			switch d := domain(u); {
+			case referenceDomains[d]:
+				references = append(references, note(o.where, "sameAs %s", s))
+			case profileDomains[d] && !slices.Contains(profiles, d):
+				profiles = append(profiles, d)
+				seen = append(seen, note(o.where, "sameAs %s", s))
+			}
+		}
+	}
+	if len(references) == 0 {
+		references = []fieldmark.Evidence{note(base, "no sameAs leads to Wikidata or Wikipedia")}
+		found.set("sameas.reference", 0, references...)
+	} else {
+		found.set("sameas.reference", one, references...)
+	}
+	sum := note(base, "%d recognised profiles in sameAs", len(profiles))
+	found.set("sameas.profiles", int64(len(profiles))*one, append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// coherence measures whether the places that name the site agree on the brand.
+func (f *site) coherence(found findings, o *organization) {
+	const id = "name.coherence"
+	base := f.home.url.String()
+	brand := f.subject.Name
+	if strings.TrimSpace(brand) == "" {
+		found.unknown(id, note(base, "the audit was not told the name of the brand"))
+		return
+	}
+	places := []struct {
+		where, text string
+		match       func(text, name string) bool
+	}{
+		{"title", f.home.title, saysName},
+		{"og:site_name", f.home.meta("og:site_name"), sameName},
+		{"JSON-LD name", f.structuredName(o), sameName},
+		{"llms.txt H1", f.llmsTitle(), saysName},
+	}
+	good, all := 0, 0
+	var seen []fieldmark.Evidence
+	for _, p := range places {
+		if p.text == "" {
+			continue
+		}
+		all++
+		verb := "does not name"
+		if p.match(p.text, brand) || saysName(p.text, brand) {
+			good++
+			verb = "names"
+		}
+		seen = append(seen, note(base, "%s %s the brand: %s", p.where, verb, p.text))
+	}
+	sum := note(base, "%d of %d places name %q", good, all, brand)
+	if all == 0 {
+		found.set(id, 0, note(base, "no title, og:site_name, JSON-LD name or llms.txt H1"))
+		return
+	}
+	found.setShare(id, good, all, append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// structuredName is what the structured data calls the site's owner, or the
+// site itself.
+func (f *site) structuredName(o *organization) string {
+	if o != nil && o.name != "" {
+		return o.name
+	}
+	for i := range f.home.graph {
+		t := &f.home.graph[i]
+		if name := t.first("name"); name != "" && (slices.Contains(t.types, "WebSite") || t.is(organizationTypes)) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (f *site) llmsTitle() string {
+	if !f.llms.visit.ok() || f.llms.soft {
+		return ""
+	}
+	return f.llms.report.Title
+}
+
+// purposeLinks says whether visitors find out who is behind the site and how to
+// reach them.
+func (f *site) purposeLinks(found findings) {
+	for i := range purposes[:2] {
+		id := "link." + purposes[i].name
+		found.set(id, 0, note(f.home.url.String(), "no link to such a page on %d pages", len(f.pages)))
+		for _, p := range f.pages {
+			if a, ok := findPurpose(p, &purposes[i], func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
+				found.set(id, one, note(p.url.String(), "links to %s as %q", a.url, a.text))
+				break
+			}
+		}
+	}
+}
+
+// typed says whether structured data names what pages are about and the page
+// shows it too.
+func (f *site) typed(found findings) {
+	base := f.home.url.String()
+	unseen := ""
+	for _, p := range f.pages {
+		for i := range p.graph {
+			t := &p.graph[i]
+			if !t.is(contentTypes) {
+				continue
+			}
+			name := firstOf(t.first("name"), t.first("headline"))
+			if name != "" && (saysName(p.title, name) || saysName(p.text, name)) {
+				found.set("schema.typed", one, note(p.url.String(), "%s %q, which the page shows", strings.Join(t.types, ", "), name))
+				return
+			}
+			unseen = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
+		}
+	}
+	found.set("schema.typed", 0, note(base, "%s", firstOf(unseen, "no structured data says what a page is about")))
+}
+
+// openGraph measures what the home page gives to be shown with a link.
+func (f *site) openGraph(found findings) {
+	have, lack := []string{}, []string{}
+	for _, name := range []string{"og:title", "og:description", "og:image", "og:url"} {
+		if f.home.meta(name) != "" {
+			have = append(have, name)
+		} else {
+			lack = append(lack, name)
+		}
+	}
+	text := "has " + firstOf(strings.Join(have, ", "), "none of them")
+	if len(lack) > 0 && len(have) > 0 {
+		text += "; lacks " + strings.Join(lack, ", ")
+	}
+	found.setShare("og.fields", len(have), len(have)+len(lack), note(f.home.url.String(), "%s", text))
+}

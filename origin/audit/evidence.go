@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// minDensityWords is the least text a density is taken over. On a page of
+// forty words one number would be a density of 25, which says nothing.
+const minDensityWords = 300
+
+// socialDomains are linked from everywhere; a link to a profile cites nothing.
+// Encyclopedias and code hosts are sources like any other.
+var socialDomains = setOf("facebook.com", "twitter.com", "x.com", "instagram.com", "linkedin.com", "youtube.com", "youtu.be", "tiktok.com", "pinterest.com", "threads.net", "threads.com",
+	"bsky.app", "t.co", "t.me", "telegram.me", "wa.me", "whatsapp.com", "reddit.com", "vk.com", "weibo.com", "xing.com", "line.me", "discord.gg", "discord.com", "snapchat.com", "tumblr.com", "addtoany.com", "sharethis.com")
+
+// articleTypes are the kinds of page somebody should have signed.
+var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report", "OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting", "AdvertiserContentArticle", "MedicalScholarlyArticle")
+
+// evidence measures whether what the pages claim can be checked.
+func (f *site) evidence(found findings) {
+	words := 0
+	for _, p := range f.pages {
+		words += p.words
+	}
+	f.citations(found, words)
+	f.statistics(found, words)
+	f.quotations(found, words)
+	f.freshness(found)
+	f.authorship(found)
+}
+
+// density is a count per thousand words, in thousandths.
+func density(count, words int) int64 {
+	return divide(int64(count)*1000*one, int64(max(words, minDensityWords)))
+}
+
+// citations counts the other domains the main text links to.
+func (f *site) citations(found findings, words int) {
+	own := domain(f.home.url)
+	first := map[string]fieldmark.Evidence{}
+	var domains []string
+	for _, p := range f.pages {
+		for _, a := range p.anchors {
+			d := domain(a.url)
+			if !a.main || d == own || socialDomains[d] {
+				continue
+			}
+			if _, seen := first[d]; !seen {
+				first[d] = note(p.url.String(), "links to %s", d)
+				domains = append(domains, d)
+			}
+		}
+	}
+	slices.Sort(domains)
+	seen := []fieldmark.Evidence{note(f.home.url.String(), "%d other domains linked in %d words on %d pages: %s", len(domains), words, len(f.pages), firstOf(strings.Join(domains, ", "), "none"))}
+	for _, d := range domains {
+		seen = append(seen, first[d])
+	}
+	found.set("cite.domains", density(len(domains), words), seen...)
+}
+
+func (f *site) statistics(found findings, words int) {
+	total := 0
+	var seen []fieldmark.Evidence
+	for _, p := range f.pages {
+		n, examples := statistics(p.text)
+		if total += n; n > 0 {
+			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
+		}
+	}
+	sum := note(f.home.url.String(), "%d numbers that measure something in %d words on %d pages", total, words, len(f.pages))
+	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+func (f *site) quotations(found findings, words int) {
+	total := 0
+	var seen []fieldmark.Evidence
+	for _, p := range f.pages {
+		n, examples := quotations(p.prose)
+		n += len(p.quotes)
+		if total += n; n > 0 {
+			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
+		}
+	}
+	sum := note(f.home.url.String(), "%d quotations in %d words on %d pages", total, words, len(f.pages))
+	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// freshness measures the age of the newest page that dates itself credibly.
+func (f *site) freshness(found findings) {
+	var best dated
+	var on *page
+	for _, p := range f.pages {
+		if d, ok := p.newestDate(f.lastmods[key(p.url)], f.now); ok && (on == nil || d.at.After(best.at)) {
+			best, on = d, p
+		}
+	}
+	if on == nil {
+		why := "no credible date on %d pages"
+		if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
+			why += "; lastmod does not tell pages apart"
+		}
+		found.unknown("fresh.age", note(f.home.url.String(), why, len(f.pages)))
+		return
+	}
+	found.set("fresh.age", ageDays(best.at, f.now)*one, note(on.url.String(), "%s: %s", best.source, best.raw))
+}
+
+// authorship measures the share of articles that say who wrote them.
+func (f *site) authorship(found findings) {
+	good, all := 0, 0
+	var seen []fieldmark.Evidence
+	for _, p := range f.pages {
+		article, author := articleBy(p)
+		if !article {
+			continue
+		}
+		if all++; author != "" {
+			good++
+			seen = append(seen, note(p.url.String(), "by %s", author))
+		} else {
+			seen = append(seen, note(p.url.String(), "an article without an author"))
+		}
+	}
+	if all == 0 {
+		found.notApplicable("author.share", note(f.home.url.String(), "no article among %d pages", len(f.pages)))
+		return
+	}
+	sum := note(f.home.url.String(), "%d of %d articles name an author", good, all)
+	found.setShare("author.share", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
+}
+
+// articleBy says whether a page is an article, and by whom.
+func articleBy(p *page) (article bool, author string) {
+	article = strings.EqualFold(p.meta("og:type"), "article") || p.meta("article:published_time") != ""
+	for i := range p.graph {
+		t := &p.graph[i]
+		if !t.is(articleTypes) {
+			continue
+		}
+		article = true
+		author = firstOf(author, t.first("author"))
+		for _, at := range t.holds["author"] {
+			author = firstOf(author, p.graph[at].first("name"))
+		}
+	}
+	return article, firstOf(author, p.byline)
+}

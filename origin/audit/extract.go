@@ -1,0 +1,304 @@
+package audit
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"golang.org/x/net/publicsuffix"
+	"golang.org/x/text/language"
+)
+
+// What a good page looks like. The bounds are those of the method; here they
+// decide which pages count, never what that is worth.
+const (
+	minTitle       = 10 // in columns: shorter names nothing, longer is cut in results
+	maxTitle       = 70
+	minDescription = 50
+	maxDescription = 300
+
+	wordsPerHeading = 300       // a section longer than that is not found again
+	lightBytes      = 500_000   // of raw HTML
+	earlyBytes      = 100 << 10 // within which the main text begins; readers truncate
+)
+
+// extract measures whether a program that does not run scripts finds the text.
+func (f *site) extract(found findings) {
+	f.wordCounts(found)
+	f.titles(found)
+	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words", f.headingsFault)
+	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical address on this domain", f.canonicalFault)
+	f.share(found, "lang.html", "%d of %d pages state their language", langFault)
+	f.hreflang(found)
+	f.answerKinds(found)
+	f.share(found, "page.light", "%d of %d pages have at most 500 kB of HTML", func(p *page) string {
+		if p.bytes <= lightBytes {
+			return ""
+		}
+		return note("", "%d bytes of HTML", p.bytes).Fact
+	})
+	f.share(found, "page.early_text", "%d of %d pages begin their main text in the first 100 kB", func(p *page) string {
+		switch {
+		case p.textStart < 0:
+			return "no main text"
+		case p.textStart > earlyBytes:
+			return note("", "main text begins at byte %d", p.textStart).Fact
+		}
+		return ""
+	})
+}
+
+// share measures the share of sampled pages in which fault finds nothing.
+func (f *site) share(found findings, id, format string, fault func(*page) string) {
+	good := 0
+	var bad []fieldmark.Evidence
+	for _, p := range f.pages {
+		if why := fault(p); why != "" {
+			bad = append(bad, note(p.url.String(), "%s", why))
+		} else {
+			good++
+		}
+	}
+	found.setShare(id, good, len(f.pages), f.summed(format, good, bad)...)
+}
+
+// wordCounts measures how much main text there is.
+func (f *site) wordCounts(found findings) {
+	counts := make([]int, len(f.pages))
+	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
+	for i, p := range f.pages {
+		counts[i] = p.words
+		seen = append(seen, note(p.url.String(), "%d words of main text", p.words))
+	}
+	base := f.home.url.String()
+	mid := median(counts)
+	seen = append([]fieldmark.Evidence{note(base, "median %d words over %d pages", mid, len(f.pages))}, seen...)
+	found.set("text.words", int64(mid)*one, seen...)
+	found.set("home.words", int64(f.home.words)*one, note(base, "%d words of main text: %s", f.home.words, firstOf(f.home.text, "(none)")))
+}
+
+// titles measures titles and descriptions, and whether they tell pages apart.
+func (f *site) titles(found findings) {
+	f.share(found, "title.good", "%d of %d pages have a title of 10 to 70 characters", func(p *page) string {
+		return lengthFault("title", p.title, minTitle, maxTitle)
+	})
+	f.share(found, "description.good", "%d of %d pages have a description of 50 to 300 characters", func(p *page) string {
+		return lengthFault("description", p.description, minDescription, maxDescription)
+	})
+	count := map[string]int{}
+	for _, p := range f.pages {
+		count[p.title+"\x00"+p.description]++
+	}
+	f.share(found, "titles.distinct", "%d of %d pages have a title and description no other has", func(p *page) string {
+		switch {
+		case p.title == "":
+			return "no title"
+		case count[p.title+"\x00"+p.description] > 1:
+			return "shared with another page: " + p.title
+		}
+		return ""
+	})
+}
+
+func lengthFault(what, s string, low, high int) string {
+	n := width(s)
+	switch {
+	case n == 0:
+		return "no " + what
+	case n < low:
+		return note("", "%s of %d characters: %s", what, n, s).Fact
+	case n > high:
+		return note("", "%s of %d characters: %s", what, n, s).Fact
+	}
+	return ""
+}
+
+// headingsFault tells what is wrong with a page's outline.
+func (f *site) headingsFault(p *page) string {
+	ones, last := 0, 1
+	for _, h := range p.headings {
+		if h.level == 1 {
+			ones++
+		}
+		if h.level > last+1 {
+			return note("", "H%d after H%d: %s", h.level, last, h.text).Fact
+		}
+		last = h.level
+	}
+	switch {
+	case ones == 0:
+		return "no H1"
+	case p.words > wordsPerHeading*len(p.headings):
+		return note("", "%d headings for %d words", len(p.headings), p.words).Fact
+	}
+	return ""
+}
+
+// canonicalFault tells what is wrong with a page's canonical link.
+func (f *site) canonicalFault(p *page) string {
+	list := p.rel("canonical")
+	if len(list) == 0 {
+		return "no canonical"
+	}
+	c := list[0]
+	for _, other := range list[1:] {
+		if other.href != c.href {
+			return note("", "two canonicals: %s and %s", c.href, other.href).Fact
+		}
+	}
+	raw, err := url.Parse(c.href)
+	switch {
+	case err != nil || !isWeb(raw) || c.url == nil:
+		return "not absolute: " + c.href
+	case domain(c.url) != domain(p.url):
+		return "leads to another domain: " + c.href
+	}
+	for i := range f.visits {
+		v := &f.visits[i]
+		asked, err := f.home.url.Parse(v.asked)
+		if err == nil && key(asked) == key(c.url) && !v.ok() {
+			return note("", "leads to %s, which %s", c.href, v.outcome()).Fact
+		}
+	}
+	return ""
+}
+
+// domain returns the registrable domain of an address, or its whole host where
+// there is none.
+func domain(u *url.URL) string {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return d
+	}
+	return host
+}
+
+func langFault(p *page) string {
+	if p.lang == "" {
+		return "no lang on the html element"
+	}
+	if _, ok := baseLanguage(p.lang); !ok {
+		return "no language tag: " + p.lang
+	}
+	return ""
+}
+
+// baseLanguage returns the language of a well-formed tag, without its region.
+func baseLanguage(tag string) (string, bool) {
+	t, err := language.Parse(tag)
+	if err != nil || t == language.Und {
+		return "", false
+	}
+	base, confidence := t.Base()
+	return base.String(), confidence != language.No
+}
+
+// alternates returns the links of a page to its translations.
+func alternates(p *page) (list []link) {
+	for _, l := range p.rel("alternate") {
+		if l.hreflang != "" {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// hreflang measures, over the pages that name translations, the share whose
+// tags are valid and whose translations, where they were read, point back.
+func (f *site) hreflang(found findings) {
+	const id = "lang.hreflang"
+	base := f.home.url.String()
+	languages := map[string]bool{}
+	good, all := 0, 0
+	var bad []fieldmark.Evidence
+	for _, p := range f.pages {
+		if l, ok := baseLanguage(p.lang); ok {
+			languages[l] = true
+		}
+		list := alternates(p)
+		for _, l := range list {
+			if tag, ok := baseLanguage(l.hreflang); ok {
+				languages[tag] = true
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		all++
+		if why := f.hreflangFault(p, list); why != "" {
+			bad = append(bad, note(p.url.String(), "%s", why))
+		} else {
+			good++
+		}
+	}
+	switch {
+	case len(languages) <= 1:
+		found.notApplicable(id, note(base, "one language on %d pages", len(f.pages)))
+	case all == 0:
+		found.set(id, 0, note(base, "several languages, but no page names its translations"))
+	default:
+		sum := note(base, "%d of %d pages that name translations do it validly", good, all)
+		found.setShare(id, good, all, append([]fieldmark.Evidence{sum}, bad...)...)
+	}
+}
+
+// hreflangFault tells what is wrong with the translations a page names.
+func (f *site) hreflangFault(p *page, list []link) string {
+	seen := map[string]string{}
+	for _, l := range list {
+		tag := strings.ToLower(l.hreflang)
+		if tag != "x-default" {
+			if _, ok := baseLanguage(tag); !ok {
+				return "no language tag: " + l.hreflang
+			}
+		}
+		if l.url == nil {
+			return "no address for " + l.hreflang
+		}
+		if to, dup := seen[tag]; dup && to != key(l.url) {
+			return "two addresses for " + l.hreflang
+		}
+		seen[tag] = key(l.url)
+	}
+	for _, l := range list {
+		if other := f.read(l.url); other != nil && key(other.url) != key(p.url) && !pointsTo(other, p) {
+			return note("", "%s does not point back", l.url).Fact
+		}
+	}
+	return ""
+}
+
+// read returns the page at an address if this audit read it.
+func (f *site) read(u *url.URL) *page {
+	for _, list := range [][]*page{f.pages, f.twins} {
+		for _, p := range list {
+			if key(p.url) == key(u) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+func pointsTo(from, to *page) bool {
+	for _, l := range alternates(from) {
+		if l.url != nil && key(l.url) == key(to.url) {
+			return true
+		}
+	}
+	return false
+}
+
+// answerKinds measures how many kinds of liftable blocks a page has on average.
+func (f *site) answerKinds(found findings) {
+	total := 0
+	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
+	for _, p := range f.pages {
+		total += p.blocks.kinds()
+		seen = append(seen, note(p.url.String(), "%d lists, %d tables, %d definition lists, %d questions with a short answer",
+			p.blocks.lists, p.blocks.tables, p.blocks.definitions, p.blocks.questions))
+	}
+	mean := divide(int64(total)*one, int64(len(f.pages)))
+	sum := note(f.home.url.String(), "%s kinds of answer blocks per page over %d pages", fieldmark.Milli(mean), len(f.pages))
+	found.set("answer.kinds", mean, append([]fieldmark.Evidence{sum}, seen...)...)
+}

@@ -1,0 +1,313 @@
+package audit
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+)
+
+// What a page may hold before reading it stops making sense. Real pages stay
+// far below; the numbers keep a hostile one from costing more than it weighs.
+const (
+	maxAnchors  = 5000
+	maxHeadings = 1000
+	maxHidden   = 64 << 10 // bytes of hidden text looked at
+)
+
+// page is what one HTML document says, read once.
+type page struct {
+	url    *url.URL
+	header http.Header
+	bytes  int
+
+	lang        string // of the html element
+	title       string
+	description string
+	metas       []meta
+	links       []link // of the head and the Link header
+	anchors     []anchor
+	headings    []heading
+	blocks      blocks
+	graph       []thing // JSON-LD and microdata
+	times       []string
+	byline      string
+
+	text      string   // main text, one line per block
+	prose     string   // the same without block quotations
+	quotes    []string // block quotations
+	words     int      // of text
+	unquoted  int      // words of text under data-nosnippet
+	hidden    string   // text that no reader sees
+	comments  string   // of the markup
+	textStart int      // offset of the main text in the HTML; -1 without any
+}
+
+// meta is one meta element; key is its name or property in lower case.
+type meta struct{ key, content string }
+
+// link is one link element or Link header value; rels are in lower case.
+type link struct {
+	rels     []string
+	href     string
+	url      *url.URL // href resolved; nil if it is no web address
+	hreflang string
+	media    string // type
+}
+
+// anchor is one a element with an address.
+type anchor struct {
+	url  *url.URL
+	text string
+	main bool // stands in the main text
+	rels []string
+}
+
+// heading is one of h1 to h6 that a reader sees.
+type heading struct {
+	level int
+	text  string
+}
+
+// blocks counts the forms of text that answer engines lift whole.
+type blocks struct{ lists, tables, definitions, questions int }
+
+// kinds returns how many of the forms occur.
+func (b blocks) kinds() int {
+	n := 0
+	for _, c := range []int{b.lists, b.tables, b.definitions, b.questions} {
+		if c > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// isHTMLType reports whether a Content-Type is one of a page.
+func isHTMLType(contentType string) bool {
+	t, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		t, _, _ = strings.Cut(contentType, ";")
+	}
+	t = strings.ToLower(strings.TrimSpace(t))
+	return t == "text/html" || t == "application/xhtml+xml"
+}
+
+// isPage reports whether a visit found a page.
+func isPage(v *visit) bool {
+	if !v.ok() {
+		return false
+	}
+	t := v.header.Get("Content-Type")
+	return isHTMLType(t) || t == "" && looksLikeHTML(v.body)
+}
+
+// parsePage reads a document. It never fails: what cannot be parsed is a page
+// without content.
+func parsePage(u *url.URL, header http.Header, body []byte) *page {
+	p := &page{url: u, header: header, bytes: len(body), textStart: -1}
+	src := decode(body, header.Get("Content-Type"))
+	// Without scripting, what stands in noscript is parsed like the rest.
+	doc, err := html.ParseWithOptions(bytes.NewReader(src), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		doc = &html.Node{Type: html.DocumentNode} // nested deeper than any page: nothing of it is worth trusting
+	}
+	p.links = headerLinks(u, header)
+	main := findMain(doc)
+	p.readHead(doc, main)
+	p.readBody(doc, main)
+	p.readText(main)
+	p.graph = join(jsonLD(doc), microdata(doc))
+	p.textStart = offsetOf(src, firstText(main))
+	return p
+}
+
+// decode turns a body into UTF-8 by its byte order mark, its declared type, or
+// the declaration inside it, as browsers do.
+func decode(body []byte, contentType string) []byte {
+	r, err := charset.NewReader(bytes.NewReader(body), contentType)
+	if err != nil {
+		return body
+	}
+	src, err := io.ReadAll(io.LimitReader(r, 4*maxPageBytes)) // no encoding needs more in UTF-8
+	if err != nil {
+		return body
+	}
+	return trimBOM(src)
+}
+
+// readHead collects the elements that speak about the page; browsers accept
+// most of them anywhere, and so do crawlers.
+func (p *page) readHead(doc *html.Node, main []*html.Node) {
+	base := p.url
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode || n.Namespace != "" {
+			continue
+		}
+		switch n.Data {
+		case "html":
+			if p.lang == "" {
+				p.lang = strings.TrimSpace(attr(n, "lang"))
+			}
+		case "base":
+			if u, err := p.url.Parse(attr(n, "href")); err == nil && isWeb(u) && base == p.url {
+				base = u
+			}
+		case "title":
+			if p.title == "" {
+				p.title = textOf(n)
+			}
+		case "meta":
+			p.addMeta(n)
+		case "link":
+			p.addLink(n, base)
+		case "a":
+			if u := resolve(base, attr(n, "href")); u != nil && len(p.anchors) < maxAnchors {
+				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: inText(n, main), rels: fields(attr(n, "rel"))})
+			}
+		}
+	}
+}
+
+func (p *page) addMeta(n *html.Node) {
+	content := strings.TrimSpace(attr(n, "content"))
+	for _, name := range []string{"name", "property"} {
+		key := strings.ToLower(strings.TrimSpace(attr(n, name)))
+		if key == "" {
+			continue
+		}
+		p.metas = append(p.metas, meta{key, content})
+		if key == "description" && p.description == "" {
+			p.description = collapse(content)
+		}
+	}
+}
+
+func (p *page) addLink(n *html.Node, base *url.URL) {
+	href := strings.TrimSpace(attr(n, "href"))
+	rels := fields(attr(n, "rel"))
+	if href == "" || len(rels) == 0 {
+		return
+	}
+	p.links = append(p.links, link{
+		rels: rels, href: href, url: resolve(base, href),
+		hreflang: strings.TrimSpace(attr(n, "hreflang")), media: strings.ToLower(strings.TrimSpace(attr(n, "type"))),
+	})
+}
+
+// meta returns the content of the first meta element with a name or property.
+func (p *page) meta(key string) string {
+	for _, m := range p.metas {
+		if m.key == key && m.content != "" {
+			return m.content
+		}
+	}
+	return ""
+}
+
+// rel yields the links with a relation.
+func (p *page) rel(name string) (list []link) {
+	for _, l := range p.links {
+		for _, r := range l.rels {
+			if r == name {
+				list = append(list, l)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// headerLinks reads Link header fields (RFC 8288, section 3).
+func headerLinks(base *url.URL, header http.Header) (list []link) {
+	for _, field := range header.Values("Link") {
+		for len(field) > 0 {
+			start := strings.IndexByte(field, '<')
+			end := strings.IndexByte(field, '>')
+			if start < 0 || end < start {
+				break
+			}
+			href := field[start+1 : end]
+			params, rest := cutParams(field[end+1:])
+			field = rest
+			l := link{href: href, url: resolve(base, href), rels: fields(params["rel"]),
+				hreflang: params["hreflang"], media: strings.ToLower(params["type"])}
+			if len(l.rels) > 0 {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}
+
+// cutParams reads ;name=value pairs up to the comma that ends a link value.
+func cutParams(s string) (params map[string]string, rest string) {
+	params = map[string]string{}
+	quoted, start := false, 0
+	add := func(part string) {
+		name, value, _ := strings.Cut(part, "=")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if _, dup := params[name]; name != "" && !dup {
+			params[name] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ';':
+			add(s[start:i])
+			start = i + 1
+		case c == ',':
+			add(s[start:i])
+			return params, s[i+1:]
+		}
+	}
+	add(s[start:])
+	return params, ""
+}
+
+// resolve makes an address absolute; nil if it is no web page's.
+func resolve(base *url.URL, href string) *url.URL {
+	href = strings.TrimSpace(href)
+	if href == "" {
+		return nil
+	}
+	u, err := base.Parse(href)
+	if err != nil || !isWeb(u) {
+		return nil
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u
+}
+
+// attr returns an attribute of an element.
+func attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Namespace == "" && a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttr(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Namespace == "" && a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// fields splits a space-separated attribute into lower-case words.
+func fields(s string) []string { return strings.Fields(strings.ToLower(s)) }
+
+// collapse turns every run of white space into one space.
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }

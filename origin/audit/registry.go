@@ -1,0 +1,69 @@
+package audit
+
+import "strings"
+
+// role says what a crawler's visits are for.
+type role string
+
+// Only answer crawlers and user fetchers feed facts: they decide whether a
+// page can be quoted in an answer. Whether a site lends its pages to training
+// is its own affair and costs nothing here.
+const (
+	roleAnswer   role = "answer"   // builds the index that answers are drawn from
+	roleFetch    role = "fetch"    // fetches a page because a person asked about it
+	roleTraining role = "training" // collects for training, or is a token to opt out of it
+)
+
+// crawler is one product token that robots.txt files name.
+type crawler struct {
+	vendor   string
+	token    string
+	role     role
+	fact     string // the fact it feeds; "" for training
+	source   string // the vendor's own page
+	verified string // the day the role was last read there
+}
+
+// The days on which the vendors' pages were read; an entry that grows old is
+// to be read again before anything is concluded from it.
+const verifiedOn = "2026-08-28"
+
+// registry lists the crawlers by role. Order inside a role is that of weight.
+var registry = []crawler{
+	{"Google", "Googlebot", roleAnswer, "crawler.googlebot", "https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers", verifiedOn},
+	{"OpenAI", "OAI-SearchBot", roleAnswer, "crawler.oai-searchbot", "https://platform.openai.com/docs/bots", verifiedOn},
+	{"Microsoft", "Bingbot", roleAnswer, "crawler.bingbot", "https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0", verifiedOn},
+	{"Perplexity", "PerplexityBot", roleAnswer, "crawler.perplexitybot", "https://docs.perplexity.ai/guides/bots", verifiedOn},
+	{"Anthropic", "Claude-SearchBot", roleAnswer, "crawler.claude-searchbot", "https://support.anthropic.com/en/articles/8896518", verifiedOn},
+	{"Apple", "Applebot", roleAnswer, "crawler.others", "https://support.apple.com/en-us/119829", verifiedOn},
+	{"Amazon", "Amzn-SearchBot", roleAnswer, "crawler.others", "https://developer.amazon.com/amazonbot", verifiedOn},
+	{"Meta", "meta-webindexer", roleAnswer, "crawler.others", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
+	{"Mistral", "MistralAI-Index", roleAnswer, "crawler.others", "https://docs.mistral.ai/robots", verifiedOn},
+	{"DuckDuckGo", "DuckAssistBot", roleAnswer, "crawler.others", "https://duckduckgo.com/duckduckgo-help-pages/results/duckassistbot", verifiedOn},
+
+	{"OpenAI", "ChatGPT-User", roleFetch, "fetcher.share", "https://platform.openai.com/docs/bots", verifiedOn},
+	{"Anthropic", "Claude-User", roleFetch, "fetcher.share", "https://support.anthropic.com/en/articles/8896518", verifiedOn},
+	{"Perplexity", "Perplexity-User", roleFetch, "fetcher.share", "https://docs.perplexity.ai/guides/bots", verifiedOn},
+	{"Mistral", "MistralAI-User", roleFetch, "fetcher.share", "https://docs.mistral.ai/robots", verifiedOn},
+	{"Amazon", "Amzn-User", roleFetch, "fetcher.share", "https://developer.amazon.com/amazonbot", verifiedOn},
+
+	{"OpenAI", "GPTBot", roleTraining, "", "https://platform.openai.com/docs/bots", verifiedOn},
+	{"Anthropic", "ClaudeBot", roleTraining, "", "https://support.anthropic.com/en/articles/8896518", verifiedOn},
+	{"Google", "Google-Extended", roleTraining, "", "https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers", verifiedOn},
+	{"Apple", "Applebot-Extended", roleTraining, "", "https://support.apple.com/en-us/119829", verifiedOn},
+	{"Amazon", "Amazonbot", roleTraining, "", "https://developer.amazon.com/amazonbot", verifiedOn},
+	{"Meta", "meta-externalagent", roleTraining, "", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
+	{"Mistral", "MistralAI-Training", roleTraining, "", "https://docs.mistral.ai/robots", verifiedOn},
+	{"Common Crawl", "CCBot", roleTraining, "", "https://commoncrawl.org/ccbot", verifiedOn},
+}
+
+// answerToken reports whether name is that of an answer crawler, in any case;
+// pages address crawlers by name in their meta elements and header fields.
+func answerToken(name string) bool {
+	for _, c := range registry {
+		if c.role == roleAnswer && strings.EqualFold(c.token, name) {
+			return true
+		}
+	}
+	return false
+}
