@@ -1,7 +1,11 @@
 package demo
 
 import (
+	"net"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -16,13 +20,77 @@ type Site struct {
 	Host        string // without a port; a name under .localhost (RFC 6761)
 }
 
-// Sites returns the sites in a fixed order.
-func Sites() []Site {
-	return nil
+// sites is the demo web. The folder of a site under sites/ has its slug for a
+// name; a site without a folder cannot be reached.
+var sites = []Site{
+	{"alpenglow", "Alpenglow Gear", "outdoor", "en", "A workshop in Chur that repairs, rents and resells mountain equipment, so that good gear stays on the mountain.", "alpenglow.localhost"},
+	{"brotwerk", "Brotwerk Lindenau", "food", "de", "Eine Leipziger Sauerteigbäckerei mit eigener Steinmühle und Getreide von elf Höfen der Umgebung.", "brotwerk.localhost"},
+	{"atelier-mistral", "Atelier Mistral", "cycling", "fr", "Un atelier nantais qui construit et répare des vélos-cargos pour les familles et les artisans.", "atelier-mistral.localhost"},
+	{"yamanoto", "山の音", "crafts", "ja", "信楽の窯元から直接届ける、日々の食卓のための器の店。", "yamanoto.localhost"},
+	{"wahat-alnakheel", "واحة النخيل", "food", "ar", "مزرعة عائلية في الأحساء تزرع التمور وتشحنها مباشرة من النخلة إلى البيت.", "wahat-alnakheel.localhost"},
+	{"casa-lumbre", "Casa Lumbre", "hospitality", "es", "Una casa rural de siete habitaciones en la Sierra de Aracena, con chimenea, huerto y cocina de temporada.", "casa-lumbre.localhost"},
+	{"stille-pers", "Stille Pers", "publishing", "nl", "Een kleine Utrechtse uitgeverij van vertaalde poëzie en essays, gedrukt op een eigen pers.", "stille-pers.localhost"},
+	{"ferrum-parts", "Ferrum Parts", "industry", "en", "A supplier of bearings, belts and seals for machines that are no longer made.", "ferrum-parts.localhost"},
+	{"nimbusly", "Nimbusly", "software", "en", "A shared calendar for teams that work in shifts.", "nimbusly.localhost"},
+	{"fjordklinikken", "Fjordklinikken", "health", "nb", "En tannklinikk ved Hardangerfjorden med time samme uke.", "fjordklinikken.localhost"},
 }
 
+// Sites returns the sites in a fixed order.
+func Sites() []Site { return slices.Clone(sites) }
+
 // Handler serves every site under its Host; base says at which address one is
-// reached, without a slash at the end: "http://alpenglow.localhost:8088".
+// reached, without a slash at the end: "http://alpenglow.localhost:8088". The
+// pages are rendered here, once: their dates count from today.
 func Handler(base func(site Site) string) http.Handler {
-	return http.NotFoundHandler()
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	w := web{}
+	for _, site := range sites {
+		w[site.Host] = render(site, base(site), today)
+	}
+	return w
+}
+
+// web is what is served, by host and path. A host without pages is there but
+// cannot be reached.
+type web map[string]map[string]page
+
+// notFound is where a site keeps the page it shows for unknown paths.
+const notFound = "/404"
+
+// ServeHTTP implements http.Handler.
+func (w web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	host := strings.ToLower(r.Host)
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	pages, known := w[host]
+	if !known {
+		http.NotFound(rw, r)
+		return
+	}
+	if len(pages) == 0 {
+		// What a client sees of a server that died in the middle of an answer.
+		panic(http.ErrAbortHandler)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		rw.Header().Set("Allow", "GET, HEAD")
+		http.Error(rw, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	status := http.StatusOK
+	p, ok := pages[r.URL.Path]
+	if !ok || r.URL.Path == notFound {
+		if p, ok = pages[notFound]; !ok {
+			http.NotFound(rw, r)
+			return
+		}
+		status = http.StatusNotFound
+	}
+	for name, values := range p.header {
+		rw.Header()[name] = values
+	}
+	rw.WriteHeader(status)
+	if r.Method == http.MethodGet {
+		_, _ = rw.Write(p.body) // a client that went away needs no answer
+	}
 }
