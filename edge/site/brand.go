@@ -88,7 +88,7 @@ func verdictOf(s *fieldmark.Score) verdict {
 func missing(s *fieldmark.Score) string {
 	switch {
 	case len(s.Gates) > 0:
-		return "A serious finding limits the score, whatever else is good. It comes first in the list below."
+		return "A serious finding limits the score, whatever else is good. It stands right below."
 	case s.Score != nil && *s.Score < 70*fieldmark.MilliOne:
 		return "GEO-ready begins at 70 points. The list below says where the missing points are."
 	case s.Confidence.Value < 600:

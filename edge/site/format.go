@@ -23,7 +23,7 @@ func functions() template.FuncMap {
 		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
 		"webLink": webLink,
 		"host":    hostOf,
-		"points":  func(m fieldmark.Milli) string { return m.Tenth().String() },
+		"points":  decimal,
 		"width":   share,
 		"whole":   func(n int) fieldmark.Milli { return fieldmark.Milli(n) * fieldmark.MilliOne },
 		"state":   stateWords,
