@@ -39,11 +39,11 @@ func describe(routes []*route, version string) (document, error) {
 		if r.op.in.goType == nil {
 			continue
 		}
-		shape, err := compile(reg, schemaOf(reg, r.op.in))
-		if err != nil {
+		r.op.in.schema = requestSchema(reg, r.op.in)
+		var err error
+		if r.op.in.shape, err = compile(reg, r.op.in.schema); err != nil {
 			return document{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
-		r.op.in.shape = shape
 	}
 	closed := slices.Collect(maps.Keys(reg.Map()))
 
@@ -98,6 +98,25 @@ func schemaOf(reg huma.Registry, b body) *huma.Schema {
 	return reg.Schema(b.goType, true, b.goType.Name())
 }
 
+// requestSchema is strict about lists: the library takes null for every list,
+// because Go may send one so, and would let it stand in for a list that must not
+// be empty.
+func requestSchema(reg huma.Registry, b body) *huma.Schema {
+	root := schemaOf(reg, b)
+	schemas := append([]*huma.Schema{root}, slices.Collect(maps.Values(reg.Map()))...)
+	for _, s := range schemas {
+		if s.Type == huma.TypeArray {
+			s.Nullable = false
+		}
+		for _, p := range s.Properties {
+			if p.Type == huma.TypeArray {
+				p.Nullable = false
+			}
+		}
+	}
+	return root
+}
+
 // operation describes one route.
 func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operation {
 	out := &huma.Operation{
@@ -119,7 +138,7 @@ func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operatio
 	if r.op.in.goType != nil {
 		out.RequestBody = &huma.RequestBody{
 			Required: true,
-			Content:  map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.op.in)}},
+			Content:  map[string]*huma.MediaType{jsonType: {Schema: r.op.in.schema}},
 		}
 	}
 	status := r.op.status

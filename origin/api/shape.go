@@ -18,9 +18,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// body is the Go type of a request or an answer; shape is set for requests.
+// body is the Go type of a request or an answer; a request also has the schema
+// that is published of it and the shape it is held to.
 type body struct {
 	goType reflect.Type
+	schema *huma.Schema
 	shape  *shape
 }
 
@@ -172,7 +174,7 @@ func (s *shape) checkObject(object map[string]any, at string, bad *complaints) b
 func (s *shape) checkArray(array []any, at string, bad *complaints) bool {
 	fit := true
 	if s.minItems != nil && len(array) < *s.minItems {
-		bad.add(at, "too_short", fmt.Sprintf("must have at least %d items", *s.minItems))
+		bad.add(at, "too_short", atLeast(*s.minItems, "items"))
 		fit = false
 	}
 	if s.maxItems != nil && len(array) > *s.maxItems {
@@ -192,7 +194,7 @@ func (s *shape) checkText(text, at string, bad *complaints) bool {
 	had := len(*bad)
 	n := utf8.RuneCountInString(text)
 	if s.minLength != nil && n < *s.minLength {
-		bad.add(at, "too_short", fmt.Sprintf("must have at least %d characters", *s.minLength))
+		bad.add(at, "too_short", atLeast(*s.minLength, "characters"))
 		return false // an empty text would also miss every pattern
 	}
 	if s.maxLength != nil && n > *s.maxLength {
@@ -208,6 +210,13 @@ func (s *shape) checkText(text, at string, bad *complaints) bool {
 		bad.add(at, "format", says)
 	}
 	return len(*bad) == had
+}
+
+func atLeast(n int, what string) string {
+	if n == 1 {
+		return "must not be empty"
+	}
+	return fmt.Sprintf("must have at least %d %s", n, what)
 }
 
 // formatFault judges the formats our types use.

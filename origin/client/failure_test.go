@@ -1,0 +1,154 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/client"
+)
+
+func TestOriginAway(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close() // its port now refuses
+	c := dial(t, client.Config{BaseURL: server.URL})
+	_, err := c.ActiveModule(t.Context())
+	if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody listens: %v, want origin_unavailable because the connection was refused", err)
+	}
+	if _, err := c.CompleteMission(t.Context(), "msn_x"); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+		t.Errorf("nobody listens to a POST: %v, want origin_unavailable", err)
+	}
+}
+
+// TestRetry counts attempts: a GET gets a second one if its connection broke
+// before an answer, and nothing else does.
+func TestRetry(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	get := func(ctx context.Context, c *client.Client) error { _, err := c.ActiveModule(ctx); return err }
+	post := func(ctx context.Context, c *client.Client) error { return c.RequestAudit(ctx, "a") }
+	tests := []struct {
+		name     string
+		call     func(context.Context, *client.Client) error
+		failures []error
+		attempts int
+		want     fieldmark.Code // empty: success
+	}{
+		{"refused once", get, []error{refused}, 2, ""},
+		{"dropped once", get, []error{io.EOF}, 2, ""},
+		{"reset once", get, []error{fmt.Errorf("read: %w", syscall.ECONNRESET)}, 2, ""},
+		{"refused twice", get, []error{refused, refused}, 2, fieldmark.CodeOriginUnavailable},
+		{"unknown trouble", get, []error{errors.New("no route in the bubble")}, 1, fieldmark.CodeOriginUnavailable},
+		{"a write", post, []error{refused}, 1, fieldmark.CodeOriginUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			attempts := 0
+			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				attempts++
+				if attempts <= len(tt.failures) {
+					return nil, tt.failures[attempts-1]
+				}
+				return answer(200, "application/json", `{"name":"m"}`), nil
+			})})
+			err := tt.call(t.Context(), c)
+			if attempts != tt.attempts || (err == nil) != (tt.want == "") || err != nil && !fieldmark.IsCode(err, tt.want) {
+				t.Errorf("%d attempts and %v, want %d and %q", attempts, err, tt.attempts, tt.want)
+			}
+		})
+	}
+}
+
+func answer(status int, mediaType, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {mediaType}, fieldmark.HeaderAsOf: {"1"}},
+		Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+// TestSilence lets an origin take the request and say nothing.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})})
+		for _, tt := range []struct {
+			name string
+			call func(context.Context) error
+			want time.Duration
+		}{
+			{"an ordinary call", func(ctx context.Context) error { _, err := c.ActiveModule(ctx); return err }, 15 * time.Second},
+			{"a poll", func(ctx context.Context) error { _, err := c.Events(ctx, 0, 25*time.Second); return err }, 35 * time.Second},
+			{"a poll that asks for too much", func(ctx context.Context) error { _, err := c.Events(ctx, 0, time.Hour); return err }, 35 * time.Second},
+			{"an impatient caller", func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				_, _, err := c.BrandState(ctx, "a")
+				return err
+			}, time.Second},
+		} {
+			began := time.Now()
+			err := tt.call(t.Context())
+			if took := time.Since(began); took != tt.want || !fieldmark.IsCode(err, fieldmark.CodeTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v after %v, want timeout after %v", tt.name, err, took, tt.want)
+			}
+		}
+	})
+}
+
+// TestBadAnswers feeds what an origin would never say.
+func TestBadAnswers(t *testing.T) {
+	each := func(c *client.Client) error {
+		_, err := c.EachBrandState(context.Background(), func(fieldmark.BrandState) error { return nil })
+		return err
+	}
+	one := func(c *client.Client) error { _, err := c.ActiveModule(context.Background()); return err }
+	module := func(c *client.Client) error { _, err := c.Module(context.Background(), "sha256:0"); return err }
+	line := `{"brand":{"slug":"a"}}` + "\n"
+	tests := []struct {
+		name   string
+		call   func(*client.Client) error
+		answer *http.Response
+		want   fieldmark.Code // empty: success
+	}{
+		{"lines", each, answer(200, "application/x-ndjson", line+"\n"+line), ""},
+		{"long line", each, answer(200, "application/x-ndjson", `{"factsDigest":"`+strings.Repeat("x", 200<<10)+"\"}\n"+line), ""},
+		{"cut off in a line", each, answer(200, "application/x-ndjson", line+`{"brand":`), fieldmark.CodeOriginUnavailable},
+		{"endless line", each, answer(200, "application/x-ndjson", strings.Repeat("x", 2<<20)), fieldmark.CodeInternal},
+		{"not JSON in a line", each, answer(200, "application/x-ndjson", "x\n"), fieldmark.CodeInternal},
+		{"endless answer", one, answer(200, "application/json", strings.Repeat(" ", 9<<20)), fieldmark.CodeInternal},
+		{"not JSON", one, answer(200, "application/json", "<html>"), fieldmark.CodeInternal},
+		{"too large a module", module, answer(200, "application/wasm", strings.Repeat("x", fieldmark.MaxModule+1)), fieldmark.CodeInternal},
+		{"a proxy without origin", one, answer(502, "text/html", "<html>"), fieldmark.CodeOriginUnavailable},
+		{"a proxy out of patience", one, answer(504, "text/html", "<html>"), fieldmark.CodeTimeout},
+		{"a problem of another product", one, answer(400, fieldmark.ProblemType, `{"title":"x"}`), fieldmark.CodeInternal},
+		{"a redirect", one, answer(302, "text/html", ""), fieldmark.CodeInternal},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) { return tt.answer, nil })})
+			err := tt.call(c)
+			if (err == nil) != (tt.want == "") || err != nil && !fieldmark.IsCode(err, tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+
+	busy := answer(503, fieldmark.ProblemType, `{"code":"overloaded","status":503}`)
+	busy.Header.Set("Retry-After", "3")
+	c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) { return busy, nil })})
+	if e := fieldmark.AsError(one(c)); e.Code != fieldmark.CodeOverloaded || e.RetryAfter != 3*time.Second {
+		t.Errorf("a busy origin: %v after %v, want overloaded after 3s", e, e.RetryAfter)
+	}
+}
