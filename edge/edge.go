@@ -154,8 +154,8 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	return g.Wait()
 }
 
-// ServeConn answers requests on one connection until it closes.
-func (e *Edge) ServeConn(c net.Conn) error { return e.server.ServeConn(c) }
+// Handler returns what answers a request, for a server the caller runs.
+func (e *Edge) Handler() fasthttp.RequestHandler { return e.serve }
 
 // Ready says why the node cannot answer from its own knowledge yet, or nil.
 func (e *Edge) Ready() error {

@@ -227,6 +227,7 @@ func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool,
 		switch {
 		case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
 			delete(f.ranking.rows, slug)
+			e.cache.PurgeHard(last, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
 			continue
 		case err != nil:
 			return fmt.Errorf("rank %s again: %w", slug, err)
