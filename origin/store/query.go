@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -133,10 +134,15 @@ func (d document) Scan(v any) error {
 	return fmt.Errorf("a document is %T, not text", v)
 }
 
-// text writes v as JSON text.
+// text writes v as JSON text. A client's own JSON inside it stays as it came.
 func text(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // bit writes a truth value as a number, which both engines compare alike.

@@ -1,0 +1,161 @@
+package origin_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+const goodPassword = "tall trees by the river"
+
+func newAdmin(t testing.TB) *world {
+	t.Helper()
+	w := newWorld(t)
+	if err := w.SetAdminPassword(t.Context(), "root", goodPassword); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestSignIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		ctx := t.Context()
+		token, err := w.SignIn(ctx, "root", goodPassword)
+		if err != nil || len(token) < 43 {
+			t.Fatalf("sign in: %q, %v", token, err)
+		}
+		if user, err := w.Session(ctx, token); user != "root" || err != nil {
+			t.Errorf("session of %q, %v; want root", user, err)
+		}
+		for _, none := range []string{"", "x", token + "x"} {
+			_, err := w.Session(ctx, none)
+			wantCode(t, "session "+none, err, fieldmark.CodeInvalidCredentials)
+		}
+		if err := w.SignOut(ctx, token); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Session(ctx, token)
+		wantCode(t, "after signing out", err, fieldmark.CodeInvalidCredentials)
+		if err := w.SignOut(ctx, token); err != nil {
+			t.Errorf("sign out twice: %v", err)
+		}
+	})
+}
+
+func TestNewPasswordEndsSessions(t *testing.T) {
+	w := newAdmin(t)
+	token, err := w.SignIn(t.Context(), "root", goodPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.SetAdminPassword(t.Context(), "root", "another good sentence"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Session(t.Context(), token)
+	wantCode(t, "session of the old password", err, fieldmark.CodeInvalidCredentials)
+	_, err = w.SignIn(t.Context(), "root", goodPassword)
+	wantCode(t, "the old password", err, fieldmark.CodeInvalidCredentials)
+}
+
+func TestSetAdminPasswordComplains(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range []struct {
+		user, password string
+		want           []string
+	}{
+		{"", "short", []string{"/user", "/password"}},
+		{"Root", goodPassword, []string{"/user"}},
+		{"root", "", []string{"/password"}},
+		{"root", "eleven char", []string{"/password"}},
+		{"root", "aaaaaaaaaaaaaaaa", []string{"/password"}},
+		{"root", "PasswordPassword", []string{"/password"}},
+	} {
+		wantFields(t, tt.user+" "+tt.password, w.SetAdminPassword(t.Context(), tt.user, tt.password), tt.want...)
+	}
+}
+
+func TestSessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		ctx := t.Context()
+		idle, err := w.SignIn(ctx, "root", goodPassword)
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy, err := w.SignIn(ctx, "root", goodPassword)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for time.Since(began) < origin.SessionAbsolute-time.Minute {
+			if _, err := w.Session(ctx, busy); err != nil {
+				t.Fatalf("a session in use ended after %v: %v", time.Since(began), err)
+			}
+			time.Sleep(25 * time.Minute) // virtual
+		}
+		_, err = w.Session(ctx, idle)
+		wantCode(t, "an idle session", err, fieldmark.CodeInvalidCredentials)
+		time.Sleep(time.Minute)
+		_, err = w.Session(ctx, busy)
+		wantCode(t, "a session of 12 hours", err, fieldmark.CodeInvalidCredentials)
+	})
+}
+
+func TestFailuresDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		ctx := t.Context()
+		for _, user := range []string{"root", "nobody"} {
+			for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900} {
+				want *= time.Second
+				_, err := w.SignIn(ctx, user, "a wrong password")
+				wantCode(t, user, err, fieldmark.CodeInvalidCredentials)
+				_, err = w.SignIn(ctx, user, goodPassword)
+				e := wantCode(t, user+" at once", err, fieldmark.CodeRateLimited)
+				if e.RetryAfter != want {
+					t.Errorf("%s: delay after failure %d is %v, want %v", user, i+1, e.RetryAfter, want)
+				}
+				time.Sleep(e.RetryAfter) // virtual
+			}
+		}
+		if _, err := w.SignIn(ctx, "root", goodPassword); err != nil {
+			t.Errorf("the right password after the delay: %v", err)
+		}
+		_, err := w.SignIn(ctx, "root", "a wrong password")
+		wantCode(t, "wrong", err, fieldmark.CodeInvalidCredentials)
+		_, err = w.SignIn(ctx, "root", goodPassword)
+		if e := wantCode(t, "at once", err, fieldmark.CodeRateLimited); e.RetryAfter != time.Second {
+			t.Errorf("delay after a success and a failure is %v, want 1s", e.RetryAfter)
+		}
+	})
+}
+
+// Guesses sent at once must not all count as the first.
+func TestGuessesAtOnce(t *testing.T) {
+	w := newAdmin(t)
+	var tried, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 60 {
+		all.Go(func() {
+			_, err := w.SignIn(t.Context(), "root", "a wrong password")
+			switch {
+			case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
+				tried.Add(1)
+			case fieldmark.IsCode(err, fieldmark.CodeRateLimited), fieldmark.IsCode(err, fieldmark.CodeOverloaded):
+				refused.Add(1)
+			default:
+				t.Errorf("sign in: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if tried.Load() > 2 || tried.Load()+refused.Load() != 60 {
+		t.Errorf("%d guesses were tried, %d refused; want at most 2 tried", tried.Load(), refused.Load())
+	}
+}

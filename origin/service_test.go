@@ -1,0 +1,283 @@
+package origin_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+var appSecret = bytes.Repeat([]byte("s"), 32)
+
+// template is a migrated, empty record, made once and copied for each test.
+var template = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "fieldmark")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "template.db")
+	s, err := store.Open(context.Background(), store.Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil { // moves the write-ahead log into the file
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// world is a service over its own record.
+type world struct {
+	*origin.Service
+	Store *store.Store
+	Path  string
+	Log   *bytes.Buffer
+}
+
+func loopback() *safehttp.Client {
+	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+}
+
+// newWorld may be used inside a bubble: nothing of it is older than the bubble.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	db, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "record.db")
+	if err := os.WriteFile(path, db, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openWorld(t, path)
+}
+
+func openWorld(t testing.TB, path string) *world {
+	t.Helper()
+	st, err := store.Open(context.Background(), store.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := loopback()
+	auditor, err := audit.New(audit.Config{HTTP: client, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Store: st, Path: path, Log: &bytes.Buffer{}}
+	w.Service, err = origin.New(origin.Config{
+		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
+		Module: module, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(&locked{w: w.Log}, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Check(context.Background()); err != nil {
+			t.Errorf("the record is wrong at the end: %v", err)
+		}
+		client.CloseIdle()
+		if err := st.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", w.Log)
+		}
+	})
+	return w
+}
+
+// locked lets several goroutines write to one buffer.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// run runs the workers until the returned function is called.
+func (w *world) run(t testing.TB) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+}
+
+var (
+	module    = []byte("\x00asm: any bytes will do here")
+	moduleRef = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
+)
+
+func wantCode(t testing.TB, what string, err error, want fieldmark.Code) *fieldmark.Error {
+	t.Helper()
+	if !fieldmark.IsCode(err, want) {
+		t.Fatalf("%s: %v, want code %s", what, err, want)
+	}
+	return fieldmark.AsError(err)
+}
+
+// wantFields checks that an error complains of exactly these pointers.
+func wantFields(t testing.TB, what string, err error, want ...string) {
+	t.Helper()
+	e := wantCode(t, what, err, fieldmark.CodeValidationFailed)
+	var got []string
+	for _, f := range e.Fields {
+		got = append(got, f.Pointer)
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("%s: complaints about %v, want %v", what, got, want)
+	}
+}
+
+// events returns the whole log.
+func (w *world) events(t testing.TB) []fieldmark.Event {
+	t.Helper()
+	page, err := w.Events(context.Background(), 0, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Events
+}
+
+// types lists the kinds of the events after a number.
+func (w *world) types(t testing.TB, after int64) string {
+	t.Helper()
+	page, err := w.Events(context.Background(), after, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, e := range page.Events {
+		kinds = append(kinds, string(e.Type))
+	}
+	return strings.Join(kinds, " ")
+}
+
+func (w *world) head(t testing.TB) int64 {
+	t.Helper()
+	n, err := w.Head(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestNewComplainsAtOnce(t *testing.T) {
+	_, err := origin.New(origin.Config{Secret: []byte("short")})
+	for _, want := range []string{"a store is required", "5 bytes"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New = %v, want a complaint about %q", err, want)
+		}
+	}
+}
+
+func TestPrepareTwice(t *testing.T) {
+	w := newWorld(t)
+	before := w.head(t)
+	if err := w.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := w.head(t); before != 1 || after != 1 {
+		t.Errorf("events after preparing once and twice: %d, %d; want 1, 1", before, after)
+	}
+	if err := w.Health(t.Context()); err != nil {
+		t.Errorf("health: %v", err)
+	}
+}
+
+func TestActivateModule(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	other := []byte("another module")
+	ref := fieldmark.ModuleRef{Name: "other", Version: "2", Digest: fieldmark.DigestOf(sha256.Sum256(other))}
+	wantFields(t, "wrong digest", w.ActivateModule(ctx, moduleRef, other), "/digest")
+	wantFields(t, "no name", w.ActivateModule(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
+	wantCode(t, "never seen", w.ActivateModule(ctx, ref, nil), fieldmark.CodeNotFound)
+	for _, step := range []struct {
+		ref   fieldmark.ModuleRef
+		bytes []byte
+		head  int64
+	}{
+		{moduleRef, module, 1}, // in force already
+		{ref, other, 2},
+		{moduleRef, nil, 3}, // back
+	} {
+		if err := w.ActivateModule(ctx, step.ref, step.bytes); err != nil {
+			t.Fatal(err)
+		}
+		active, err := w.ActiveModule(ctx)
+		if active != step.ref || err != nil || w.head(t) != step.head {
+			t.Errorf("after activating %s: %v at %d, %v; want it at %d", step.ref.Name, active, w.head(t), err, step.head)
+		}
+	}
+	if got, err := w.Module(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
+		t.Errorf("Module = %q, %v; want %q", got, err, other)
+	}
+	last := w.events(t)[2]
+	if last.Type != fieldmark.EventModuleActivated || len(last.Tags) != 1 || last.Tags[0] != fieldmark.TagModule {
+		t.Errorf("event of the activation: %+v", last)
+	}
+	_, err := w.Module(ctx, "sha256:00")
+	wantCode(t, "unknown digest", err, fieldmark.CodeNotFound)
+}
+
+func TestEventsWait(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	page, err := w.Events(ctx, 0, 0, 0)
+	if err != nil || page.Head != 1 || page.Oldest != 1 || page.Log == "" || len(page.Events) != 1 {
+		t.Fatalf("first page: %+v, %v", page, err)
+	}
+	if ahead, err := w.Events(ctx, 99, time.Hour, 0); err != nil || ahead.Head != 1 || len(ahead.Events) != 0 {
+		t.Errorf("a follower of another log: %+v, %v; want an empty page at once", ahead, err)
+	}
+	woken := make(chan fieldmark.EventPage)
+	go func() {
+		page, err := w.Events(ctx, 1, 25*time.Second, 0)
+		if err != nil {
+			t.Errorf("wait: %v", err)
+		}
+		woken <- page
+	}()
+	putBrand(t, w, acme)
+	select {
+	case page := <-woken:
+		if len(page.Events) != 1 || page.Events[0].Type != fieldmark.EventBrandChanged || page.Events[0].Number != 2 {
+			t.Errorf("woken with %+v", page)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the wait did not end")
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := w.Events(gone, 2, time.Second, 0); err == nil {
+		t.Error("a wait nobody is interested in any more ended without error")
+	}
+}
