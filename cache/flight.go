@@ -172,9 +172,7 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 		return
 	}
 	c.events.Filled(time.Duration(now - f.began))
-	dropped, evicted := s.put(hash, f.key, stored, func(old *Entry) bool {
-		return old.AsOf > stored.AsOf && c.judge(old, now) == Fresh
-	})
+	dropped, evicted := s.put(hash, f.key, stored)
 	if dropped > 0 {
 		c.events.Dropped()
 	}

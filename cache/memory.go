@@ -88,9 +88,8 @@ func (s *shard) get(hash uint64, key string) *box {
 }
 
 // put keeps e under key. It returns how many entries were dropped (e itself)
-// and evicted for it. newer reports whether the entry already there should
-// stay.
-func (s *shard) put(hash uint64, key string, e *Entry, keep func(old *Entry) bool) (dropped, evicted int64) {
+// and evicted for it.
+func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -100,10 +99,8 @@ func (s *shard) put(hash uint64, key string, e *Entry, keep func(old *Entry) boo
 	cost := costOf(key, e)
 	b, found := s.store.Get(hash)
 	switch {
-	case found && b.key == key && keep(b.entry.Load()):
-		return 0, 0
 	case cost > s.largest:
-		if found {
+		if found { // or the smaller one would be served stale for ever
 			s.remove(hash)
 		}
 		return 1, 0
