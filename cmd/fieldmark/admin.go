@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+type adminCmd struct {
+	Create adminCreateCmd `cmd:"" help:"Create an administrator, or set a new password, directly in the database of --data."`
+}
+
+type adminCreateCmd struct {
+	dataSettings `embed:""`
+	User         string `arg:"" help:"The name to sign in with."`
+}
+
+// Run reads a password from the terminal or from standard input and sets it.
+func (c *adminCreateCmd) Run(ctx context.Context, s *streams) error {
+	password, err := readPassword(s)
+	if err != nil {
+		return err
+	}
+	return c.withService(ctx, s, func(svc *origin.Service) error {
+		if err := svc.SetAdminPassword(ctx, c.User, password); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(s.out, "%s may sign in at /admin\n", c.User)
+		return err
+	})
+}
+
+// readPassword asks without echo where a person types, and reads one line
+// where a program does.
+func readPassword(s *streams) (string, error) {
+	if f, ok := s.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.err, "Password (12 characters or more): ")
+		b, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(s.err)
+		return string(b), err
+	}
+	line, err := bufio.NewReader(s.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password from standard input: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// auditCmd audits a site that need not be registered anywhere.
+type auditCmd struct {
+	outboundSettings `embed:""`
+	URL              string        `arg:"" help:"The website's home page."`
+	Name             string        `help:"The brand's name, to compare with what the site says; taken from the host if unset."`
+	Language         string        `help:"Language of the website (BCP 47), if known."`
+	ConnectTo        []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. A loopback target is allowed without further ado."`
+	Delay            time.Duration `default:"1s" help:"Pause between requests to one host."`
+	JSON             bool          `name:"json" help:"Print facts and assessment as JSON."`
+	Quiet            bool          `short:"q" help:"Do not show progress."`
+}
+
+// auditDocument is what --json prints.
+type auditDocument struct {
+	Facts      fieldmark.Facts      `json:"facts"`
+	Assessment fieldmark.Assessment `json:"assessment"`
+}
+
+// Run audits the site and prints the report.
+func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
+	connect, err := parseConnectTo(c.ConnectTo)
+	if err != nil {
+		return err
+	}
+	if len(connect) > 0 {
+		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
+	}
+	site := absolute(c.URL)
+	delay := c.Delay
+	if delay == 0 {
+		delay = -1 // no pause at all, as asked
+	}
+	outbound := c.client(connect)
+	if len(connect) == 0 {
+		if err := outbound.CheckURL(ctx, site); err != nil {
+			return fmt.Errorf("%s: %w (--allow-networks permits private ones)", site, err)
+		}
+	}
+	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay})
+	if err != nil {
+		return err
+	}
+	facts, err := auditor.Audit(ctx, audit.Subject{
+		URL: site, Name: firstOf(c.Name, hostOf(site)), Language: c.Language,
+	}, c.progress(s))
+	if err != nil {
+		return err
+	}
+	a, err := assess(ctx, &facts)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s, auditDocument{facts, a})
+	}
+	if a.Status == fieldmark.StatusUnreachable {
+		return unreachable(&facts)
+	}
+	return printReport(s.out, facts.URL, &a, isTerminal(s))
+}
+
+// unreachable says what stood in the way of an audit.
+func unreachable(facts *fieldmark.Facts) error {
+	why := "its home page did not answer with an HTML page"
+	if f, ok := facts.Find("home.reachable"); ok && len(f.Evidence) > 0 {
+		why = f.Evidence[0].Fact
+	}
+	return fmt.Errorf("%s cannot be audited: %s", facts.URL, why)
+}
+
+// progress shows each step on the error stream, where it does not mix with the
+// report.
+func (c *auditCmd) progress(s *streams) func(string) {
+	if c.Quiet {
+		return func(string) {}
+	}
+	return func(step string) { fmt.Fprintln(s.err, "  …", step) }
+}
+
+// assess scores facts by the built-in module, as an edge would.
+func assess(ctx context.Context, facts *fieldmark.Facts) (a fieldmark.Assessment, err error) {
+	engine, err := wasm.New(wasm.Config{Instances: 1})
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	m, err := engine.Load(ctx, geo.Module())
+	if err != nil {
+		return a, err
+	}
+	return m.Assess(ctx, facts, time.Now())
+}
+
+// parseConnectTo reads curl's HOST:PORT:HOST:PORT.
+func parseConnectTo(list []string) (map[string]string, error) {
+	to := map[string]string{}
+	for _, item := range list {
+		parts := strings.Split(item, ":")
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("--connect-to: %q is not HOST:PORT:HOST:PORT", item)
+		}
+		to[net.JoinHostPort(strings.ToLower(parts[0]), parts[1])] = net.JoinHostPort(parts[2], parts[3])
+	}
+	return to, nil
+}
+
+// isTerminal reports whether the report goes to a person's screen that wants colour.
+func isTerminal(s *streams) bool {
+	f, ok := s.out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == ""
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+type brandCmd struct {
+	Add    brandAddCmd    `cmd:"" help:"Register a brand, or change it."`
+	Import brandImportCmd `cmd:"" help:"Register the brands of a JSON file."`
+	List   brandListCmd   `cmd:"" help:"List brands."`
+	Audit  brandAuditCmd  `cmd:"" help:"Have a registered brand audited now."`
+}
+
+type brandAddCmd struct {
+	targetSettings `embed:""`
+	Name           string `arg:"" help:"The brand's name."`
+	Site           string `arg:"" help:"Its website: an absolute http or https address."`
+	Slug           string `help:"Its name in addresses; made from the name if unset."`
+	Niche          string `default:"general" help:"The field it works in: a-z, 0-9 and hyphens."`
+	Language       string `default:"en" help:"Language of the website (BCP 47)."`
+	Description    string `help:"What it does, in a sentence or two."`
+	Private        bool   `help:"Keep it off the leaderboard."`
+	Audit          bool   `help:"Have it audited right away." default:"true" negatable:""`
+}
+
+// Run registers the brand.
+func (c *brandAddCmd) Run(ctx context.Context, s *streams) error {
+	slug, err := fieldmark.ParseSlug(firstOf(c.Slug, slugify(c.Name)))
+	if err != nil {
+		return fmt.Errorf("--slug: %w", err)
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	b, err := api.PutBrand(ctx, fieldmark.Brand{
+		Slug: slug, Name: c.Name, URL: c.Site, Niche: c.Niche, Language: c.Language,
+		Description: c.Description, Public: !c.Private,
+	})
+	if err != nil {
+		return err
+	}
+	if c.Audit {
+		if err := api.RequestAudit(ctx, b.Slug); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(s.out, "%s is registered\n", b.Slug)
+	return err
+}
+
+type brandListCmd struct {
+	targetSettings `embed:""`
+	Limit          int `default:"200" help:"How many at most."`
+}
+
+// Run prints a line per brand.
+func (c *brandListCmd) Run(ctx context.Context, s *streams) error {
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	page, err := api.Brands(ctx, "", c.Limit)
+	if err != nil {
+		return err
+	}
+	for _, b := range page.Data {
+		fmt.Fprintf(s.out, "%-32s %-24s %-6s %s  %s\n", b.Slug, b.Niche, b.Language, b.URL, b.Name)
+	}
+	return nil
+}
+
+type brandAuditCmd struct {
+	targetSettings `embed:""`
+	Slug           string `arg:"" help:"The brand's slug."`
+}
+
+// Run queues the audit.
+func (c *brandAuditCmd) Run(ctx context.Context, s *streams) error {
+	slug, err := fieldmark.ParseSlug(c.Slug)
+	if err != nil {
+		return err
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if err := api.RequestAudit(ctx, slug); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s will be audited\n", slug)
+	return err
+}
+
+// brandImportCmd takes our own brand records and the lists other directories
+// publish: an array of objects with at least a name and a website.
+type brandImportCmd struct {
+	targetSettings `embed:""`
+	File           string `arg:"" type:"existingfile" help:"JSON array of brands: name and url (or domain); slug, niche (or category), language, description and public if known."`
+	Private        bool   `help:"Keep the brands off the leaderboard unless a record says public."`
+}
+
+// importRecord is one record of an import file.
+type importRecord struct {
+	Slug        string `json:"slug"`
+	Name        string `json:"name"`
+	URL         string `json:"url"`
+	Domain      string `json:"domain"`
+	Niche       string `json:"niche"`
+	Category    string `json:"category"`
+	Language    string `json:"language"`
+	Description string `json:"description"`
+	Public      *bool  `json:"public"`
+}
+
+// maxImportFile bounds an import file, in bytes; it must fit one request.
+const maxImportFile = fieldmark.MaxBulkBody
+
+// Run imports the file and says what became of each record.
+func (c *brandImportCmd) Run(ctx context.Context, s *streams) error {
+	info, err := os.Stat(c.File)
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxImportFile {
+		return fmt.Errorf("%s has %d bytes, at most %d; split it", c.File, info.Size(), maxImportFile)
+	}
+	raw, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	var records []importRecord
+	if err := json.Unmarshal(raw, &records); err != nil {
+		return fmt.Errorf("%s: not an array of brands: %w", c.File, err)
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	report, err := api.ImportBrands(ctx, brandsOf(records, !c.Private))
+	if err != nil {
+		return err
+	}
+	for _, r := range report.Rejected {
+		fmt.Fprintf(s.out, "rejected %s: %s\n", r.Pointer, r.Detail)
+	}
+	_, err = fmt.Fprintf(s.out, "%d records: %d added, %d updated, %d unchanged, %d rejected\n",
+		len(records), report.Added, report.Updated, report.Unchanged, len(report.Rejected))
+	return err
+}
+
+// brandsOf fills in what records leave out. Two records that come to the same
+// slug get -2, -3 and so on, in the order of the file.
+func brandsOf(records []importRecord, public bool) []fieldmark.Brand {
+	taken := map[string]int{}
+	brands := make([]fieldmark.Brand, len(records))
+	for i, r := range records {
+		site := absolute(firstOf(r.URL, r.Domain))
+		slug := firstOf(r.Slug, slugify(r.Name), slugify(hostOf(site)))
+		if taken[slug]++; taken[slug] > 1 && r.Slug == "" {
+			slug = fmt.Sprintf("%s-%d", cut(slug, fieldmark.MaxSlug-4), taken[slug])
+		}
+		b := fieldmark.Brand{
+			Slug: fieldmark.Slug(slug), Name: cut(r.Name, fieldmark.MaxBrandName), URL: site,
+			Niche:    firstOf(slugify(firstOf(r.Niche, r.Category)), "general"),
+			Language: firstOf(r.Language, "und"), Description: cut(r.Description, fieldmark.MaxBrandDescription), Public: public,
+		}
+		if r.Public != nil {
+			b.Public = *r.Public
+		}
+		brands[i] = b
+	}
+	return brands
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// cut shortens s to n code points.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return strings.TrimRight(string(r[:n]), "- ")
+	}
+	return s
+}
+
+// absolute adds the scheme people leave out.
+func absolute(site string) string {
+	if site == "" || strings.Contains(site, "://") {
+		return site
+	}
+	return "https://" + site
+}
+
+func hostOf(site string) string {
+	u, err := url.Parse(site)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(u.Hostname(), "www.")
+}
+
+// slugify turns a name into a slug: letters and digits of ASCII stay, all else
+// becomes single hyphens. It is empty when nothing stays.
+func slugify(name string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(name) {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+			b.WriteRune(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	s := b.String()
+	if len(s) > fieldmark.MaxSlug {
+		s = s[:fieldmark.MaxSlug]
+	}
+	return strings.Trim(s, "-")
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"golang.org/x/sync/errgroup"
+)
+
+// serveTimeouts of the origin's and the debug listener's net/http servers.
+const (
+	headerTimeout = 10 * time.Second // for a request's head; slower is hostile
+	keepAlive     = 2 * time.Minute  // above what edges keep idle connections, so that they close first
+	drainTime     = 10 * time.Second // for what was begun when a stop is asked for
+	pollGrace     = time.Second      // before a stop ends requests that only wait for news
+)
+
+// debugHandler answers the private listener: is the process alive, may it get
+// traffic, what has it counted, where does it spend its time.
+func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Writer)) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := ready(r.Context()); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintln(w, "not ready:", err)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		for _, write := range writeMetrics {
+			write(w)
+		}
+		metrics.WriteProcessMetrics(w)
+	})
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// serveHTTP answers on every listener until ctx ends, then drains: requests get
+// pollGrace to finish by themselves, after which those that only wait are ended.
+func serveHTTP(ctx context.Context, h http.Handler, listeners ...net.Listener) error {
+	base, endWaiting := context.WithCancel(context.WithoutCancel(ctx))
+	defer endWaiting()
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: keepAlive,
+		BaseContext: func(net.Listener) context.Context { return base }}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, ln := range listeners {
+		g.Go(func() error {
+			if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		<-ctx.Done()
+		grace := time.AfterFunc(pollGrace, endWaiting)
+		defer grace.Stop()
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		defer cancel()
+		if err := srv.Shutdown(drain); err != nil {
+			return fmt.Errorf("drain: %w", err)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// listen opens a TCP listener and says which setting to change if it cannot.
+func listen(address, setting string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (choose another address; port 0 takes a free one)", setting, err)
+	}
+	return ln, nil
+}
+
+// urlOf is the address of a listener as a client on this machine types it.
+func urlOf(ln net.Listener) string {
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	if !ok {
+		return "http://" + ln.Addr().String()
+	}
+	host := addr.IP.String()
+	if addr.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, fmt.Sprint(addr.Port))
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+)
+
+// TestDemo walks the README: start, look, embed, post a mission, complete it,
+// see the signed webhook arrive, start again.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	serve := append([]string{"serve", "--demo", "--demo-listen", "127.0.0.1:0"}, freePorts("var")...)
+	p := start(t, dir, serve...)
+	p.waitFor("All audited.")
+	var facts demoFacts
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demoFile)), &facts))
+
+	info, err := os.Stat(filepath.Join(dir, "var", demoFile))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %v, want 0600", demoFile, info.Mode())
+	}
+	for name, secret := range map[string]string{"password": facts.AdminPassword, "API key": facts.APIKey} {
+		if n := strings.Count(strings.Split(p.printed(), "Paste into")[0], secret); n != 1 {
+			t.Errorf("the %s is shown %d times above the lines to paste, want once", name, n)
+		}
+	}
+	board := demoBoard(t, facts)
+	demoSites(t, facts, board)
+	demoMission(t, dir, facts)
+	p.stop()
+
+	again := start(t, dir, serve...)
+	again.waitFor("Every brand was audited before")
+	second := demoFacts{}
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demoFile)), &second))
+	if second.APIKey != facts.APIKey || second.AdminPassword != facts.AdminPassword {
+		t.Error("the second start made other keys")
+	}
+	if strings.Contains(again.printed(), facts.APIKey) || strings.Contains(again.printed(), facts.AdminPassword) {
+		t.Error("the second start shows secrets again")
+	}
+	status, _, body := ask(t, "GET", second.BaseURL+"/api/public/v1/missions?source=demo&externalId=1", "", "Authorization", "Bearer "+facts.APIKey)
+	if status != 200 || !strings.Contains(body, `"COMPLETED"`) {
+		t.Errorf("the mission after the second start: %d %s", status, body)
+	}
+}
+
+// demoBoard reads the leaderboard and holds it to the spread it promises.
+func demoBoard(t *testing.T, facts demoFacts) fieldmark.Board {
+	t.Helper()
+	var board fieldmark.Board
+	eventually(t, "every site is on the board or has a reason not to be", func() bool {
+		status, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/leaderboard?limit=100", "")
+		must(t, json.Unmarshal([]byte(body), &board))
+		return status == 200 && board.Total == len(demo.Sites())-1 // one site cannot be reached
+	})
+	grades := map[fieldmark.Grade]bool{}
+	for i, it := range board.Items {
+		grades[it.Grade] = true
+		if i > 0 && it.Score > board.Items[i-1].Score {
+			t.Errorf("board is not in order: %s before %s", board.Items[i-1].Slug, it.Slug)
+		}
+	}
+	if !grades["A"] || !grades["E"] || len(grades) < 4 {
+		t.Errorf("grades on the board = %v, want A, E and at least two between", grades)
+	}
+	if board.Methodology.ID != "geo-readiness" {
+		t.Errorf("methodology = %+v", board.Methodology)
+	}
+	return board
+}
+
+// demoSites looks at every site's score, badge and page.
+func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
+	t.Helper()
+	gates := map[string]bool{}
+	unreachable := 0
+	for _, site := range demo.Sites() {
+		_, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/score/"+string(site.Slug), "")
+		var s fieldmark.Score
+		must(t, json.Unmarshal([]byte(body), &s))
+		if s.Status == fieldmark.StatusUnreachable {
+			unreachable++
+		}
+		for _, g := range s.Gates {
+			gates[g.ID] = true
+		}
+		if status, _, svg := ask(t, "GET", facts.BaseURL+"/api/badge/"+string(site.Slug), ""); status != 200 || !strings.HasPrefix(svg, "<svg") {
+			t.Errorf("badge of %s: %d", site.Slug, status)
+		}
+		if status, _, page := ask(t, "GET", facts.BaseURL+"/brands/"+string(site.Slug), ""); status != 200 || !strings.Contains(page, site.Name) {
+			t.Errorf("page of %s: %d", site.Slug, status)
+		}
+	}
+	for _, id := range []string{"app_shell", "answer_crawlers_blocked", "unreachable"} {
+		if !gates[id] {
+			t.Errorf("no demo site runs into the gate %s; seen %v", id, gates)
+		}
+	}
+	if unreachable != 1 {
+		t.Errorf("%d demo sites are unreachable, want 1", unreachable)
+	}
+	if status, _, page := ask(t, "GET", facts.BaseURL+"/", ""); status != 200 || !strings.Contains(page, string(board.Items[0].Slug)) {
+		t.Errorf("home page: %d, without the first of the board", status)
+	}
+}
+
+// demoMission posts a mission, completes it on the command line and waits for
+// the verified webhook.
+func demoMission(t *testing.T, dir string, facts demoFacts) {
+	t.Helper()
+	listener := start(t, dir, "webhook", "listen", "--data", "var", "--events", "mission.completed", "--count", "1")
+	listener.waitFor("listening as whk_")
+	mission := `{"source":"demo","externalId":"1","title":"Replace the router"}`
+	status, head, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization", "Bearer "+facts.APIKey)
+	if status != 201 {
+		t.Fatalf("create: %d %s", status, body)
+	}
+	var m fieldmark.Mission
+	must(t, json.Unmarshal([]byte(body), &m))
+	if head.Get("Location") == "" || !fieldmark.CheckID(fieldmark.PrefixMission, m.ID) {
+		t.Errorf("Location %q, id %q", head.Get("Location"), m.ID)
+	}
+	if status, head, _ := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", mission, "Authorization", "Bearer "+facts.APIKey); status != 200 || head.Get(fieldmark.HeaderDeduplicated) != "true" {
+		t.Errorf("the same mission again: %d, deduplicated %q", status, head.Get(fieldmark.HeaderDeduplicated))
+	}
+	other := strings.Replace(mission, "router", "modem", 1)
+	if status, _, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", other, "Authorization", "Bearer "+facts.APIKey); status != 409 || !strings.Contains(body, m.ID) {
+		t.Errorf("another mission under the same name: %d %s", status, body)
+	}
+	if out := runOnce(t, dir, "mission", "complete", m.ID, "--data", "var"); !strings.Contains(out, "COMPLETED") {
+		t.Errorf("mission complete printed %s", out)
+	}
+	listener.waitFor("mission.completed  verified")
+	listener.waitFor(m.ID)
+	<-listener.done
+	if status, _, body := ask(t, "GET", facts.BaseURL+"/api/admin/v1/webhooks", "", "Authorization", "Bearer "+facts.AdminKey); status != 200 || strings.Contains(body, "whk_") {
+		t.Errorf("endpoints after the listener ended: %d %s", status, body)
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+const (
+	kills   = 20
+	writers = 8
+)
+
+// TestKill kills a Fieldmark that is being written to, again and again, at any
+// moment. What it acknowledged must be there in the end, every mission once,
+// and every completion must have reached the receiver.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	s := &storm{t: t, key: newKey(t, dir, "mission:create", "mission:read"), admin: newKey(t, dir, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}}
+	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
+	defer receiver.Close()
+	serve := append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
+
+	for round := range kills {
+		p := start(t, dir, serve...)
+		base := p.logged("serve", "listen")
+		if round == 0 {
+			status, _, body := ask(t, "POST", base+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.completed"]}`, receiver.URL+"/"), "Authorization", "Bearer "+s.admin)
+			if status != http.StatusCreated {
+				t.Fatalf("register the receiver: %d %s", status, body)
+			}
+		}
+		s.blow(base, 50*time.Millisecond+rand.N(250*time.Millisecond), p.kill)
+	}
+
+	p := start(t, dir, serve...)
+	base := p.logged("serve", "listen")
+	s.settle(base)
+	t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
+		kills, len(s.created), len(s.completed), len(s.arrived), s.doubled())
+	if len(s.created) < kills || len(s.completed) == 0 {
+		t.Errorf("the storm was too weak to show anything")
+	}
+}
+
+func newKey(t testing.TB, dir string, scopes ...string) string {
+	t.Helper()
+	args := []string{"key", "create", "--data", "var", "--name", "test"}
+	for _, sc := range scopes {
+		args = append(args, "--scope", sc)
+	}
+	for word := range strings.FieldsSeq(runOnce(t, dir, args...)) {
+		if strings.HasPrefix(word, "fm_live_") {
+			return word
+		}
+	}
+	t.Fatal("key create printed no key")
+	return ""
+}
+
+// storm is what the writers were told, and what the receiver got.
+type storm struct {
+	t          testing.TB
+	key, admin string
+	next       atomic.Int64
+
+	mu        sync.Mutex
+	created   map[string]string // externalId -> mission id, acknowledged
+	completed map[string]bool   // mission id, acknowledged
+	arrived   map[string]int    // mission id -> messages
+}
+
+// blow writes from several goroutines and pulls the plug after a while.
+func (s *storm) blow(base string, after time.Duration, kill func()) {
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.write(base)
+				}
+			}
+		})
+	}
+	timer := time.NewTimer(after)
+	<-timer.C
+	kill()
+	close(stop)
+	wg.Wait()
+}
+
+// write creates one mission and completes every other, noting what was
+// acknowledged.
+func (s *storm) write(base string) {
+	n := s.next.Add(1)
+	id := fmt.Sprintf("job-%d", n)
+	status, _, body, err := try("POST", base+"/api/public/v1/missions", missionJSON(id), "Authorization", "Bearer "+s.key)
+	if err != nil || status == http.StatusServiceUnavailable {
+		return
+	}
+	var m fieldmark.Mission
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &m) != nil {
+		s.t.Errorf("create %s: %d %s", id, status, body)
+		return
+	}
+	s.mu.Lock()
+	s.created[id] = m.ID
+	s.mu.Unlock()
+	if n%2 == 0 {
+		return
+	}
+	status, _, body, err = try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization", "Bearer "+s.admin)
+	if err != nil || status == http.StatusServiceUnavailable {
+		return
+	}
+	if status != http.StatusOK {
+		s.t.Errorf("complete %s: %d %s", m.ID, status, body)
+		return
+	}
+	s.mu.Lock()
+	s.completed[m.ID] = true
+	s.mu.Unlock()
+}
+
+func missionJSON(id string) string {
+	return fmt.Sprintf(`{"source":"storm","externalId":%q,"title":"Work %s"}`, id, id)
+}
+
+// receive is the integrator's end.
+func (s *storm) receive(_ http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var e fieldmark.Envelope
+	var m fieldmark.Mission
+	if json.Unmarshal(raw, &e) != nil || json.Unmarshal(e.Data, &m) != nil {
+		s.t.Errorf("not an envelope of a mission: %s", raw)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived[m.ID]++
+}
+
+// settle waits for every message and looks up every mission.
+func (s *storm) settle(base string) {
+	eventually(s.t, "every acknowledged completion has arrived", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for id := range s.completed {
+			if s.arrived[id] == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	for external, id := range s.created {
+		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=storm&externalId="+external, "", "Authorization", "Bearer "+s.key)
+		var page fieldmark.List[fieldmark.Mission]
+		must(s.t, json.Unmarshal([]byte(body), &page))
+		if status != http.StatusOK || len(page.Data) != 1 || page.Data[0].ID != id {
+			s.t.Errorf("mission %s (%s) after the kills: %d %s", external, id, status, body)
+			continue
+		}
+		if s.completed[id] && page.Data[0].Status != fieldmark.MissionCompleted {
+			s.t.Errorf("mission %s was acknowledged as completed and is %s", id, page.Data[0].Status)
+		}
+	}
+}
+
+// doubled counts the missions whose message came more than once.
+func (s *storm) doubled() (n int) {
+	for _, times := range s.arrived {
+		if times > 1 {
+			n++
+		}
+	}
+	return n
+}

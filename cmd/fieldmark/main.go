@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// cli is every command with its settings; kong makes the help from it.
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run an edge and an origin in one process."`
+	Edge    edgeCmd    `cmd:"" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
+	Origin  originCmd  `cmd:"" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	Audit   auditCmd   `cmd:"" help:"Audit any website and print a report; needs no server."`
+	Brand   brandCmd   `cmd:"" help:"Register brands and have them audited."`
+	Mission missionCmd `cmd:"" help:"Look at missions and complete them."`
+	Webhook webhookCmd `cmd:"" help:"Receive webhooks while developing."`
+	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
+	Admin   adminCmd   `cmd:"" help:"Create administrators."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+
+	LogLevel slog.Level `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	log      *slog.Logger
+}
+
+// run parses args, runs one command and returns its exit status: 0 when it did
+// what it was asked, 1 when it could not, 2 when the call made no sense.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("fieldmark"),
+		kong.Description("Brand marks and field missions behind one front door."),
+		kong.UsageOnError(), kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		fmt.Fprintln(errOut, "fieldmark:", err)
+		return 2
+	}
+	k, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help was printed
+	}
+	if err != nil {
+		parser.FatalIfErrorf(err)
+		return 2
+	}
+	s := &streams{in: in, out: out, err: errOut,
+		log: slog.New(slog.NewJSONHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
+	k.BindTo(ctx, (*context.Context)(nil))
+	k.Bind(s)
+	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
+		printError(errOut, err)
+		return 1
+	}
+	return 0
+}
+
+// printError says what went wrong in a person's words, every complaint on a
+// line of its own.
+func printError(w io.Writer, err error) {
+	fe, ok := errors.AsType[*fieldmark.Error](err)
+	if !ok {
+		fmt.Fprintln(w, "fieldmark:", err)
+		return
+	}
+	said := fe.Detail
+	if said == "" {
+		said = fe.Code.Title()
+	}
+	if fe.Err != nil {
+		said += ": " + fe.Err.Error()
+	}
+	fmt.Fprintln(w, "fieldmark:", strings.Replace(err.Error(), fe.Error(), said, 1))
+	for _, f := range fe.Fields {
+		fmt.Fprintf(w, "  %s: %s\n", f.Pointer, f.Detail)
+	}
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(s *streams) error {
+	_, err := fmt.Fprintln(s.out, "fieldmark", version)
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/admin"
+	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// originSettings are those of an origin, whether it runs alone or with an edge.
+type originSettings struct {
+	dataSettings     `embed:""`
+	outboundSettings `embed:""`
+	PublicAPI        bool `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
+	SecureCookies    bool `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+}
+
+// originNode is an origin, opened.
+type originNode struct {
+	store   *store.Store
+	service *origin.Service
+	handler http.Handler
+}
+
+// open opens the record and builds everything over it. auditDelay paces audits
+// per host; zero is the auditor's own politeness.
+func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay time.Duration, log *slog.Logger) (*originNode, error) {
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	secret, err := o.appSecret()
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, store.Config{Path: o.database()})
+	if err != nil {
+		return nil, err
+	}
+	n := &originNode{store: st}
+	if err := n.build(ctx, o, secret, nodeToken, auditDelay, log); err != nil {
+		return nil, fmt.Errorf("%w%s", err, closing(st.Close()))
+	}
+	return n, nil
+}
+
+// closing adds what went wrong while giving up.
+func closing(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "; closing the database: " + err.Error()
+}
+
+func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
+	outbound := o.client(nil)
+	auditor, err := audit.New(audit.Config{HTTP: o.client(nil), Delay: auditDelay})
+	if err != nil {
+		return err
+	}
+	ref, err := wasm.Ref(geo.Module())
+	if err != nil {
+		return fmt.Errorf("built-in module: %w", err)
+	}
+	if n.service, err = origin.New(origin.Config{
+		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
+		Module: geo.Module(), ModuleRef: ref, Log: log, PublicAPI: o.PublicAPI,
+	}); err != nil {
+		return err
+	}
+	if err := n.service.Prepare(ctx); err != nil {
+		return err
+	}
+	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, PublicAPI: o.PublicAPI, Log: log, Version: version})
+	if err != nil {
+		return err
+	}
+	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, Secure: o.SecureCookies})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", apiHandler)
+	mux.Handle(fieldmark.PathAdmin, adminHandler)
+	mux.Handle(fieldmark.PathAdmin+"/", adminHandler)
+	n.handler = mux
+	return nil
+}
+
+// run answers on the listeners and works in the background until ctx ends.
+func (n *originNode) run(ctx context.Context, listeners ...net.Listener) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveHTTP(ctx, n.handler, listeners...) })
+	g.Go(func() error { return n.service.Run(ctx) })
+	return errors.Join(g.Wait(), n.store.Close())
+}
+
+func (o *outboundSettings) client(connectTo map[string]string) *safehttp.Client {
+	return safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnectTo: connectTo})
+}
+
+// originCmd runs an origin alone.
+type originCmd struct {
+	originSettings `embed:""`
+	tokenSettings  `embed:""`
+	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address edges reach this origin at."`
+	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+}
+
+// Run serves until ctx ends.
+func (c *originCmd) Run(ctx context.Context, s *streams) error {
+	token, err := c.requireToken()
+	if err != nil {
+		return err
+	}
+	n, err := c.open(ctx, token, 0, s.log)
+	if err != nil {
+		return err
+	}
+	ln, err := listen(c.OriginListen, "--origin-listen")
+	if err != nil {
+		return err
+	}
+	debug, err := listen(c.DebugListen, "--debug-listen")
+	if err != nil {
+		return err
+	}
+	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "data", c.Data, "publicAPI", c.PublicAPI)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return n.run(ctx, ln) })
+	g.Go(func() error { return serveHTTP(ctx, debugHandler(n.service.Health), debug) })
+	return g.Wait()
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary be the program too: scripts call it as
+// fieldmark, and tests of whole processes start it under the same name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fieldmark": main})
+}
+
+// TestScripts runs the command line as a person would.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:      "testdata",
+		TestWork: false,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+	})
+}
+
+// process is a running fieldmark.
+type process struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer // everything it printed, on either stream
+	new chan struct{}
+}
+
+// program finds the test binary under the name testscript gave it.
+func program(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("fieldmark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// start runs fieldmark with args in a folder of its own.
+func start(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, done: make(chan struct{}), new: make(chan struct{}, 1)}
+	p.cmd = exec.Command(program(t), args...)
+	p.cmd.Dir = dir
+	p.cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	read, write, err := os.Pipe()
+	must(t, err)
+	p.cmd.Stdout, p.cmd.Stderr = write, write
+	must(t, p.cmd.Start())
+	must(t, write.Close())
+	go p.collect(read)
+	t.Cleanup(p.kill)
+	return p
+}
+
+// collect keeps what the process prints until it ends.
+func (p *process) collect(r io.ReadCloser) {
+	defer close(p.done)
+	defer r.Close()
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadBytes('\n')
+		p.mu.Lock()
+		p.out.Write(line)
+		p.mu.Unlock()
+		select {
+		case p.new <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// printed returns everything printed so far.
+func (p *process) printed() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// waitFor waits until the process has printed text.
+func (p *process) waitFor(text string) {
+	p.t.Helper()
+	deadline := time.After(time.Minute)
+	for !strings.Contains(p.printed(), text) {
+		select {
+		case <-p.new:
+		case <-p.done:
+			if !strings.Contains(p.printed(), text) {
+				p.t.Fatalf("%v ended without printing %q:\n%s", p.cmd.Args, text, p.printed())
+			}
+		case <-deadline:
+			p.t.Fatalf("%v did not print %q:\n%s", p.cmd.Args, text, p.printed())
+		}
+	}
+}
+
+// logged returns a field of the log line with the given message, once there is one.
+func (p *process) logged(msg, field string) string {
+	p.t.Helper()
+	p.waitFor(`"msg":"` + msg + `"`)
+	for line := range strings.Lines(p.printed()) {
+		var entry map[string]any
+		if json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == msg {
+			return fmt.Sprint(entry[field])
+		}
+	}
+	p.t.Fatalf("no log line %q:\n%s", msg, p.printed())
+	return ""
+}
+
+// kill ends the process at once, as a power cut would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.done
+	_ = p.cmd.Wait() // a killed process has an exit error
+}
+
+// stop ends the process as an operator would, and wants it to end well.
+func (p *process) stop() {
+	p.t.Helper()
+	must(p.t, p.cmd.Process.Signal(os.Interrupt))
+	select {
+	case <-p.done:
+	case <-time.After(20 * time.Second):
+		p.t.Fatalf("%v did not stop within 20 s:\n%s", p.cmd.Args, p.printed())
+	}
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Fatalf("%v: %v\n%s", p.cmd.Args, err, p.printed())
+	}
+}
+
+// runOnce runs a command to its end and returns what it printed.
+func runOnce(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	p := start(t, dir, args...)
+	<-p.done
+	if err := p.cmd.Wait(); err != nil {
+		t.Fatalf("fieldmark %v: %v\n%s", args, err, p.printed())
+	}
+	return p.printed()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask sends a request and returns status, head and body.
+func ask(t testing.TB, method, url, body string, header ...string) (int, http.Header, string) {
+	t.Helper()
+	status, head, got, err := try(method, url, body, header...)
+	must(t, err)
+	return status, head, got
+}
+
+// try is ask for servers that may be gone.
+func try(method, url, body string, header ...string) (int, http.Header, string, error) {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, "", err
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, string(raw), err
+}
+
+// eventually waits for something another process does.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited 30 s until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// freePorts are the settings that let several Fieldmarks run side by side.
+func freePorts(data string) []string {
+	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}
+}
+
+func readFile(t testing.TB, elem ...string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(elem...))
+	must(t, err)
+	return string(raw)
+}

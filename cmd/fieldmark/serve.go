@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+)
+
+// pipeBase is the origin's name inside one process; nothing resolves it.
+const pipeBase = "http://origin.internal"
+
+// serveCmd runs an edge and an origin in one process: the same code as apart,
+// over a listener that needs no network.
+type serveCmd struct {
+	edgeSettings   `embed:""`
+	originSettings `embed:""`
+	tokenSettings  `embed:""`
+	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address further edges reach this origin at."`
+	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+	Demo           bool   `help:"Start a small web of brands on loopback, have them audited, and make an administrator and keys."`
+	DemoListen     string `env:"FIELDMARK_DEMO_LISTEN" default:"127.0.0.1:8088" help:"Address of the demo web."`
+}
+
+// listeners of one process.
+type listeners struct{ edge, origin, debug, demo net.Listener }
+
+func (c *serveCmd) listen() (l listeners, err error) {
+	open := func(address, setting string) (ln net.Listener) {
+		if err == nil {
+			ln, err = listen(address, setting)
+		}
+		return ln
+	}
+	l.edge = open(c.Listen, "--listen")
+	l.origin = open(c.OriginListen, "--origin-listen")
+	l.debug = open(c.DebugListen, "--debug-listen")
+	if c.Demo {
+		l.demo = open(c.DemoListen, "--demo-listen")
+	}
+	return l, err
+}
+
+// Run serves until ctx ends.
+func (c *serveCmd) Run(ctx context.Context, s *streams) (err error) {
+	var auditDelay time.Duration
+	if c.Demo {
+		c.PublicAPI = true
+		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
+		auditDelay = demoAuditDelay
+		closeLog, err := c.logToFile(s)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, closeLog()) }()
+	}
+	return c.serve(ctx, s, auditDelay)
+}
+
+// serve runs both roles until ctx ends.
+func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Duration) error {
+	token, err := c.ownToken()
+	if err != nil {
+		return err
+	}
+	l, err := c.listen()
+	if err != nil {
+		return err
+	}
+	n, err := c.open(ctx, token, auditDelay, s.log)
+	if err != nil {
+		return err
+	}
+	inside := newPipe()
+	e, err := c.build(pipeBase, token, inside.transport(), l.edge, s.log)
+	if err != nil {
+		return errors.Join(err, n.store.Close())
+	}
+	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "data", c.Data, "publicAPI", c.PublicAPI)
+	ready := func(ctx context.Context) error { return errors.Join(n.service.Health(ctx), e.Ready()) }
+
+	// The origin outlives the edge by its drain, so that what the edge still
+	// passes on is answered.
+	originCtx, stopOrigin := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopOrigin()
+	var g errgroup.Group
+	g.Go(func() error { return n.run(originCtx, l.origin, inside) })
+	front, frontCtx := errgroup.WithContext(ctx)
+	front.Go(func() error { return runEdge(frontCtx, e, l.edge, l.debug, debugHandler(ready, e.WriteMetrics)) })
+	if c.Demo {
+		base := siteBase(l.demo)
+		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(base), l.demo) })
+		front.Go(func() error { return c.seed(frontCtx, s, n, l, token) })
+	}
+	err = front.Wait()
+	stopOrigin()
+	return errors.Join(err, g.Wait())
+}
+
+// ownToken is the configured node token, or one derived from the application
+// secret: a process that is its own edge needs no setting.
+func (c *serveCmd) ownToken() (string, error) {
+	token, err := c.token()
+	if err != nil || token != "" {
+		return token, err
+	}
+	secret, err := c.appSecret()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte("node-token/v1\x00"), secret...))
+	return hex.EncodeToString(sum[:]), nil
+}
