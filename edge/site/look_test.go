@@ -18,7 +18,7 @@ func palettes(t *testing.T) (light, dark map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lightPart, rest, ok := strings.Cut(string(source), "@media (prefers-color-scheme: dark)")
+	lightPart, rest, ok := strings.Cut(string(source), "@media screen and (prefers-color-scheme: dark)")
 	darkPart, _, _ := strings.Cut(rest, "\n}\n")
 	if !ok {
 		t.Fatal("the stylesheet has no dark theme")
