@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// Config says what the area shows and how it is reached.
+type Config struct {
+	Service *origin.Service
+	Log     *slog.Logger // one line for each act of an administrator; nil: none
+	Secure  bool         // browsers reach the area by https only, so the cookie may insist on it
+}
+
+// area holds what handlers share; nothing in it changes after New.
+type area struct {
+	origin *origin.Service
+	log    *slog.Logger
+	secure bool
+	views  *views
+	mux    *http.ServeMux
+}
+
+// New builds the area, to be mounted at /admin and below.
+func New(cfg Config) (http.Handler, error) {
+	if cfg.Service == nil {
+		return nil, errors.New("admin: a service is required")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	v, err := newViews()
+	if err != nil {
+		return nil, fmt.Errorf("admin: templates: %w", err)
+	}
+	a := &area{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, views: v, mux: http.NewServeMux()}
+	a.routes()
+
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.fail(&visit{w: w, r: r}, http.StatusForbidden, "This request came from another site", "Open the page here and try again.")
+	}))
+	return a.hardened(guard.Handler(a.mux)), nil
+}
+
+// contentPolicy allows our stylesheet and forms to ourselves, and nothing else.
+const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// handlerTimeout bounds a request; a sign-in may wait for its turn to hash.
+const handlerTimeout = 10 * time.Second
+
+// hardened sets what every answer has in common, and survives our own bugs.
+func (a *area) hardened(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			a.log.Error("panic", "path", r.URL.Path, "panic", fmt.Sprint(v))
+			a.fail(&visit{w: w, r: r}, http.StatusInternalServerError, fieldmark.CodeInternal.Title(), "")
+		}()
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("X-Robots-Tag", "noindex")
+		if a.secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,132 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// The names of the cookie. The prefix makes browsers refuse one that is not
+// Secure, not for the whole host, or set from a subdomain (RFC 6265bis); without
+// https it cannot be had.
+const (
+	secureCookie = "__Host-session"
+	plainCookie  = "fieldmark_session"
+)
+
+// maxForm bounds a posted form, in bytes: the largest makes a key.
+const maxForm = 16 << 10
+
+// cookie reads the session's token.
+func (a *area) cookie(r *http.Request) string {
+	c, err := r.Cookie(a.newCookie("").Name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// newCookie holds a token for as long as the browser is open; how long it is
+// good for is the service's to say.
+func (a *area) newCookie(token string) *http.Cookie {
+	c := &http.Cookie{Name: plainCookie, Value: token, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if a.secure {
+		c.Name, c.Path, c.Secure = secureCookie, "/", true
+	}
+	return c
+}
+
+// toSignIn leads to the sign-in page, and from there back to a page that can be
+// opened again.
+func (a *area) toSignIn(v *visit) error {
+	to := signInPath
+	if v.r.Method == http.MethodGet && v.r.URL.Path != home {
+		to += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	}
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+	return nil
+}
+
+// signInForm is what the sign-in page shows again after a failure.
+type signInForm struct {
+	User string
+	Next string
+}
+
+func (a *area) signInPage(v *visit) error {
+	if _, err := a.origin.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+		http.Redirect(v.w, v.r, home, http.StatusSeeOther)
+		return nil
+	}
+	return a.show(v, http.StatusOK, "sign-in", page{Title: "Sign in", Data: signInForm{Next: nextPage(v.r.URL.Query().Get("next"))}})
+}
+
+// signIn begins a session of its own; one that the browser already had is ended,
+// so that nobody goes on in a session that was planted.
+func (a *area) signIn(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	form := signInForm{User: v.r.PostForm.Get("user"), Next: nextPage(v.r.PostForm.Get("next"))}
+	token, err := a.origin.SignIn(v.r.Context(), form.User, v.r.PostForm.Get("password"))
+	if err != nil {
+		e := fieldmark.AsError(err)
+		if e.Code.Status() >= 500 {
+			return err
+		}
+		a.log.Warn("sign-in refused", "code", string(e.Code))
+		says := "The user name or the password is wrong."
+		if e.Code == fieldmark.CodeRateLimited {
+			seconds := max(1, int(e.RetryAfter/time.Second))
+			v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			says = "There were too many failures. Try again in " + strconv.Itoa(seconds) + " s."
+		}
+		return a.show(v, e.Code.Status(), "sign-in", page{Title: "Sign in", Complaints: []string{says}, Data: form})
+	}
+	if old := a.cookie(v.r); old != "" {
+		if err := a.origin.SignOut(v.r.Context(), old); err != nil {
+			return err
+		}
+	}
+	v.user = form.User
+	a.did(v, "sign in", form.User)
+	http.SetCookie(v.w, a.newCookie(token))
+	http.Redirect(v.w, v.r, form.Next, http.StatusSeeOther)
+	return nil
+}
+
+func (a *area) signOut(v *visit) error {
+	if err := a.origin.SignOut(v.r.Context(), a.cookie(v.r)); err != nil {
+		return err
+	}
+	gone := a.newCookie("")
+	gone.MaxAge = -1
+	http.SetCookie(v.w, gone)
+	http.Redirect(v.w, v.r, signInPath, http.StatusSeeOther)
+	return nil
+}
+
+// nextPage accepts an address within the area and nothing else, so that a link
+// to the sign-in page cannot lead on to a stranger.
+func nextPage(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n") ||
+		path.Clean(u.Path) != u.Path || (u.Path != home && !strings.HasPrefix(u.Path, home+"/")) {
+		return home
+	}
+	return u.RequestURI()
+}
+
+// parseForm reads a posted form of bounded size.
+func (v *visit) parseForm() error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The form could not be read.")
+	}
+	return nil
+}
