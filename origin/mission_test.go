@@ -126,13 +126,17 @@ func TestMissionOfAnotherAccount(t *testing.T) {
 }
 
 func TestMissions(t *testing.T) {
+	synctest.Test(t, testMissions)
+}
+
+func testMissions(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	var want []string
 	for i := range 7 {
 		m := openMission(t, w, fmt.Sprint(i))
 		want = append([]string{m.ID}, want...)
-		time.Sleep(2 * time.Millisecond) // ids sort by the millisecond
+		time.Sleep(time.Millisecond) // virtual; ids sort by the millisecond
 	}
 	var got []string
 	f := fieldmark.MissionFilter{Limit: 3}
