@@ -219,6 +219,8 @@ func (f *site) hreflang(found findings) {
 		for _, l := range list {
 			if tag, ok := baseLanguage(l.hreflang); ok {
 				languages[tag] = true
+			} else if !strings.EqualFold(l.hreflang, "x-default") {
+				languages[l.hreflang] = true // meant as one
 			}
 		}
 		if len(list) == 0 {

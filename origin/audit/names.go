@@ -22,9 +22,9 @@ var legalForms = map[string]bool{
 // legalMarks are forms written without a space around them.
 var legalMarks = strings.NewReplacer("株式会社", " ", "有限会社", " ", "合同会社", " ", "一般社団法人", " ", "(株)", " ", "有限公司", " ", "股份", " ", "주식회사", " ", "(주)", " ", "בע\"מ", " ", "בע״מ", " ")
 
-// nameWords returns the words of a name as they compare: compatibility forms,
-// case, punctuation and legal forms gone.
-func nameWords(s string) []string {
+// plainWords returns the words of a text as they compare: compatibility forms,
+// case and punctuation gone.
+func plainWords(s string) []string {
 	s = cases.Fold().String(norm.NFKC.String(s))
 	s = legalMarks.Replace(s)
 	s = strings.Map(func(r rune) rune {
@@ -36,7 +36,12 @@ func nameWords(s string) []string {
 		}
 		return ' '
 	}, s)
-	words := strings.Fields(s)
+	return strings.Fields(s)
+}
+
+// nameWords returns the words of a name without its legal form.
+func nameWords(s string) []string {
+	words := plainWords(s)
 	kept := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return legalForms[w] })
 	if len(kept) == 0 {
 		return words // a name that is nothing but a form is still a name
@@ -47,7 +52,7 @@ func nameWords(s string) []string {
 // saysName reports whether text names the brand: all words of the name in a
 // row, however they are spaced.
 func saysName(text, name string) bool {
-	return containsWords(nameWords(text), nameWords(name))
+	return containsWords(plainWords(text), nameWords(name))
 }
 
 // sameName reports whether two names are one: either holds the other, and the

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -12,8 +13,8 @@ import (
 // front, the number, and the letters or sign right behind it. RE2 matches in
 // time linear in the text.
 var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?)?` +
-	`([0-9][0-9.,'’ ]*[0-9]|[0-9])` +
-	`[ ]?(%|‰|[$€£¥₹₩₽₺₪₫]|[\p{L}°²³µ]+[²³]?(?:/[\p{L}]+[²³]?)?)?`)
+	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
+	`[ ]?(%|‰|٪|[$€£¥₹₩₽₺₪₫]|[\p{L}°²³µ]+[²³]?(?:/[\p{L}]+[²³]?)?)?`)
 
 // grouped is a number with thousands groups: three digits each, and the same
 // separator all through.
@@ -25,9 +26,9 @@ var grouped = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\
 // what it forgot would count against its language.
 var units = setOf(
 	// measures
-	"mg", "g", "kg", "t", "lb", "lbs", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "m²", "m2", "m³", "m3", "km²", "km2", "km/h", "mph", "ha", "ml", "cl", "dl", "l", "hl",
+	"mg", "g", "kg", "t", "lb", "lbs", "oz", "mm", "cm", "m", "km", "mi", "ft", "m²", "m2", "m³", "m3", "km²", "km2", "km/h", "mph", "ha", "ml", "cl", "dl", "l", "hl",
 	"w", "kw", "mw", "gw", "kwh", "mwh", "gwh", "twh", "wh", "wp", "kwp", "v", "ah", "mah", "hz", "khz", "mhz", "ghz", "db", "°c", "°f", "k", "bar", "hpa", "pa", "nm", "rpm", "px", "dpi",
-	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "ko", "mo", "go", "to", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal", "kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "x", "×", "fach",
+	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal", "kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "x", "×", "fach",
 	"metres", "meters", "meter", "mètres", "metros", "metri", "kilometres", "kilometers", "kilometer", "kilomètres", "kilómetros", "chilometri", "quilômetros", "miles", "hectares", "hektar", "hectare", "ettari", "hectáreas",
 	"tonnes", "tons", "tonnen", "toneladas", "tonnellate", "kilos", "kilogrammes", "kilogramm", "grams", "gramm", "grammes", "litres", "liters", "liter", "litros", "litri", "watts", "watt",
 	// shares and large numbers
@@ -39,12 +40,15 @@ var units = setOf(
 	"ms", "s", "sec", "secs", "seconds", "second", "min", "mins", "minutes", "minute", "h", "hr", "hrs", "hours", "hour", "days", "day", "weeks", "week", "months", "month", "years", "year", "decades",
 	"sekunden", "minuten", "stunden", "stunde", "tage", "tagen", "tag", "wochen", "monate", "monaten", "jahre", "jahren", "jahr", "secondes", "heures", "heure", "jours", "jour", "semaines", "mois", "ans", "années",
 	"segundos", "minutos", "horas", "días", "semanas", "meses", "años", "secondi", "minuti", "ore", "giorni", "settimane", "mesi", "anni", "dias", "anos", "seconden", "minuten", "uur", "dagen", "weken", "maanden", "jaar",
-	"秒", "分", "分間", "時間", "日", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "分钟", "天", "个月", "年", "시간", "분", "일", "개월", "년", "دقيقة", "ساعة", "ساعات", "يوم", "يوما", "يومًا", "أيام", "شهر", "سنة", "عاما", "عامًا", "سنوات", "דקות", "שעות", "ימים", "שנים", "שנה",
+	"秒", "分", "分間", "時間", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "分钟", "天", "个月", "시간", "분", "개월", "دقيقة", "ساعة", "ساعات", "يوم", "يوما", "يومًا", "أيام", "شهر", "سنة", "عاما", "عامًا", "سنوات", "דקות", "שעות", "ימים", "שנים", "שנה",
 )
+
+// casedUnits are units that are words of another language in lower case.
+var casedUnits = setOf("Ko", "Mo", "Go", "To", "Po")
 
 // spacelessUnits are units of scripts without spaces; they begin the run of
 // letters behind the number rather than being all of it.
-var spacelessUnits = []string{"万", "億", "兆", "亿", "만", "억", "倍", "割", "円", "元", "원", "秒", "分", "時間", "日間", "日", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "天", "个月", "시간", "분", "일", "개월", "년", "年"}
+var spacelessUnits = []string{"万", "億", "兆", "亿", "만", "억", "倍", "割", "円", "元", "원", "秒", "分", "時間", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "天", "个月", "시간", "분", "개월"}
 
 // statistics counts the numbers of a text that measure something: those with a
 // unit, a per cent sign, a currency or thousands groups. Years and telephone
@@ -52,11 +56,12 @@ var spacelessUnits = []string{"万", "億", "兆", "亿", "만", "억", "倍", "
 func statistics(text string) (n int, examples []string) {
 	for line := range strings.SplitSeq(norm.NFKC.String(digits(text)), "\n") {
 		for _, m := range numberPattern.FindAllStringSubmatchIndex(line, -1) {
-			if !isStatistic(line, m) {
+			end, ok := isStatistic(line, m)
+			if !ok {
 				continue
 			}
 			if n++; len(examples) < 3 {
-				examples = append(examples, strings.TrimSpace(line[m[0]:m[1]]))
+				examples = append(examples, strings.TrimSpace(line[m[0]:end]))
 			}
 		}
 	}
@@ -82,36 +87,42 @@ func digits(s string) string {
 	}, s)
 }
 
-// isStatistic judges one match of numberPattern.
-func isStatistic(line string, m []int) bool {
+// isStatistic judges one match of numberPattern and says where it ends.
+func isStatistic(line string, m []int) (end int, ok bool) {
 	number := strings.TrimRight(line[m[4]:m[5]], " .,'’")
-	before, _ := lastRune(line[:m[0]])
-	if unicode.IsLetter(before) && spaced(string(before)) || unicode.IsDigit(before) || before == '+' || before == '/' || before == '-' && m[2] < 0 {
-		return false // part of a word, a telephone number, a date or a range already counted
+	before := lastRune(line[:m[0]])
+	if unicode.IsLetter(before) && spaced(string(before)) || unicode.IsDigit(before) || before == '+' || before == '/' {
+		return 0, false // part of a word, a telephone number or a date
 	}
-	money := m[2] >= 0
+	end = m[4] + len(number)
 	unit := ""
 	if m[6] >= 0 {
-		unit = strings.ToLower(line[m[6]:m[7]])
+		unit = line[m[6]:m[7]]
 	}
 	switch {
-	case money || unit == "%" || unit == "‰" || unit != "" && strings.ContainsAny(unit, "$€£¥₹₩₽₺₪₫"):
-		return true
+	case unit == "%" || unit == "‰" || unit == "٪" || unit != "" && strings.ContainsAny(unit, "$€£¥₹₩₽₺₪₫"):
+		return m[1], true
+	case m[2] >= 0: // money
+		return end, true
 	case isYear(number):
-		return false
+		return 0, false
 	case isUnit(unit):
-		return true
+		return m[1], true
 	}
-	return grouped.MatchString(number) && !strings.HasPrefix(number, "0")
+	// The last groups of a telephone number look like thousands.
+	ahead := strings.TrimRight(line[:m[0]], " -.")
+	after := lastRune(ahead)
+	phone := before == '-' || len(ahead) < m[0] && (unicode.IsDigit(after) || after == ')')
+	return end, grouped.MatchString(number) && !phone && !strings.HasPrefix(number, "0")
 }
 
-func lastRune(s string) (r rune, ok bool) {
-	for i := len(s) - 1; i >= 0 && i >= len(s)-4; i-- {
-		if s[i] < 0x80 || s[i] >= 0xC0 {
-			return []rune(s[i:])[0], true
-		}
+// lastRune returns the code point before an offset, 0 at the start.
+func lastRune(s string) rune {
+	r, size := utf8.DecodeLastRuneInString(s)
+	if size == 0 {
+		return 0
 	}
-	return 0, false
+	return r
 }
 
 func isYear(number string) bool {
@@ -122,7 +133,7 @@ func isUnit(word string) bool {
 	if word == "" {
 		return false
 	}
-	if units[word] {
+	if units[strings.ToLower(word)] || casedUnits[word] {
 		return true
 	}
 	for _, u := range spacelessUnits {

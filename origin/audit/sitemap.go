@@ -247,7 +247,7 @@ func maybeGunzip(r io.Reader) (io.Reader, error) {
 func (s *sitemap) judge(base *url.URL, now time.Time) {
 	s.total = len(s.entries)
 	own := s.entries[:0]
-	values := map[string]int{}
+	values, undated := map[string]bool{}, false
 	for _, e := range s.entries {
 		if e.loc.Host != base.Host {
 			if s.offHost++; len(s.foreign) < 3 {
@@ -259,10 +259,12 @@ func (s *sitemap) judge(base *url.URL, now time.Time) {
 			e.lastmod = ""
 		}
 		if e.lastmod != "" {
-			values[e.lastmod]++
+			values[e.lastmod] = true
+		} else {
+			undated = true
 		}
 		own = append(own, e)
 	}
 	s.entries = own
-	s.trusted = len(values) > 1 || len(own) == 1 && len(values) == 1
+	s.trusted = len(values) > 1 || len(values) == 1 && (undated || len(own) == 1)
 }

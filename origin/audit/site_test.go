@@ -1,0 +1,228 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+)
+
+// home is the address of every site audited here: the certificate of test
+// servers is made out to this name.
+const home = "https://example.com/"
+
+// answer is what a test site says for one path.
+type answer struct {
+	status   int // 0 means 200
+	kind     string
+	header   map[string]string
+	body     string
+	location string
+	handler  http.HandlerFunc // instead of all the rest
+}
+
+// web is a site by path; other paths are 404. A key "http:" holds what plain
+// http answers, which otherwise redirects to https.
+type web map[string]answer
+
+// server is a running test site and what was asked of it.
+type server struct {
+	client    *safehttp.Client
+	allow     []netip.Prefix
+	connectTo map[string]string
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (s *server) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.asked...)
+}
+
+// serve starts a site under example.com, on loopback.
+func (w web) serve(t *testing.T, timeout time.Duration) *server {
+	t.Helper()
+	s := &server{}
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.asked = append(s.asked, r.URL.RequestURI())
+		s.mu.Unlock()
+		if r.UserAgent() != audit.UserAgent {
+			t.Errorf("GET %s came as %q, want %q", r.URL, r.UserAgent(), audit.UserAgent)
+		}
+		w.answer(rw, r, r.URL.RequestURI())
+	}))
+	plain := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if _, ok := w["http:"]; ok {
+			w.answer(rw, r, "http:")
+			return
+		}
+		http.Redirect(rw, r, "https://example.com"+r.URL.RequestURI(), http.StatusMovedPermanently)
+	}))
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	s.allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	s.connectTo = map[string]string{
+		"example.com:443": secure.Listener.Addr().String(),
+		"example.com:80":  plain.Listener.Addr().String(),
+		"down.example:80": "127.0.0.1:1", "down.example:443": "127.0.0.1:1",
+	}
+	s.client = safehttp.New(safehttp.Config{
+		Allow: s.allow, ConnectTo: s.connectTo, Timeout: timeout,
+		Roots: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+	})
+	t.Cleanup(s.client.CloseIdle)
+	return s
+}
+
+func (w web) answer(rw http.ResponseWriter, r *http.Request, path string) {
+	a, ok := w[path]
+	if !ok {
+		a = answer{status: http.StatusNotFound, body: "<!doctype html><title>Not found</title>"}
+	}
+	if a.handler != nil {
+		a.handler(rw, r)
+		return
+	}
+	if a.kind == "" {
+		a.kind = "text/html; charset=utf-8"
+	}
+	rw.Header().Set("Content-Type", a.kind)
+	for k, v := range a.header {
+		rw.Header().Set(k, v)
+	}
+	if a.location != "" {
+		rw.Header().Set("Location", a.location)
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	rw.WriteHeader(a.status)
+	io.WriteString(rw, a.body)
+}
+
+// audit serves the site and audits it once, without pauses.
+func (w web) audit(t *testing.T) fieldmark.Facts {
+	t.Helper()
+	return auditOf(t, w.serve(t, 0), audit.Subject{URL: home, Name: "Example", Language: "en"})
+}
+
+func auditOf(t *testing.T, s *server, subject audit.Subject) fieldmark.Facts {
+	t.Helper()
+	a, err := audit.New(audit.Config{HTTP: s.client, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := a.Audit(t.Context(), subject, nil)
+	if err != nil {
+		t.Fatalf("audit of %s: %v", subject.URL, err)
+	}
+	return facts
+}
+
+// html makes a page of the given head and body.
+func html(head, body string) answer {
+	return answer{body: "<!doctype html><html lang=en><head>" + head + "</head><body>" + body + "</body></html>"}
+}
+
+// text makes a plain text file.
+func text(body string) answer { return answer{kind: "text/plain; charset=utf-8", body: body} }
+
+// words makes n words of text.
+func words(n int) string { return strings.TrimSpace(strings.Repeat("lorem ", n)) }
+
+// say writes a fact as the tables below do: its value, or its state.
+func say(f fieldmark.Facts, id string) string {
+	fact, ok := f.Find(id)
+	switch {
+	case !ok:
+		return "absent"
+	case fact.State != fieldmark.Measured:
+		return string(fact.State)
+	}
+	return fieldmark.Milli(fact.Value).String()
+}
+
+// seen returns a fact's evidence as one text.
+func seen(f fieldmark.Facts, id string) string {
+	fact, _ := f.Find(id)
+	var b strings.Builder
+	for _, e := range fact.Evidence {
+		fmt.Fprintf(&b, "%s %s\n", e.URL, e.Fact)
+	}
+	return b.String()
+}
+
+// factTest audits a site and wants facts of it: "id value", one each.
+type factTest struct {
+	name string
+	site web
+	want []string
+}
+
+func runFacts(t *testing.T, tests []factTest) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			facts := tt.site.audit(t)
+			for _, w := range tt.want {
+				id, want, _ := strings.Cut(w, " ")
+				if got := say(facts, id); got != want {
+					t.Errorf("%s = %s, want %s; seen:\n%s", id, got, want, seen(facts, id))
+				}
+			}
+			checkShape(t, facts)
+		})
+	}
+}
+
+// checkShape holds facts to what every reader relies on.
+func checkShape(t *testing.T, f fieldmark.Facts) {
+	t.Helper()
+	last := ""
+	for _, fact := range f.Facts {
+		if fact.ID <= last {
+			t.Errorf("fact %s comes after %s: not sorted, or twice", fact.ID, last)
+		}
+		last = fact.ID
+		if fact.State == fieldmark.Measured && len(fact.Evidence) == 0 {
+			t.Errorf("fact %s is measured without evidence", fact.ID)
+		}
+		if fact.State != fieldmark.Measured && fact.Value != 0 {
+			t.Errorf("fact %s is %s with value %d", fact.ID, fact.State, fact.Value)
+		}
+		if len(fact.Evidence) > fieldmark.MaxEvidence {
+			t.Errorf("fact %s has %d entries of evidence, at most %d", fact.ID, len(fact.Evidence), fieldmark.MaxEvidence)
+		}
+		for _, e := range fact.Evidence {
+			if n := len([]rune(e.Fact)); n > fieldmark.MaxEvidenceText || n == 0 || e.URL == "" {
+				t.Errorf("fact %s has evidence of %d characters at %q: %s", fact.ID, n, e.URL, e.Fact)
+			}
+		}
+		if bound := int64(1000); (fact.Unit == "bool" || fact.Unit == "share") && (fact.Value < 0 || fact.Value > bound) {
+			t.Errorf("fact %s = %d, want 0 to %d", fact.ID, fact.Value, bound)
+		}
+	}
+	if len(f.Facts) != 53 || f.Version != fieldmark.FactsVersion || f.AsOf.IsZero() {
+		t.Errorf("%d facts of version %q as of %v, want all 53 of %s", len(f.Facts), f.Version, f.AsOf, fieldmark.FactsVersion)
+	}
+}
+
+// cancelled is a context that has ended.
+func cancelled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
