@@ -2,7 +2,6 @@ package llms
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -74,7 +73,7 @@ func findInstruction(text string) (level, line int) {
 	plain := visible(text)
 	lower := strings.ToLower(plain)
 	for _, rule := range instructionRules {
-		if !slices.ContainsFunc(rule.words, func(w string) bool { return strings.Contains(lower, w) }) {
+		if !containsAny(lower, rule.words) {
 			continue
 		}
 		at := rule.pattern.FindStringIndex(plain)

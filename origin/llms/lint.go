@@ -197,18 +197,25 @@ func (l *linter) size() {
 }
 
 // textRules are patterns that mean one thing wherever they stand. Each speaks
-// once, at its first match; the match begins at the first group if it has one.
+// once, at its first match, which begins where its first group does. A rule is
+// tried only on text that holds one of its words.
 var textRules = []struct {
 	code     string
 	severity Severity
+	words    []string // in lower case; at least one is in everything the pattern matches
 	pattern  *regexp.Regexp
 	message  string
 }{
-	{"placeholder-text", SeverityWarning, regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was never filled in"},
-	{"assistant-artefact", SeverityWarning, regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`), "left over from a chat with an assistant"},
-	{"generated-by-line", SeverityInfo, regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "says what wrote the file, not what the site is"},
-	{"html-entity", SeverityInfo, regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 needs none"},
-	{"needless-escape", SeverityInfo, regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "a backslash that nothing asks for"},
+	{"placeholder-text", SeverityWarning, []string{"[your", "[insert", "[enter", "[add", "[company", "[brand", "lorem"},
+		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was never filled in"},
+	{"assistant-artefact", SeverityWarning, []string{"oaicite", "contentreference", "utm_source=chatgpt", "search"},
+		regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`), "left over from a chat with an assistant"},
+	{"generated-by-line", SeverityInfo, []string{"generated"},
+		regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "says what wrote the file, not what the site is"},
+	{"html-entity", SeverityInfo, []string{"&amp;", "&quot;", "&nbsp;", "&lt;", "&gt;", "&apos;", "&hellip;", "&ndash;", "&mdash;", "&rsquo;", "&lsquo;", "&#"},
+		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 needs none"},
+	{"needless-escape", SeverityInfo, []string{`\-`, `\.`, `\,`, `\:`, `\;`, `\'`, `\"`, `\/`, `\%`, `\@`},
+		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "a backslash that nothing asks for"},
 }
 
 // text looks at the file as characters; cut says that its end is missing.
@@ -222,7 +229,11 @@ func (l *linter) text(cut bool) {
 	if !cut && !bytes.HasSuffix(l.source, []byte("\n")) {
 		l.add("no-final-newline", SeverityInfo, len(l.source), "", "the last line does not end")
 	}
+	lower := strings.ToLower(string(l.source))
 	for _, rule := range textRules {
+		if !containsAny(lower, rule.words) {
+			continue
+		}
 		if groups := rule.pattern.FindSubmatchIndex(l.source); groups != nil {
 			at := groups[0]
 			for g := 2; g < len(groups); g += 2 {
@@ -235,6 +246,11 @@ func (l *linter) text(cut bool) {
 		}
 	}
 	l.instructions()
+}
+
+// containsAny reports whether text holds one of words.
+func containsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // instructions reports the gravest order to a model in the file.
