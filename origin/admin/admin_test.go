@@ -374,7 +374,7 @@ func TestBrands(t *testing.T) {
 func TestOverviewAndWebhooks(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	b.page("/admin", "well", "None is active.")
+	b.page("/admin", "healthy", "None is active.")
 	b.page("/admin/webhooks", "There are none.", "Nothing was sent yet.")
 	b.page("/admin?done=" + url.QueryEscape(hostile))
 }
