@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,9 +35,12 @@ func open(t testing.TB, cfg cache.Config) *cache.Cache {
 
 // source is what fills are made from: it counts, and says what is asked.
 type source struct {
-	fills   atomic.Int64
-	text    string
-	asOf    int64
+	fills atomic.Int64
+
+	mu   sync.Mutex // over what a test changes between fills
+	text string
+	asOf int64
+
 	tags    []string
 	delay   time.Duration
 	err     error
@@ -45,14 +49,25 @@ type source struct {
 
 func (s *source) fill(ctx context.Context) (*cache.Entry, error) {
 	s.fills.Add(1)
-	e := &cache.Entry{Body: []byte(s.text), Status: 200, Tags: s.tags, AsOf: s.asOf, Fresh: minute, Stale: tenMin, OnError: s.onError}
-	err := s.err
-	select {
-	case <-time.After(s.delay):
-		return e, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	s.mu.Lock()
+	text, asOf := s.text, s.asOf
+	s.mu.Unlock()
+	e := &cache.Entry{Body: []byte(text), Status: 200, Tags: s.tags, AsOf: asOf, Fresh: minute, Stale: tenMin, OnError: s.onError}
+	if s.delay > 0 { // not a select with time.After(0): the race detector's runtime dies of it in a bubble
+		select {
+		case <-time.After(s.delay):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
+	return e, s.err
+}
+
+// set changes what later fills read.
+func (s *source) set(text string, asOf int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text, s.asOf = text, asOf
 }
 
 // fetch is a Fetch whose outcome reads as one word: source and body, or error.

@@ -64,8 +64,9 @@ func (c *Cache) refresh(s *shard, hash uint64, key string, fill Fill) {
 
 // fetch is Fetch without its short way.
 func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fill Fill) (*Entry, Source, error) {
+	var last *Entry // what the round before gave, perhaps not in memory yet
 	for round := 1; ; round++ {
-		p := c.plan(s, hash, key, fill)
+		p := c.plan(s, hash, key, fill, last)
 		if p.flight == nil {
 			return p.entry, p.source, p.err
 		}
@@ -82,10 +83,10 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 			return e, p.source, nil
 		}
 		// A purge has overtaken the fill, or it could give only what it had.
-		again := round < maxRounds && c.overtaken(p.flight)
-		switch forbidden := c.tags.forbidden(e); {
-		case again:
-		case forbidden:
+		switch {
+		case round < maxRounds && c.overtaken(p.flight):
+			last = e
+		case c.tags.forbidden(e):
 			return nil, SourceNone, ErrPurged
 		default:
 			return e, SourceStale, nil
@@ -102,7 +103,7 @@ type plan struct {
 	err    error
 }
 
-func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill) plan {
+func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) plan {
 	s.flights.mu.Lock()
 	defer s.flights.mu.Unlock()
 	if s.flights.closed {
@@ -110,14 +111,15 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill) plan {
 	}
 	// Under the lock, so that a fill which ends now is seen here or there.
 	e, state := c.find(s, hash, key)
+	if last != nil {
+		e, state = c.better(last, e, state)
+	}
 	f := s.flights.byKey[key]
 	if f != nil && f.ended {
 		if f.err != nil {
 			return c.planFailed(e, state, f.err)
 		}
-		if now := c.now(); c.judge(f.entry, now) >= state {
-			e, state = f.entry, c.judge(f.entry, now)
-		}
+		e, state = c.better(f.entry, e, state)
 		switch {
 		case state == Fresh:
 			return plan{entry: e, source: SourceHit}
@@ -141,6 +143,14 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill) plan {
 		return c.planFailed(e, state, err)
 	}
 	return plan{flight: f, entry: e, source: source}
+}
+
+// better chooses between an entry a fill gave and what memory had.
+func (c *Cache) better(filled, e *Entry, state State) (*Entry, State) {
+	if st := c.judge(filled, c.now()); st != Miss && st >= state {
+		return filled, st
+	}
+	return e, state
 }
 
 // planFailed answers with what there is, as no fill will give better now.

@@ -161,12 +161,10 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 		return
 	}
 	f.ended, f.entry, f.err = true, stored, err
-	if s.flights.byKey[f.key] == f && !s.flights.closed {
-		f.timer = time.AfterFunc(keep, func() { s.flights.forget(f) })
-	}
 	close(f.done)
 	s.flights.mu.Unlock()
 
+	defer s.flights.forgetAfter(f, keep) // from when memory has it, if it takes it
 	if err != nil {
 		c.events.FillFailed(err)
 		return
@@ -178,6 +176,16 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	}
 	if evicted > 0 {
 		c.events.Evicted(int(evicted))
+	}
+}
+
+// forgetAfter takes f out of the table after a while, unless another took its
+// place.
+func (t *flights) forgetAfter(f *flight, keep time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byKey[f.key] == f && !t.closed {
+		f.timer = time.AfterFunc(keep, func() { t.forget(f) })
 	}
 }
 

@@ -26,6 +26,9 @@ const (
 	maxShare = 64
 	// getBuffer is ristretto's own recommendation.
 	getBuffer = 64
+	// cleanupSeconds is how often ristretto looks for what its TTL ended. We
+	// use none, so it may sleep.
+	cleanupSeconds = 24 * 60 * 60
 )
 
 // box is the value ristretto holds. It stays while entries come and go in it,
@@ -66,6 +69,8 @@ func newShard(bytes int64) (*shard, error) {
 		NumCounters:        countersPerEntry * max(bytes/typicalEntry, 1),
 		BufferItems:        getBuffer,
 		IgnoreInternalCost: true,
+
+		TtlTickerDurationInSec: cleanupSeconds,
 		// The key is a hash already; the box has the whole key to compare.
 		KeyToHash: func(hash uint64) (uint64, uint64) { return hash, 0 },
 		OnReject:  func(*ristretto.Item[*box]) { s.dropped.Add(1) },

@@ -82,7 +82,7 @@ func TestHardPurge(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond)
 		want(t, "a fill that still gives what was purged", fetch(c, "k", s), "error: "+cache.ErrPurged.Error())
 		time.Sleep(1100 * time.Millisecond)
-		s.asOf, s.text = 2, "public"
+		s.set("public", 2)
 		want(t, "a fill that knows", fetch(c, "k", s), "fill public")
 	})
 }
@@ -110,7 +110,7 @@ func TestTrapLateFillAfterPurge(t *testing.T) {
 		go func() { early <- fetch(c, "k", slow) }()
 		time.Sleep(500 * time.Millisecond)
 		c.Purge(2, "b")
-		slow.text, slow.asOf = "new", 2
+		slow.set("new", 2)
 		// Both readers wait for a fill that began before the purge, notice, and
 		// are served what it gave while a refresh runs.
 		want(t, "a reader after the purge", fetch(c, "k", slow), "stale old")
@@ -129,7 +129,7 @@ func TestPurgeOvertakesSlowFills(t *testing.T) {
 		slow := &source{text: "old", tags: []string{"b"}, asOf: 1, delay: 2 * time.Second}
 		go func() {
 			time.Sleep(time.Second)
-			slow.text, slow.asOf = "new", 2
+			slow.set("new", 2)
 			c.Purge(2, "b")
 		}()
 		want(t, "a fill that ends a second after the purge", fetch(c, "k", slow), "fill new")
@@ -155,7 +155,7 @@ func TestFillThatCanOnlyGiveStale(t *testing.T) {
 			t.Errorf("fills within a second: got %d, want 1", n)
 		}
 		c.Purge(6, "unrelated") // something happened: try again
-		s.asOf = 6
+		s.set("old", 6)
 		want(t, "after another event", fetch(c, "k", s), "fill old")
 		want(t, "and", fetch(c, "k", s), "hit old")
 	})
