@@ -66,12 +66,7 @@ func cpu(b *testing.B) func() {
 }
 
 func BenchmarkHit(b *testing.B) {
-	c, err := cache.New(cache.Config{Bytes: 64 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	_, keys := filled(b)
+	c, keys := filled(b)
 	plain := map[string]*cache.Entry{}
 	var synced sync.Map
 	raw, err := ristretto.NewCache(&ristretto.Config[string, *cache.Entry]{NumCounters: 10 * hitKeys, MaxCost: 64 << 20, BufferItems: 64, IgnoreInternalCost: true})
@@ -80,9 +75,6 @@ func BenchmarkHit(b *testing.B) {
 	}
 	defer raw.Close()
 	for _, k := range keys {
-		_, _, _ = c.Fetch(b.Context(), k, func(context.Context) (*cache.Entry, error) {
-			return &cache.Entry{Body: make([]byte, 1300), Tags: []string{"module", k}, AsOf: 1, Fresh: time.Hour}, nil
-		})
 		plain[k] = &cache.Entry{}
 		synced.Store(k, &cache.Entry{})
 		raw.Set(k, &cache.Entry{}, 2048)
