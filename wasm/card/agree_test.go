@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,7 +128,7 @@ func anyValue(r *rand.Rand) int64 {
 // TestNativeAgreesWithModule compiles cards of every shape and holds each
 // module against its card, bit by bit, 100,000 times in all.
 func TestNativeAgreesWithModule(t *testing.T) {
-	const cards, each = 200, 500
+	const cards, each = 100, 1000
 	engine, err := wasm.New(wasm.Config{Instances: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -179,8 +180,8 @@ func agree(t *testing.T, engine *wasm.Engine, c *card.Card, r *rand.Rand, times 
 			t.Errorf("values %v states %v: %v", values, states, err)
 			break
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("values %v states %v: (-card +module)\n%s", values, states, diff)
+		if got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
+			t.Errorf("values %v states %v: (-card +module)\n%s", values, states, cmp.Diff(want, got))
 			break
 		}
 	}

@@ -1,0 +1,203 @@
+package wasm_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+var update = flag.Bool("update", false, "write golden files instead of comparing them")
+
+var auditedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// bakery is the audit of a small site with something of everything: measured,
+// unknown and missing facts, and a gate.
+func bakery() *fieldmark.Facts {
+	at := func(path, text string) []fieldmark.Evidence {
+		return []fieldmark.Evidence{{URL: "https://bakery.example" + path, Fact: text}}
+	}
+	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://bakery.example/", Pages: 4, AsOf: fieldmark.At(auditedAt)}
+	measured := func(id, unit string, value int64, evidence []fieldmark.Evidence) {
+		f.Facts = append(f.Facts, fieldmark.Fact{ID: id, State: fieldmark.Measured, Value: value, Unit: unit, Evidence: evidence})
+	}
+	for id, value := range map[string]int64{
+		"home.reachable": 1000, "home.indexable": 1000, "sitemap.found": 1000, "sitemap.valid": 0,
+		"https.tls": 1000, "https.redirect": 1000, "https.hsts": 0,
+		"org.name": 1000, "org.url": 1000, "org.logo": 0, "org.description": 0, "org.contact": 1000,
+		"sameas.reference": 0, "link.about": 1000, "link.contact": 1000, "schema.typed": 1000,
+		"agent.describedby": 0, "agent.markdown": 0, "agent.feed": 1000, "manipulation.found": 1000,
+	} {
+		measured(id, "bool", value, at("/", id))
+	}
+	for id, value := range map[string]int64{
+		"crawler.googlebot": 1000, "crawler.bingbot": 1000, "crawler.oai-searchbot": 0, "crawler.perplexitybot": 1000,
+		"crawler.claude-searchbot": 500, "crawler.others": 1000, "fetcher.share": 1000, "page.snippet_eligible": 1000,
+		"response.ok": 1000, "title.good": 750, "description.good": 500, "titles.distinct": 1000,
+		"headings.good": 1000, "canonical.good": 1000, "lang.html": 1000, "page.light": 1000, "page.early_text": 1000,
+		"name.coherence": 667, "og.fields": 500, "sitemap.live": 0,
+	} {
+		measured(id, "share", value, nil)
+	}
+	measured("home.words", "words", 180_000, at("/", "180 words"))
+	measured("text.words", "words", 220_000, at("/bread", "240 words"))
+	measured("answer.kinds", "count", 1250, nil)
+	measured("sameas.profiles", "count", 1000, nil)
+	measured("cite.domains", "per_1000_words", 1100, nil)
+	measured("stat.numbers", "per_1000_words", 7300, nil)
+	measured("quote.spans", "per_1000_words", 0, nil)
+	measured("llms.level", "level", 3000, nil)
+	measured("llms.errors", "count", 0, nil)
+	f.Facts = append(f.Facts,
+		fieldmark.Fact{ID: "lang.hreflang", State: fieldmark.NotApplicable, Unit: "share"},
+		fieldmark.Fact{ID: "author.share", State: fieldmark.NotApplicable, Unit: "share"},
+		fieldmark.Fact{ID: "response.ttfb", State: fieldmark.Unknown, Unit: "ms"},
+		// fresh.age is missing altogether.
+	)
+	slices.SortFunc(f.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
+	return f
+}
+
+// TestAssess pins a whole assessment. Its digest of the module is left out, so
+// that a new word of advice changes one line only.
+func TestAssess(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	a, err := m.Assess(t.Context(), bakery(), auditedAt.Add(24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Module != m.Ref() || a.Methodology != m.Methodology() {
+		t.Errorf("module %v, methodology %v", a.Module, a.Methodology)
+	}
+	a.Module.Digest = ""
+	got, err := json.MarshalIndent(a, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	const golden = "testdata/bakery.json"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("(-golden +got)\n%s", diff)
+	}
+}
+
+// TestAssessIsRepeatable: the same facts give the same bytes, whichever
+// instance answers.
+func TestAssessIsRepeatable(t *testing.T) {
+	var first []byte
+	for range 3 {
+		m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+		a, err := m.Assess(t.Context(), bakery(), auditedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		}
+		if string(first) != string(b) {
+			t.Errorf("got\n%s\nbefore\n%s", b, first)
+		}
+	}
+}
+
+func TestAssessOfAnUnreachableSite(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://gone.example/", AsOf: fieldmark.At(auditedAt)}
+	f.Facts = []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool"}}
+	a, err := m.Assess(t.Context(), f, auditedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Status != fieldmark.StatusUnreachable || a.Score != nil || len(a.Gates) != 1 || len(a.Components) != 5 {
+		t.Errorf("status %s, score %v, gates %v, %d components", a.Status, a.Score, a.Gates, len(a.Components))
+	}
+}
+
+func TestAssessRefusesAnotherUnit(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	f := bakery()
+	for i := range f.Facts {
+		if f.Facts[i].ID == "text.words" {
+			f.Facts[i].Unit = "bytes"
+		}
+	}
+	_, err := m.Assess(t.Context(), f, auditedAt)
+	if err == nil || !strings.Contains(err.Error(), `fact text.words is in "bytes"`) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// TestEvidenceIsBounded gives every fact as much evidence as it may have.
+func TestEvidenceIsBounded(t *testing.T) {
+	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
+	f := bakery()
+	for i := range f.Facts {
+		f.Facts[i].Evidence = nil
+		for j := range fieldmark.MaxEvidence {
+			f.Facts[i].Evidence = append(f.Facts[i].Evidence, fieldmark.Evidence{URL: f.Facts[i].ID, Fact: strings.Repeat("x", j)})
+		}
+	}
+	a, err := m.Assess(t.Context(), f, auditedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crawlers := a.Components[0].Signals[0].Evidence
+	if len(crawlers) != 12 {
+		t.Errorf("%d entries for six facts, want 12", len(crawlers))
+	}
+	seen := map[string]int{}
+	for _, e := range crawlers {
+		seen[e.URL]++
+	}
+	for url, n := range seen {
+		if n != 2 {
+			t.Errorf("%d entries from %s, want 2 of each: %v", n, url, seen)
+		}
+	}
+}
+
+func BenchmarkAssess(b *testing.B) {
+	m := load(b, newEngine(b, wasm.Config{}), geo.Module())
+	f := bakery()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Assess(b.Context(), f, auditedAt); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	engine := newEngine(b, wasm.Config{})
+	for b.Loop() {
+		m, err := engine.Load(b.Context(), geo.Module())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := m.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

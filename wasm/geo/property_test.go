@@ -1,0 +1,282 @@
+package geo_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+var auditedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// facts is an audit that found the given values.
+func facts(values []int64, states []byte) *fieldmark.Facts {
+	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://example.com/", Pages: 10, AsOf: fieldmark.At(auditedAt)}
+	for i, in := range geo.Card().Manifest().Inputs {
+		fact := fieldmark.Fact{ID: in.Name, Unit: in.Unit, State: fieldmark.Unknown}
+		switch states[i] {
+		case abi.StateMeasured:
+			fact.State, fact.Value = fieldmark.Measured, values[i]
+		case abi.StateNotApplicable:
+			fact.State = fieldmark.NotApplicable
+		}
+		f.Facts = append(f.Facts, fact)
+	}
+	slices.SortFunc(f.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
+	return f
+}
+
+func assess(t *testing.T, m *wasm.Module, values []int64, states []byte) fieldmark.Assessment {
+	t.Helper()
+	a, err := m.Assess(t.Context(), facts(values, states), auditedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// shown is the score of an assessment, below all others if there is none.
+func shown(a fieldmark.Assessment) fieldmark.Milli {
+	if a.Score == nil {
+		return -1
+	}
+	return *a.Score
+}
+
+// perfect is the inputs of a site that does everything.
+func perfect() (values []int64, states []byte) {
+	for _, in := range geo.Card().Manifest().Inputs {
+		value := int64(1000)
+		switch in.Unit {
+		case "words":
+			value = 300_000
+		case "count", "level", "per_1000_words":
+			value = 6000
+		}
+		if in.Direction == abi.Down {
+			value = 0
+		}
+		values, states = append(values, value), append(states, abi.StateMeasured)
+	}
+	return values, states
+}
+
+// TestWeights holds the card against the published table.
+func TestWeights(t *testing.T) {
+	want := map[string]int{
+		"access": 30, "access.answer_crawlers": 14, "access.user_fetchers": 2, "access.snippet_eligible": 6,
+		"access.sitemap": 3, "access.response": 3, "access.https": 2,
+		"extract": 25, "extract.server_text": 10, "extract.title_description": 3, "extract.headings": 3,
+		"extract.canonical": 3, "extract.language": 3, "extract.answer_blocks": 2, "extract.weight": 1,
+		"entity": 20, "entity.organization": 6, "entity.same_as": 5, "entity.name_coherence": 4,
+		"entity.about_contact": 2, "entity.typed_content": 2, "entity.open_graph": 1,
+		"evidence": 20, "evidence.citations": 5, "evidence.statistics": 5, "evidence.quotations": 3,
+		"evidence.freshness": 5, "evidence.authorship": 2,
+		"agents": 5, "agents.llms_txt": 2, "agents.markdown": 2, "agents.feed": 1,
+	}
+	got := map[string]int{}
+	for _, c := range geo.Card().Manifest().Components {
+		got[c.ID] = c.Weight
+		for _, s := range c.Signals {
+			got[s.ID] = s.Points
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("points (-published +card)\n%s", diff)
+	}
+}
+
+// TestMarks tries the curves and the weights of parts where they can be read
+// off: one input is changed on a perfect site, and one signal follows.
+func TestMarks(t *testing.T) {
+	for _, tt := range []struct {
+		input  string
+		value  int64
+		signal string
+		want   int32
+	}{
+		{"crawler.googlebot", 0, "access.answer_crawlers", 714}, // 10/14
+		{"crawler.oai-searchbot", 0, "access.answer_crawlers", 786},
+		{"crawler.bingbot", 0, "access.answer_crawlers", 857},
+		{"crawler.perplexitybot", 0, "access.answer_crawlers", 857},
+		{"crawler.claude-searchbot", 0, "access.answer_crawlers", 857},
+		{"crawler.others", 0, "access.answer_crawlers", 929},
+		{"fetcher.share", 400, "access.user_fetchers", 400},
+		{"page.snippet_eligible", 900, "access.snippet_eligible", 900},
+		{"sitemap.valid", 0, "access.sitemap", 667},
+		{"response.ok", 0, "access.response", 667},
+		{"response.ttfb", 800_000, "access.response", 1000},
+		{"response.ttfb", 1_900_000, "access.response", 667},
+		{"response.ttfb", 3_000_000, "access.response", 333},
+		{"https.tls", 0, "access.https", 500},
+		{"https.redirect", 0, "access.https", 750},
+		{"https.hsts", 0, "access.https", 750},
+		{"text.words", 50_000, "extract.server_text", 0},
+		{"text.words", 175_000, "extract.server_text", 500},
+		{"titles.distinct", 500, "extract.title_description", 833},
+		{"headings.good", 100, "extract.headings", 100},
+		{"canonical.good", 100, "extract.canonical", 100},
+		{"lang.html", 0, "extract.language", 500},
+		{"answer.kinds", 1000, "extract.answer_blocks", 500},
+		{"page.light", 300, "extract.weight", 300},
+		{"page.early_text", 0, "extract.weight", 0},
+		{"org.name", 0, "entity.organization", 667},
+		{"org.logo", 0, "entity.organization", 833},
+		{"sameas.reference", 0, "entity.same_as", 400},
+		{"sameas.profiles", 1000, "entity.same_as", 800},
+		{"name.coherence", 750, "entity.name_coherence", 750},
+		{"link.about", 0, "entity.about_contact", 500},
+		{"schema.typed", 0, "entity.typed_content", 0},
+		{"og.fields", 750, "entity.open_graph", 750},
+		{"cite.domains", 2500, "evidence.citations", 500},
+		{"stat.numbers", 3000, "evidence.statistics", 500},
+		{"quote.spans", 1000, "evidence.quotations", 500},
+		{"fresh.age", 90_000, "evidence.freshness", 1000},
+		{"fresh.age", 91_000, "evidence.freshness", 800},
+		{"fresh.age", 365_000, "evidence.freshness", 500},
+		{"fresh.age", 730_000, "evidence.freshness", 200},
+		{"fresh.age", 731_000, "evidence.freshness", 0},
+		{"author.share", 600, "evidence.authorship", 600},
+		{"llms.level", 3000, "agents.llms_txt", 750},
+		{"llms.errors", 1000, "agents.llms_txt", 0},
+		{"agent.markdown", 0, "agents.markdown", 500},
+		{"agent.feed", 0, "agents.feed", 0},
+	} {
+		values, states := perfect()
+		for i, in := range geo.Card().Manifest().Inputs {
+			if in.Name == tt.input {
+				values[i] = tt.value
+			}
+		}
+		marks, j := geo.Card().Eval(values, states).Marks, 0
+		for _, c := range geo.Card().Manifest().Components {
+			for _, s := range c.Signals {
+				want := int32(1000)
+				if s.ID == tt.signal {
+					want = tt.want
+				}
+				if marks[j] != want {
+					t.Errorf("%s at %d: %s has mark %d, want %d", tt.input, tt.value, s.ID, marks[j], want)
+				}
+				j++
+			}
+		}
+	}
+}
+
+// TestUnknownIsNeverZero takes away what is known of one input after another:
+// its signals become unknown instead of bad, no other changes, and no gate that
+// was open catches.
+func TestUnknownIsNeverZero(t *testing.T) {
+	c := geo.Card()
+	inputs := c.Manifest().Inputs
+	values, states := make([]int64, len(inputs)), make([]byte, len(inputs))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		fillAny(r, values, states)
+		before := c.Eval(values, states)
+		for i := range inputs {
+			if states[i] != abi.StateMeasured {
+				continue
+			}
+			states[i] = abi.StateUnknown
+			after := c.Eval(values, states)
+			states[i] = abi.StateMeasured
+			if added := after.Gates &^ before.Gates; added != 0 {
+				t.Errorf("%s unknown: gates %05b catch that did not before", inputs[i].Name, added)
+			}
+			for j, mark := range after.Marks {
+				if mark != before.Marks[j] && mark != abi.MarkUnknown {
+					t.Errorf("%s unknown: mark %d of signal %d became %d", inputs[i].Name, before.Marks[j], j, mark)
+				}
+			}
+		}
+	}
+	for i := range states {
+		states[i] = abi.StateUnknown
+	}
+	if got := c.Eval(values, states); got.Score != abi.NoScore || got.Gates != 0 {
+		t.Errorf("nothing known: score %d, gates %05b; want no score and no gate", got.Score, got.Gates)
+	}
+}
+
+// TestGatesAreCaps lets each gate catch on a perfect site, which then has
+// exactly the gate's limit; on any site no score is above its lowest limit.
+func TestGatesAreCaps(t *testing.T) {
+	m := load(t)
+	values, states := perfect()
+	if got := assess(t, m, values, states); shown(got) != 100*fieldmark.MilliOne || len(got.Gates) != 0 || !got.GeoReady {
+		t.Errorf("a perfect site: score %s, gates %v, ready %v", shown(got), got.Gates, got.GeoReady)
+	}
+	for id, change := range map[string]map[string]int64{
+		"unreachable":             {"home.reachable": 0},
+		"not_indexable":           {"home.indexable": 0},
+		"answer_crawlers_blocked": {"crawler.oai-searchbot": 0, "crawler.perplexitybot": 0, "crawler.claude-searchbot": 0, "crawler.bingbot": 0},
+		"app_shell":               {"home.words": 49_000},
+		"manipulation":            {"manipulation.found": 1000},
+	} {
+		values, states := perfect()
+		for i, in := range geo.Card().Manifest().Inputs {
+			if v, ok := change[in.Name]; ok {
+				values[i] = v
+			}
+		}
+		got := assess(t, m, values, states)
+		if len(got.Gates) != 1 || got.Gates[0].ID != id || got.GeoReady {
+			t.Errorf("%s: gates %v, ready %v", id, got.Gates, got.GeoReady)
+			continue
+		}
+		want := fieldmark.Milli(got.Gates[0].Limit) * fieldmark.MilliOne
+		if id == fieldmark.GateUnreachable {
+			want = -1
+		}
+		if shown(got) != want {
+			t.Errorf("%s: score %s, want %s", id, shown(got), want)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		fillAny(r, values, states)
+		got := assess(t, m, values, states)
+		for _, g := range got.Gates {
+			if shown(got) > fieldmark.Milli(g.Limit)*fieldmark.MilliOne {
+				t.Errorf("values %v: score %s above the limit %d of %s", values, shown(got), g.Limit, g.ID)
+			}
+		}
+	}
+}
+
+// TestDirections raises and lowers every input on many sites; the shown score,
+// gates included, never moves against the declared direction. More access for
+// a crawler, above all, never lowers a score.
+func TestDirections(t *testing.T) {
+	m := load(t)
+	inputs := geo.Card().Manifest().Inputs
+	values, states := make([]int64, len(inputs)), make([]byte, len(inputs))
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		fillAny(r, values, states)
+		before := shown(assess(t, m, values, states))
+		for i, in := range inputs {
+			old := values[i]
+			values[i] = anyValue(r)
+			after := shown(assess(t, m, values, states))
+			grew := after - before
+			if values[i] < old {
+				grew = -grew
+			}
+			if in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0 {
+				t.Errorf("%s from %d to %d: score %s to %s, declared %s", in.Name, old, values[i], before, after, in.Direction)
+			}
+			values[i] = old
+		}
+	}
+}
