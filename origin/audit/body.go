@@ -22,20 +22,21 @@ const (
 )
 
 // readBody collects what the body shows and what it hides.
-func (p *page) readBody(doc *html.Node, main []*html.Node) {
+func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
 	var hidden, comments strings.Builder
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type == html.CommentNode:
 			addBounded(&comments, n.Data)
 		case n.Type != html.ElementNode || n.Namespace != "":
-		case hiddenElement(n) && !shut(n.Parent):
-			addBounded(&hidden, textOf(n))
-		case n.Data == "noscript" || n.Data == "template":
-			addBounded(&hidden, textOf(n))
-		case n.Data == "h1" && !shut(n) && !inText(n, main):
+		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !shut(n):
 			// A page's heading often stands in its header, outside the text.
-			p.headings = append(p.headings, heading{1, textOf(n)})
+			p.headings = append(p.headings, heading{1, textOf(n, maxLine)})
+		case hidden.Len() >= maxHidden:
+		case hiddenElement(n) && !shut(n.Parent):
+			addBounded(&hidden, textOf(n, maxHidden))
+		case n.Data == "noscript" || n.Data == "template":
+			addBounded(&hidden, textOf(n, maxHidden))
 		}
 	}
 	p.hidden, p.comments = hidden.String(), comments.String()
@@ -47,24 +48,24 @@ func (p *page) readBody(doc *html.Node, main []*html.Node) {
 	}
 }
 
-// inText reports whether n is part of the main text, with no frame around it.
-func inText(n *html.Node, main []*html.Node) bool {
-	for p := n; p != nil; p = p.Parent {
-		if chrome(p) {
-			return false
-		}
-		if slices.Contains(main, p) {
-			return true
-		}
+// shown returns the links and headings that stand in the main text.
+func shown(main []*html.Node) map[*html.Node]bool {
+	in := map[*html.Node]bool{}
+	for _, m := range main {
+		visible(m, func(n *html.Node) {
+			if n.Type == html.ElementNode && (n.Data == "a" || n.Data == "h1") {
+				in[n] = true
+			}
+		}, nil)
 	}
-	return false
+	return in
 }
 
 func addBounded(b *strings.Builder, s string) {
 	if b.Len() >= maxHidden {
 		return
 	}
-	b.WriteString(s)
+	b.WriteString(s[:min(len(s), maxHidden)])
 	b.WriteByte('\n')
 }
 
@@ -75,7 +76,7 @@ func (p *page) readBlock(n *html.Node) {
 	}
 	switch n.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		h := heading{int(n.Data[1] - '0'), collapse(textUnder(n))}
+		h := heading{int(n.Data[1] - '0'), collapse(textUpTo(n, maxLine))}
 		if len(p.headings) < maxHeadings && h.text != "" {
 			p.headings = append(p.headings, h)
 		}
@@ -83,7 +84,7 @@ func (p *page) readBlock(n *html.Node) {
 			p.blocks.questions++
 		}
 	case "summary":
-		if isQuestion(textOf(n)) && answered(n) {
+		if isQuestion(textOf(n, maxLine)) && answered(n) {
 			p.blocks.questions++
 		}
 	case "ul", "ol":
@@ -117,7 +118,7 @@ func answered(h *html.Node) bool {
 		}
 		words := countWords(n.Data)
 		if n.Type == html.ElementNode {
-			words = countWords(textUnder(n))
+			words = countWords(textUpTo(n, maxLine))
 		}
 		return words >= minAnswerWords && words <= maxAnswerWords
 	}
@@ -131,7 +132,7 @@ func countItems(list *html.Node, name string) int {
 	for c := range list.ChildNodes() {
 		switch {
 		case c.Type != html.ElementNode:
-		case c.Data == name && textUnder(c) != "":
+		case c.Data == name && hasText(c):
 			n++
 		case c.Data == "div" && list.Data == "dl":
 			n += countItems(c, name)
@@ -150,7 +151,7 @@ func countRows(table *html.Node) int {
 		}
 		cells := 0
 		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode && (c.Data == "td" || c.Data == "th") && textUnder(c) != "" {
+			if c.Type == html.ElementNode && (c.Data == "td" || c.Data == "th") && hasText(c) {
 				cells++
 			}
 		}
@@ -169,8 +170,9 @@ func (p *page) findByline(doc *html.Node) string {
 	if a := p.meta("article:author"); a != "" {
 		return a
 	}
+	looked := 0
 	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode || n.Data == "link" || n.Data == "meta" {
+		if n.Type != html.ElementNode || n.Data == "link" || n.Data == "meta" || looked == maxBylines {
 			continue
 		}
 		marked := slices.Contains(fields(attr(n, "rel")), "author") || slices.Contains(fields(attr(n, "itemprop")), "author")
@@ -178,7 +180,8 @@ func (p *page) findByline(doc *html.Node) string {
 			marked = marked || class == "author" || class == "byline" || class == "post-author" || class == "entry-author" || class == "p-author"
 		}
 		if marked && !shut(n) {
-			if s := textOf(n); s != "" && len(s) <= 200 {
+			looked++
+			if s := textOf(n, maxLine); s != "" && len(s) <= 200 {
 				return s
 			}
 		}
@@ -192,12 +195,12 @@ func (p *page) readText(main []*html.Node) {
 	var all, prose, kept strings.Builder
 	isQuote := func(n *html.Node) bool { return n.Type == html.ElementNode && n.Data == "blockquote" }
 	for _, m := range main {
-		writeText(&all, m, func(*html.Node) bool { return false })
-		writeText(&prose, m, isQuote)
-		writeText(&kept, m, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
+		writeText(&all, m, maxText, func(*html.Node) bool { return false })
+		writeText(&prose, m, maxText, isQuote)
+		writeText(&kept, m, maxText, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
 		visible(m, func(n *html.Node) {
 			if isQuote(n) && !within(n, "blockquote") {
-				if s := collapse(textUnder(n)); len([]rune(s)) >= minQuote {
+				if s := collapse(textUpTo(n, maxLine)); len([]rune(s)) >= minQuote {
 					p.quotes = append(p.quotes, s)
 				}
 			}
@@ -205,5 +208,5 @@ func (p *page) readText(main []*html.Node) {
 	}
 	p.text, p.prose = tidy(all.String()), tidy(prose.String())
 	p.words = countWords(p.text)
-	p.unquoted = p.words - countWords(tidy(kept.String()))
+	p.unquoted = max(p.words-countWords(tidy(kept.String())), 0)
 }

@@ -248,26 +248,33 @@ func (f *site) purposeLinks(found findings) {
 	}
 }
 
+// maxTyped is how many typed things of a page are compared with its text.
+const maxTyped = 50
+
 // typed says whether structured data names what pages are about and the page
 // shows it too.
 func (f *site) typed(found findings) {
-	base := f.home.url.String()
 	unseen := ""
 	for _, p := range f.pages {
+		looked := 0
+		var shows []string // the words of the page, once they are needed
 		for i := range p.graph {
 			t := &p.graph[i]
-			if !t.is(contentTypes) {
+			if !t.is(contentTypes) || looked == maxTyped {
 				continue
 			}
+			if looked++; looked == 1 {
+				shows = plainWords(p.title + " \n " + p.text)
+			}
 			name := firstOf(t.first("name"), t.first("headline"))
-			if name != "" && (saysName(p.title, name) || saysName(p.text, name)) {
+			if name != "" && containsWords(shows, nameWords(name)) {
 				found.set("schema.typed", one, note(p.url.String(), "%s %q, which the page shows", strings.Join(t.types, ", "), name))
 				return
 			}
 			unseen = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
 		}
 	}
-	found.set("schema.typed", 0, note(base, "%s", firstOf(unseen, "no structured data says what a page is about")))
+	found.set("schema.typed", 0, note(f.home.url.String(), "%s", firstOf(unseen, "no structured data says what a page is about")))
 }
 
 // openGraph measures what the home page gives to be shown with a link.

@@ -123,6 +123,7 @@ func TestAnswerBlocks(t *testing.T) {
 		{"list of one", one("", "<main><ul><li>a</ul></main>"), []string{"answer.kinds 0"}},
 		{"menu is no list", one("", "<nav><ul><li>a<li>b</ul></nav><main>"+words(20)+"</main>"), []string{"answer.kinds 0"}},
 		{"table", one("", "<main><table><tr><th>a<th>b<tr><td>1<td>2</table></main>"), []string{"answer.kinds 1"}},
+		{"space before the text", one("", "<main><ul><li> <b> <a href=/x>a</a></b><li> <i>b</i></ul></main>"), []string{"answer.kinds 1"}},
 		{"layout table", one("", "<main><table><tr><td>a<tr><td>b</table></main>"), []string{"answer.kinds 0"}},
 		{"definitions", one("", "<main><dl><div><dt>a<dd>b</div></dl></main>"), []string{"answer.kinds 1"}},
 		{"question", one("", "<main><h2>Where are you?</h2><p>We are in the old town.</p></main>"), []string{"answer.kinds 1"}},
@@ -141,4 +142,36 @@ func TestWeight(t *testing.T) {
 		{"late", one("<style>"+strings.Repeat("a{}", 50_000)+"</style>", "<main>Here the text of the page begins "+words(20)+"</main>"), []string{"page.light 1", "page.early_text 0"}},
 		{"entities", one("", "<main>R&amp;D &eacute;t&eacute; is where we begin "+words(20)+"</main>"), []string{"page.early_text 1"}},
 	})
+}
+
+// TestHostileShapes audits pages made to be slow: half a megabyte of nesting,
+// of attributes, of elements that each look up to the root.
+func TestHostileShapes(t *testing.T) {
+	nested := func(open string, depth int, inner string) string { return strings.Repeat(open, depth) + inner }
+	attrs := "<body"
+	for i := range 200_000 {
+		attrs += " a" + string(rune('a'+i%26)) + "=x"
+		if i > 2000 && i%50 == 0 {
+			break
+		}
+	}
+	for name, body := range map[string]string{
+		"headings under headers": "<main>" + nested("<header>", 480, strings.Repeat("<h1>x</h1>", 40_000)),
+		"many mains":             strings.Repeat("<main>x</main>", 40_000),
+		"hidden under hidden":    nested("<div hidden>", 480, strings.Repeat("<p hidden>x</p>", 40_000)),
+		"nested lists":           nested("<ul><li>a<li>", 230, strings.Repeat("<b>x</b>", 40_000)),
+		"nested tables":          nested("<table><tr><td>a<td>", 120, strings.Repeat("<b>x</b>", 40_000)),
+		"attributes":             attrs + ">" + strings.Repeat("<h1 hidden>x</h1>", 30_000),
+		"quotation marks":        "<main>" + strings.Repeat("“«„ ", 40_000),
+		"properties":             "<div itemscope>" + nested("<b itemprop=x>", 400, strings.Repeat("<i itemprop=y>x</i>", 30_000)),
+		"links":                  strings.Repeat("<link rel=alternate hreflang=de href=/x>", 60_000),
+		"questions":              "<main>" + nested("<h2>a?</h2><div>", 450, strings.Repeat("<p>x y z</p>", 30_000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := one("", body).audit(t)
+			if got := say(facts, "home.reachable"); got != "1" {
+				t.Errorf("home.reachable = %s, want 1", got)
+			}
+		})
+	}
 }

@@ -15,7 +15,16 @@ func microdata(doc *html.Node) []thing {
 	return m.things
 }
 
-type items struct{ things []thing }
+// What is read of a page's microdata.
+const (
+	maxValues = 10_000  // property values
+	maxValue  = 2 << 10 // bytes of one
+)
+
+type items struct {
+	things []thing
+	values int
+}
 
 // walk reads n and what is under it as part of item owner; -1 is no item.
 func (m *items) walk(n *html.Node, owner int) {
@@ -26,6 +35,9 @@ func (m *items) walk(n *html.Node, owner int) {
 			inner = m.open(n, owner, props)
 		} else if owner >= 0 {
 			for _, p := range props {
+				if m.values++; m.values > maxValues {
+					break
+				}
 				name := schemaName(p)
 				m.things[owner].text[name] = append(m.things[owner].text[name], itemValue(n))
 			}
@@ -76,7 +88,7 @@ func itemValue(n *html.Node) string {
 	if from != "" && hasAttr(n, from) {
 		return collapse(attr(n, from))
 	}
-	return textOf(n)
+	return textOf(n, maxValue)
 }
 
 // join appends the things of b to those of a, whose indexes stay as they are.

@@ -16,8 +16,12 @@ import (
 // far below; the numbers keep a hostile one from costing more than it weighs.
 const (
 	maxAnchors  = 5000
+	maxLinks    = 2000
 	maxHeadings = 1000
-	maxHidden   = 64 << 10 // bytes of hidden text looked at
+	maxBylines  = 20        // elements marked as a byline that are looked at
+	maxHidden   = 64 << 10  // bytes of hidden text looked at
+	maxText     = 512 << 10 // bytes of main text, some eighty thousand words
+	maxLine     = 8 << 10   // bytes of what names or answers something: a title, a link, a heading
 )
 
 // page is what one HTML document says, read once.
@@ -118,9 +122,11 @@ func parsePage(u *url.URL, header http.Header, body []byte) *page {
 		doc = &html.Node{Type: html.DocumentNode} // nested deeper than any page: nothing of it is worth trusting
 	}
 	p.links = headerLinks(u, header)
+	prune(doc)
 	main := findMain(doc)
-	p.readHead(doc, main)
-	p.readBody(doc, main)
+	in := shown(main)
+	p.readHead(doc, in)
+	p.readBody(doc, main, in)
 	p.readText(main)
 	p.graph = join(jsonLD(doc), microdata(doc))
 	p.textStart = offsetOf(src, firstText(main))
@@ -143,7 +149,7 @@ func decode(body []byte, contentType string) []byte {
 
 // readHead collects the elements that speak about the page; browsers accept
 // most of them anywhere, and so do crawlers.
-func (p *page) readHead(doc *html.Node, main []*html.Node) {
+func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 	base := p.url
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.Namespace != "" {
@@ -160,7 +166,7 @@ func (p *page) readHead(doc *html.Node, main []*html.Node) {
 			}
 		case "title":
 			if p.title == "" {
-				p.title = textOf(n)
+				p.title = textOf(n, maxLine)
 			}
 		case "meta":
 			p.addMeta(n)
@@ -168,7 +174,7 @@ func (p *page) readHead(doc *html.Node, main []*html.Node) {
 			p.addLink(n, base)
 		case "a":
 			if u := resolve(base, attr(n, "href")); u != nil && len(p.anchors) < maxAnchors {
-				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: inText(n, main), rels: fields(attr(n, "rel"))})
+				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: shown[n], rels: fields(attr(n, "rel"))})
 			}
 		}
 	}
@@ -191,7 +197,7 @@ func (p *page) addMeta(n *html.Node) {
 func (p *page) addLink(n *html.Node, base *url.URL) {
 	href := strings.TrimSpace(attr(n, "href"))
 	rels := fields(attr(n, "rel"))
-	if href == "" || len(rels) == 0 {
+	if href == "" || len(rels) == 0 || len(p.links) >= maxLinks {
 		return
 	}
 	p.links = append(p.links, link{

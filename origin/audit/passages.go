@@ -186,11 +186,12 @@ func nextQuote(line string, from int) (start, end int, ok bool) {
 			continue
 		}
 		start = from + i
-		inner := start + len(string(r))
+		inner := start + utf8.RuneLen(r)
 		limit := min(len(line), inner+4*maxQuote+4)
 		if j := strings.IndexAny(line[inner:limit], closers); j >= 0 {
 			end = inner + j
-			return start, end + len(string([]rune(line[end:])[0])), true
+			_, size := utf8.DecodeRuneInString(line[end:])
+			return start, end + size, true
 		}
 	}
 	return 0, 0, false

@@ -20,6 +20,12 @@ const (
 	// densest subtree must keep when no element is marked as the main one.
 	denseShare = 70
 
+	// maxMains and maxArticles are how many such elements are considered, and
+	// maxDescent how deep the densest subtree is looked for.
+	maxMains    = 8
+	maxArticles = 200
+	maxDescent  = 64
+
 	// maxProbe is how many bytes of the first run of main text identify it in
 	// the source.
 	maxProbe = 200
@@ -129,11 +135,11 @@ func findMain(doc *html.Node) []*html.Node {
 				body = n
 			}
 		case n.Data == "main" || strings.EqualFold(attr(n, "role"), "main"):
-			if !slices.ContainsFunc(mains, func(m *html.Node) bool { return isUnder(n, m) }) && !shut(n) {
+			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool { return isUnder(n, m) }) && !shut(n) {
 				mains = append(mains, n)
 			}
 		case n.Data == "article":
-			if !within(n, "article", "aside", "nav", "footer") && !shut(n) {
+			if len(articles) < maxArticles && !within(n, "article", "aside", "nav", "footer") && !shut(n) {
 				articles = append(articles, n)
 			}
 		}
@@ -177,7 +183,7 @@ func isUnder(n, top *html.Node) bool {
 // is not links.
 func densest(n *html.Node) *html.Node {
 	total := unlinked(n)
-	for {
+	for range maxDescent {
 		var next *html.Node
 		for c := range n.ChildNodes() {
 			if c.Type == html.ElementNode && !chrome(c) && total > 0 && unlinked(c)*100 >= total*denseShare {
@@ -190,6 +196,7 @@ func densest(n *html.Node) *html.Node {
 		}
 		n = next
 	}
+	return n
 }
 
 // unlinked counts the bytes of text under n outside of links.
@@ -223,26 +230,73 @@ func breaksLine(n *html.Node) bool {
 }
 
 // textUnder returns the text a reader sees under n, one line per block.
-func textUnder(n *html.Node) string {
+func textUnder(n *html.Node) string { return textUpTo(n, maxText) }
+
+// textUpTo is textUnder, ended soon after limit bytes.
+func textUpTo(n *html.Node, limit int) string {
 	var b strings.Builder
-	writeText(&b, n, func(*html.Node) bool { return false })
+	writeText(&b, n, limit, func(*html.Node) bool { return false })
 	return tidy(b.String())
 }
 
-// writeText writes what a reader sees under n, leaving out what skip names.
-func writeText(b *strings.Builder, n *html.Node, skip func(*html.Node) bool) {
-	if chrome(n) || skip(n) {
+// hasText reports whether a reader sees any text under n.
+func hasText(n *html.Node) bool {
+	if chrome(n) {
+		return false
+	}
+	if n.Type == html.TextNode {
+		return strings.TrimSpace(n.Data) != ""
+	}
+	for c := range n.ChildNodes() {
+		if hasText(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeText writes what a reader sees under n, leaving out what skip names,
+// until b has limit bytes that are not space.
+func writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node) bool) {
+	if b.Len() >= limit || chrome(n) || skip(n) {
 		return
 	}
 	switch {
 	case n.Type == html.TextNode:
-		b.WriteString(strings.NewReplacer("\n", " ", "\r", " ").Replace(n.Data))
+		writeLine(b, n.Data)
 	case breaksLine(n):
-		b.WriteByte('\n')
-		defer b.WriteByte('\n')
+		breakLine(b)
+		defer breakLine(b)
 	}
 	for c := range n.ChildNodes() {
-		writeText(b, c, skip)
+		writeText(b, c, limit, skip)
+	}
+}
+
+// breakLine begins a new line, unless nothing has been written yet.
+func breakLine(b *strings.Builder) {
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+// writeLine writes text with each run of white space as one space, so that
+// indentation does not use up a limit.
+func writeLine(b *strings.Builder, s string) {
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = true
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	if space {
+		b.WriteByte(' ')
 	}
 }
 
@@ -258,10 +312,14 @@ func tidy(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// textOf returns all text under n in one line, whatever its elements are.
-func textOf(n *html.Node) string {
+// textOf returns all text under n in one line, whatever its elements are, ended
+// soon after limit bytes.
+func textOf(n *html.Node, limit int) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
+		if b.Len() >= limit {
+			break
+		}
 		if d.Type == html.TextNode {
 			b.WriteString(d.Data)
 		} else if breaksLine(d) {
@@ -273,7 +331,7 @@ func textOf(n *html.Node) string {
 
 // anchorText returns what names a link: its text, or what stands in for it.
 func anchorText(n *html.Node) string {
-	if s := textOf(n); s != "" {
+	if s := textOf(n, maxLine); s != "" {
 		return s
 	}
 	if s := attr(n, "aria-label"); s != "" {
