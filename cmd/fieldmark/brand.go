@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -189,8 +190,10 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// cut shortens s to n code points.
+// cut puts s on one line without control characters and shortens it to n code
+// points: lists from elsewhere hold line breaks and worse.
 func cut(s string, n int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 	if r := []rune(s); len(r) > n {
 		return strings.TrimRight(string(r[:n]), "- ")
 	}

@@ -15,7 +15,8 @@ import (
 // see the signed webhook arrive, start again.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
-	serve := append([]string{"serve", "--demo", "--demo-listen", "127.0.0.1:0"}, freePorts("var")...)
+	// The demo web keeps its address over the restart: brands that moved are audited anew.
+	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
 	p := start(t, dir, serve...)
 	p.waitFor("All audited.")
 	var facts demoFacts

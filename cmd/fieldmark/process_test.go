@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -217,6 +218,15 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // freePorts are the settings that let several Fieldmarks run side by side.
 func freePorts(data string) []string {
 	return []string{"--data", data, "--listen", "127.0.0.1:0", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}
+}
+
+// freeAddress is a loopback address nothing listened on a moment ago.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer ln.Close()
+	return ln.Addr().String()
 }
 
 func readFile(t testing.TB, elem ...string) string {
