@@ -69,19 +69,21 @@ type Edge struct {
 	module atomic.Pointer[wasm.Module]
 	boards boards
 	follow follower
+
+	edition edition // of the origin
 }
 
 // New checks cfg and builds a node that has not started anything.
 func New(cfg Config) (*Edge, error) {
 	var missing []error
 	if cfg.Origin == nil {
-		missing = append(missing, errors.New("Origin is required"))
+		missing = append(missing, errors.New("a client of the origin is required"))
 	}
 	if cfg.OriginURL == nil {
-		missing = append(missing, errors.New("OriginURL is required"))
+		missing = append(missing, errors.New("the origin's address is required"))
 	}
 	if cfg.BaseURL == "" {
-		missing = append(missing, errors.New("BaseURL is required"))
+		missing = append(missing, errors.New("a public base address is required"))
 	}
 	if err := errors.Join(missing...); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)

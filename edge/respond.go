@@ -22,7 +22,6 @@ import (
 type head struct {
 	fields       [][2][]byte // canonical names
 	etag         []byte      // strong, in quotes
-	lastModified time.Time
 }
 
 // newHead prepares header fields given as name, value, name, value.
