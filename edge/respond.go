@@ -20,8 +20,8 @@ import (
 // head is what an answer says before its body; it is built once, when the
 // answer is made, and written many times.
 type head struct {
-	fields       [][2][]byte // canonical names
-	etag         []byte      // strong, in quotes
+	fields [][2][]byte // canonical names
+	etag   []byte      // strong, in quotes
 }
 
 // newHead prepares header fields given as name, value, name, value.
