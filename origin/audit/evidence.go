@@ -37,15 +37,29 @@ func density(count, words int) int64 {
 	return divide(int64(count)*1000*one, int64(max(words, minDensityWords)))
 }
 
+// ownDomains returns the domains that belong to the brand: that of the site and
+// those its structured data claims. A brand that links to itself cites nobody.
+func (f *site) ownDomains() map[string]bool {
+	own := setOf(domain(f.home.url))
+	if o := f.organization(); o != nil {
+		for _, s := range append(o.sameAs, o.fields["url"]) {
+			if u := resolve(f.home.url, s); u != nil && !referenceDomains[domain(u)] && !profileDomains[domain(u)] {
+				own[domain(u)] = true
+			}
+		}
+	}
+	return own
+}
+
 // citations counts the other domains the main text links to.
 func (f *site) citations(found findings, words int) {
-	own := domain(f.home.url)
+	own := f.ownDomains()
 	first := map[string]fieldmark.Evidence{}
 	var domains []string
 	for _, p := range f.pages {
 		for _, a := range p.anchors {
 			d := domain(a.url)
-			if !a.main || d == own || socialDomains[d] {
+			if !a.main || own[d] || socialDomains[d] {
 				continue
 			}
 			if _, seen := first[d]; !seen {

@@ -19,6 +19,8 @@ func TestCitations(t *testing.T) {
 	runFacts(t, []factTest{
 		{"distinct domains", thousand(`<a href="https://a.example.org/1">x</a><a href="https://b.example.org/">x</a><a href="https://www.bbc.co.uk/">x</a><a href="https://gov.uk/">x</a>`, 1), []string{"cite.domains 3"}},
 		{"own and social ones", thousand(`<a href="https://www.example.com/">x</a><a href="https://x.com/a">x</a><a href="mailto:a@b.example">x</a><a href=/y>x</a>`, 1), []string{"cite.domains 0"}},
+		{"another domain of the brand", one(ld(`{"@type":"Organization","name":"Example","url":"https://example.net/","sameAs":["https://github.com/example"]}`),
+			"<main>"+words(998)+` <a href="https://www.example.net/">x</a> <a href="https://github.com/other">y</a></main>`), []string{"cite.domains 1"}},
 		{"in the frame", one("", `<main>`+words(1000)+`</main><footer><a href="https://a.example.org/">x</a></footer>`), []string{"cite.domains 0"}},
 		{"little text counts as some", one("", `<main><a href="https://a.example.org/">x</a></main>`), []string{"cite.domains 3.333"}},
 	})

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -35,14 +36,14 @@ func (f *site) extract(found findings) {
 		if p.bytes <= lightBytes {
 			return ""
 		}
-		return note("", "%d bytes of HTML", p.bytes).Fact
+		return fmt.Sprintf("%d bytes of HTML", p.bytes)
 	})
 	f.share(found, "page.early_text", "%d of %d pages begin their main text in the first 100 kB", func(p *page) string {
 		switch {
 		case p.textStart < 0:
 			return "no main text"
 		case p.textStart > earlyBytes:
-			return note("", "main text begins at byte %d", p.textStart).Fact
+			return fmt.Sprintf("main text begins at byte %d", p.textStart)
 		}
 		return ""
 	})
@@ -105,10 +106,8 @@ func lengthFault(what, s string, low, high int) string {
 	switch {
 	case n == 0:
 		return "no " + what
-	case n < low:
-		return note("", "%s of %d characters: %s", what, n, s).Fact
-	case n > high:
-		return note("", "%s of %d characters: %s", what, n, s).Fact
+	case n < low || n > high:
+		return fmt.Sprintf("%s of %d characters: %s", what, n, s)
 	}
 	return ""
 }
@@ -121,7 +120,7 @@ func (f *site) headingsFault(p *page) string {
 			ones++
 		}
 		if h.level > last+1 {
-			return note("", "H%d after H%d: %s", h.level, last, h.text).Fact
+			return fmt.Sprintf("H%d after H%d: %s", h.level, last, h.text)
 		}
 		last = h.level
 	}
@@ -129,7 +128,7 @@ func (f *site) headingsFault(p *page) string {
 	case ones == 0:
 		return "no H1"
 	case p.words > wordsPerHeading*len(p.headings):
-		return note("", "%d headings for %d words", len(p.headings), p.words).Fact
+		return fmt.Sprintf("%d headings for %d words", len(p.headings), p.words)
 	}
 	return ""
 }
@@ -143,7 +142,7 @@ func (f *site) canonicalFault(p *page) string {
 	c := list[0]
 	for _, other := range list[1:] {
 		if other.href != c.href {
-			return note("", "two canonicals: %s and %s", c.href, other.href).Fact
+			return fmt.Sprintf("two canonicals: %s and %s", c.href, other.href)
 		}
 	}
 	raw, err := url.Parse(c.href)
@@ -157,7 +156,7 @@ func (f *site) canonicalFault(p *page) string {
 		v := &f.visits[i]
 		asked, err := f.home.url.Parse(v.asked)
 		if err == nil && key(asked) == key(c.url) && !v.ok() {
-			return note("", "leads to %s, which %s", c.href, v.outcome()).Fact
+			return fmt.Sprintf("leads to %s, which %s", c.href, v.outcome())
 		}
 	}
 	return ""
@@ -264,7 +263,7 @@ func (f *site) hreflangFault(p *page, list []link) string {
 	}
 	for _, l := range list {
 		if other := f.read(l.url); other != nil && key(other.url) != key(p.url) && !pointsTo(other, p) {
-			return note("", "%s does not point back", l.url).Fact
+			return fmt.Sprintf("%s does not point back", l.url)
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -55,7 +56,7 @@ func (s *server) requests() []string {
 func (w web) serve(t *testing.T, timeout time.Duration) *server {
 	t.Helper()
 	s := &server{}
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r.URL.RequestURI())
 		s.mu.Unlock()
@@ -64,6 +65,8 @@ func (w web) serve(t *testing.T, timeout time.Duration) *server {
 		}
 		w.answer(rw, r, r.URL.RequestURI())
 	}))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that hang up are part of some tests
+	secure.StartTLS()
 	plain := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if _, ok := w["http:"]; ok {
 			w.answer(rw, r, "http:")
