@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"wasm/geo":  {"wasm/card"},
 
 	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp"},
-	"origin/api":      {"", "origin", "origin/llms"},
+	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe"},
 	"origin/admin":    {"", "origin"},
 	"origin/client":   {""},
 	"origin/store":    {""},
@@ -39,6 +39,8 @@ var mayImport = map[string][]string{
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},
 	"origin/llms":     {""},
+
+	"origin/llms/probe": {"", "origin/llms", "origin/safehttp"},
 }
 
 // homes says which rooms alone may import a technology.
@@ -51,7 +53,7 @@ var homes = map[string][]string{
 	"database/sql":                        {"origin/store"},
 	"github.com/danielgtaylor/huma":       {"origin/api"},
 	"github.com/alecthomas/kong":          {"cmd/fieldmark"},
-	"github.com/jimsmart/grobotstxt":      {"origin/audit"},
+	"github.com/jimsmart/grobotstxt":      {"origin/audit", "origin/llms/probe"},
 	"code.dny.dev/ssrf":                   {"origin/safehttp"},
 	"github.com/yuin/goldmark":            {"origin/llms"},
 	"github.com/tdewolff/minify":          {"edge/site"},
@@ -62,7 +64,7 @@ var homes = map[string][]string{
 	"os/exec":                             {},
 	"unsafe":                              {"edge", "cache", "wasm"},
 	"net/http/pprof":                      {"cmd/fieldmark"},
-	"golang.org/x/net/html":               {"origin/audit"},
+	"golang.org/x/net/html":               {"origin/audit", "origin/llms/probe"},
 	"golang.org/x/image/font/sfnt":        {},
 	"github.com/rogpeppe/go-internal":     {},
 	"github.com/chromedp/chromedp":        {},

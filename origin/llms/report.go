@@ -35,6 +35,7 @@ type Report struct {
 	Level  int     `json:"level"`
 	Issues []Issue `json:"issues"`
 	Title  string  `json:"title,omitempty"` // the text of the first level-one heading
+	URL    string  `json:"url,omitempty"`   // of the file, when it was read from a site
 }
 
 // Errors counts the issues that are errors.

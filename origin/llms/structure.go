@@ -331,6 +331,22 @@ func (m *markdown) repeated(link *ast.Link) {
 	m.urls[address] = true
 }
 
+// addresses returns where the links of a file lead, those it can read.
+func addresses(source []byte) []*url.URL {
+	body := trimRune(source[:min(len(source), maxLint)])
+	body = body[:parseable(body)]
+	var all []*url.URL
+	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(body)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if link, ok := n.(*ast.Link); ok && entering {
+			if u, err := url.Parse(string(link.Destination)); err == nil {
+				all = append(all, u)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
 // unsafeSchemes run code or read local files when followed.
 var unsafeSchemes = map[string]bool{"javascript": true, "data": true, "vbscript": true, "file": true, "blob": true}
 

@@ -1,0 +1,12 @@
+// Package probe reads a site's llms.txt and the few answers around it that a
+// verdict needs.
+//
+// What comes in is an address that anybody may have typed; what goes out is the
+// llms.Report of what stands there. A probe costs the site at most five
+// addresses asked for, one after the other with a pause between them, however
+// many people ask at once; robots.txt is obeyed; every answer is bounded, and
+// nothing is reached but what safehttp permits.
+//
+// The package must not know who asked, and it judges nothing itself: the rules
+// are package llms's.
+package probe
