@@ -64,6 +64,8 @@ type EventPage struct {
 	Head   int64   `json:"head"`   // the newest number there is
 	Oldest int64   `json:"oldest"` // the oldest number still kept; 0 while the log is empty
 	Log    string  `json:"log"`    // names this log; another name means another database
+
+	Edition string `json:"edition,omitempty"` // of the origin that answered, as in HeaderEdition
 }
 
 // Envelope is an event as a webhook delivers it (Standard Webhooks 1.0). Its id

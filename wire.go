@@ -7,6 +7,7 @@ const (
 	PathScore       = "/api/v1/score/"
 	PathLeaderboard = "/api/v1/leaderboard"
 	PathLLMs        = "/api/v1/llms-txt"
+	PathLLMsLint    = "/api/v1/llms-txt/lint"
 	PathPublic      = "/api/public/"
 	PathMissions    = "/api/public/v1/missions"
 	PathAdminAPI    = "/api/admin/v1/"
@@ -28,6 +29,10 @@ const (
 	// HeaderClient carries the address of the client an edge speaks for; an edge
 	// writes it and never believes one from outside.
 	HeaderClient = "Fieldmark-Client"
+	// HeaderEdition names the program that made an answer which follows from its
+	// request alone: an edge may keep such an answer for as long as the origin is
+	// of that edition, and takes the field out before its client sees it.
+	HeaderEdition = "Fieldmark-Edition"
 	// HeaderNode carries the node token that makes HeaderClient believable.
 	HeaderNode = "Fieldmark-Node"
 	// HeaderDeduplicated is "true" when a create found the mission already there.
@@ -63,6 +68,7 @@ func ValidRequestID(s string) bool {
 const (
 	MaxBody     = 64 << 10 // bytes of one JSON document from outside
 	MaxBulkBody = 8 << 20  // bytes of an administrator's import
+	MaxLintBody = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at
 	MaxWait     = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
@@ -73,6 +74,10 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	prober, err := probe.New(probe.Config{HTTP: o.client(nil), Delay: auditDelay})
+	if err != nil {
+		return err
+	}
 	ref, err := wasm.Ref(geo.Module())
 	if err != nil {
 		return fmt.Errorf("built-in module: %w", err)
@@ -86,7 +91,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err := n.service.Prepare(ctx); err != nil {
 		return err
 	}
-	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, PublicAPI: o.PublicAPI, Log: log, Version: version})
+	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, PublicAPI: o.PublicAPI, Log: log, Version: version, Prober: prober})
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
 // Config says whom the API serves and for whom.
 type Config struct {
 	Service   *origin.Service
-	NodeToken string       // what edges present under /internal/, and to be believed about a client's address
-	PublicAPI bool         // false: everything under /api/public/ is 404 module_disabled
-	Log       *slog.Logger // one line for each request; nil: none
-	Version   string       // of the program, told in the OpenAPI document
+	NodeToken string        // what edges present under /internal/, and to be believed about a client's address
+	PublicAPI bool          // false: everything under /api/public/ is 404 module_disabled
+	Log       *slog.Logger  // one line for each request; nil: none
+	Version   string        // of the program, told in the OpenAPI document and in HeaderEdition
+	Prober    *probe.Prober // reads files at addresses for the linter; nil: it takes none
 }
 
 // server holds what handlers share; nothing in it changes after New.
@@ -25,6 +29,8 @@ type server struct {
 	nodeToken [sha256.Size]byte // hashed, so that comparing takes the same time at any length
 	publicAPI bool
 	log       *slog.Logger
+	prober    *probe.Prober
+	edition   string // what a stored answer of ours is good for
 	mux       *http.ServeMux
 	openAPI   document
 	problems  *problemPages
@@ -47,6 +53,8 @@ func New(cfg Config) (http.Handler, error) {
 		nodeToken: sha256.Sum256([]byte(cfg.NodeToken)),
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
+		prober:    cfg.Prober,
+		edition:   strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version,
 		mux:       http.NewServeMux(),
 	}
 	if s.log == nil {

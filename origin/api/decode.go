@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,10 +31,15 @@ const bodyTimeout = 10 * time.Second
 // once: what the schema of the route says, and then what more says about the
 // parts that were fit to be decoded. more may be nil.
 func (c *call) decode(dst any, more func() []fieldmark.FieldError) error {
-	body, err := c.readBody()
+	body, err := c.readJSON()
 	if err != nil {
 		return err
 	}
+	return c.decodeBytes(body, dst, more)
+}
+
+// decodeBytes is decode of a body that was read already.
+func (c *call) decodeBytes(body []byte, dst any, more func() []fieldmark.FieldError) error {
 	tree, err := parseJSON(body)
 	if err != nil {
 		return err
@@ -56,16 +62,29 @@ func (c *call) decode(dst any, more func() []fieldmark.FieldError) error {
 	return bad.err(fieldmark.CodeValidationFailed)
 }
 
-// readBody reads a JSON body within the route's limit.
-func (c *call) readBody() ([]byte, error) {
+// readJSON reads a JSON body within the route's limit.
+func (c *call) readJSON() ([]byte, error) {
+	if _, err := c.mediaType(jsonType); err != nil {
+		return nil, err
+	}
+	return c.readBody()
+}
+
+// mediaType says which of the types a route takes the body is of.
+func (c *call) mediaType(takes ...string) (string, error) {
 	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
+		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
 	}
 	kind, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	charset, named := params["charset"]
-	if err != nil || kind != jsonType || (named && !strings.EqualFold(charset, "utf-8")) {
-		return nil, fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: application/json")
+	if err != nil || !slices.Contains(takes, kind) || (named && !strings.EqualFold(charset, "utf-8")) {
+		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: %s", strings.Join(takes, " or "))
 	}
+	return kind, nil
+}
+
+// readBody reads the body within the route's limit.
+func (c *call) readBody() ([]byte, error) {
 	limit := c.route.op.limit
 	if limit == 0 {
 		limit = fieldmark.MaxBody

@@ -22,6 +22,7 @@ const streamBuffer = 64 << 10
 var eventPage = []param{
 	{name: "after", does: "The last number the edge knows", highest: 1 << 53},
 	{name: "wait", does: "How long to wait for something new, such as 25s"},
+	{name: "edition", does: "The edition the edge knows; an origin of another waits a second at most"},
 	{name: "limit", does: "Events on a page", lowest: 1, highest: maxEvents, preset: maxEvents},
 }
 
@@ -63,6 +64,11 @@ func (s *server) events(c *call) error {
 	if err != nil {
 		return err
 	}
+	if known := c.asked.text("edition"); known != "" && known != s.edition {
+		// It must hear soon that what it keeps is another program's, but not be
+		// chased to and fro while half the origins are of the new one.
+		wait = min(wait, time.Second)
+	}
 	page, err := s.origin.Events(c.r.Context(), int64(c.asked.number("after")), wait, c.asked.number("limit"))
 	if err != nil {
 		return err
@@ -70,6 +76,7 @@ func (s *server) events(c *call) error {
 	if page.Events == nil {
 		page.Events = []fieldmark.Event{}
 	}
+	page.Edition = s.edition
 	return c.send(http.StatusOK, page)
 }
 

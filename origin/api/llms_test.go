@@ -3,12 +3,20 @@ package api_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/llms/probe"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
 const goodBrand = `{"name":"Acme","niche":"Tools","description":"Acme makes hammers that last. They are forged in one piece.","language":"de","url":"https://acme.example/"}`
@@ -92,6 +100,119 @@ func TestRefuseLLMs(t *testing.T) {
 			}
 			if got := strings.Join(pointers, " "); p.Code != tt.code || tt.pointers != "" && got != tt.pointers {
 				t.Errorf("%.100s: %s at %s, want %s at %s", tt.body, p.Code, got, tt.code, tt.pointers)
+			}
+		})
+	}
+}
+
+// TestLLMsDerived: what follows from a request alone says so, in words for the
+// edge and for whoever else.
+func TestLLMsDerived(t *testing.T) {
+	w := newWorld(t, func(c *api.Config) { c.Version = "v9" })
+	for _, a := range []ask{
+		{method: "POST", path: fieldmark.PathLLMs, body: goodBrand},
+		{method: "POST", path: fieldmark.PathLLMsLint, body: "# Acme\n", header: map[string]string{"Content-Type": "text/markdown"}},
+	} {
+		rec := w.must(200, a, nil)
+		h := rec.Header()
+		if !strings.HasSuffix(h.Get(fieldmark.HeaderEdition), "-v9") || h.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%s: edition %q and Cache-Control %q", a.path, h.Get(fieldmark.HeaderEdition), h.Get("Cache-Control"))
+		}
+		if again := w.must(200, a, nil); again.Body.String() != rec.Body.String() {
+			t.Errorf("%s: the same request gave other bytes", a.path)
+		}
+		header := map[string]string{"If-None-Match": h.Get("ETag")}
+		for name, value := range a.header {
+			header[name] = value
+		}
+		a.header = header
+		if rec := w.must(304, a, nil); rec.Body.Len() != 0 {
+			t.Errorf("%s: 304 with the body %q", a.path, rec.Body)
+		}
+	}
+}
+
+func TestLintLLMs(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/llms.txt" {
+			http.NotFound(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/markdown")
+		_, _ = io.WriteString(rw, "# Acme\n\n> Hammers that last.\n")
+	}))
+	t.Cleanup(site.Close)
+	prober, err := probe.New(probe.Config{Delay: -1, HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *api.Config) { c.Prober = prober })
+	const asJSON = "application/json"
+	for _, tt := range []struct {
+		name, kind, body string
+		level            int
+		codes            string
+	}{
+		{"markdown", "text/markdown; charset=utf-8", "# Acme\n\nHello\n", 2, "no-link no-summary"},
+		{"plain", "text/plain", "Acme", 0, "no-link no-h1 no-final-newline"},
+		{"not UTF-8", "text/plain", "# A\xff", 0, "not-utf8"},
+		{"content", asJSON, `{"content":"# Acme\n\n> Hammers.\n"}`, 3, "no-link"},
+		{"address", asJSON, `{"url":"` + site.URL + `"}`, 3, "no-link"},
+		{"address of nothing", asJSON, `{"url":"` + site.URL + `/gone.txt"}`, 0, "not-200"},
+		{"larger than any other body", "text/markdown", "# Acme\n\n> Hammers.\n\n" + strings.Repeat("Hammers that last. ", 8000) + "\n", 3, "too-large no-link"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var r llms.Report
+			w.must(200, ask{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body, header: map[string]string{"Content-Type": tt.kind}}, &r)
+			var codes []string
+			for _, i := range r.Issues {
+				codes = append(codes, i.Code)
+			}
+			if got := strings.Join(codes, " "); r.Level != tt.level || got != tt.codes {
+				t.Errorf("%.60q: level %d with %q, want %d with %q", tt.body, r.Level, got, tt.level, tt.codes)
+			}
+		})
+	}
+}
+
+func TestRefuseLint(t *testing.T) {
+	guarded, err := probe.New(probe.Config{HTTP: safehttp.New(safehttp.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *api.Config) { c.Prober = guarded })
+	closed := newWorld(t, nil)
+	const asJSON = "application/json"
+	for _, tt := range []struct {
+		name       string
+		world      *world
+		kind, body string
+		code       fieldmark.Code
+		pointers   string
+	}{
+		{"nothing", w, asJSON, `{}`, fieldmark.CodeValidationFailed, " required"},
+		{"both", w, asJSON, `{"content":"a","url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
+		{"unknown member", w, asJSON, `{"text":"a"}`, fieldmark.CodeValidationFailed, " required /text unknown_field"},
+		{"inward", w, asJSON, `{"url":"http://127.0.0.1/llms.txt"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"inward by name", w, asJSON, `{"url":"http://localhost:8081/"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"another scheme", w, asJSON, `{"url":"file:///etc/passwd"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"no addresses here", closed, asJSON, `{"url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
+		{"another type", w, "text/html", `<p>`, fieldmark.CodeUnsupportedMediaType, ""},
+		{"another charset", w, "text/plain; charset=latin1", `x`, fieldmark.CodeUnsupportedMediaType, ""},
+		{"too large", w, "text/plain", strings.Repeat("x", fieldmark.MaxLintBody+1), fieldmark.CodeBodyTooLarge, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := tt.world.send(ask{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body, header: map[string]string{"Content-Type": tt.kind}})
+			p := tt.world.problem(rec)
+			var got []string
+			for _, f := range p.Errors {
+				got = append(got, f.Pointer+" "+f.Code)
+			}
+			if diff := cmp.Diff(tt.pointers, strings.Join(got, " ")); p.Code != tt.code || diff != "" {
+				t.Errorf("%.60s: %s, want %s; complaints (-want +got):\n%s", tt.body, p.Code, tt.code, diff)
+			}
+			if rec.Header().Get(fieldmark.HeaderEdition) != "" {
+				t.Errorf("%.60s: a problem says that it may be kept", tt.body)
 			}
 		})
 	}

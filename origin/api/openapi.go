@@ -140,6 +140,9 @@ func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operatio
 			Required: true,
 			Content:  map[string]*huma.MediaType{jsonType: {Schema: r.op.in.schema}},
 		}
+		for _, mediaType := range r.op.takes {
+			out.RequestBody.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		}
 	}
 	status := r.op.status
 	if status == nil {

@@ -24,7 +24,8 @@ func (s *server) routes() []*route {
 		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}}},
 		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
 		{"GET", missions + "/{id}", read, s.getMission, op{id: "getMission", does: "Read a mission", out: of[fieldmark.Mission](), status: []int{200, 304}}},
-		{"POST", fieldmark.PathLLMs, anyone, s.generateLLMs, op{id: "generateLLMsTxt", does: "Write an llms.txt", in: of[llms.Request](), out: of[llms.Document](), also: llmsTypes}},
+		{"POST", fieldmark.PathLLMs, anyone, s.generateLLMs, op{id: "generateLLMsTxt", does: "Write an llms.txt", in: of[llms.Request](), out: of[llms.Document](), also: llmsTypes, status: []int{200, 304}}},
+		{"POST", fieldmark.PathLLMsLint, anyone, s.lintLLMs, op{id: "lintLLMsTxt", does: "Say what is wrong with an llms.txt", in: of[lintRequest](), takes: llmsTypes, out: of[llms.Report](), status: []int{200, 304}, limit: fieldmark.MaxLintBody, within: lintTimeout}},
 
 		{"GET", admin + "missions", admins, s.listAllMissions, op{id: "listAllMissions", does: "List the missions of all accounts, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
 		{"POST", admin + "missions/{id}/transitions", admins, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission]()}},
@@ -69,6 +70,7 @@ type op struct {
 	out    body
 	status []int         // of success; nil: 200
 	also   []string      // media types the answer may have instead of JSON
+	takes  []string      // media types the body may have instead of JSON
 	query  []param       // every parameter there is; others are refused
 	limit  int64         // bytes of the body; zero: fieldmark.MaxBody
 	within time.Duration // zero: handlerTimeout
@@ -78,6 +80,10 @@ type op struct {
 // handlerTimeout bounds an ordinary request. It is shorter than the patience of
 // the edges and clients in front, so that they see our 504 and not their own.
 const handlerTimeout = 10 * time.Second
+
+// lintTimeout bounds a look at somebody's site, which has a deadline of its own
+// below; the edges wait a little longer for the head of an answer.
+const lintTimeout = 18 * time.Second
 
 // bulkTimeout bounds what touches every brand.
 const bulkTimeout = 60 * time.Second

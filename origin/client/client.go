@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,6 +47,8 @@ type Client struct {
 	http      *http.Client
 	nodeToken string
 	key       string
+
+	edition atomic.Pointer[string] // of the origin, as its last page of events told
 }
 
 // New checks cfg; it connects to nothing.

@@ -98,10 +98,16 @@ func eachLine(r io.Reader, fn func(line []byte) error) error {
 func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (fieldmark.EventPage, error) {
 	wait = min(max(wait, 0), fieldmark.MaxWait*time.Second)
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
+	if known := c.edition.Load(); known != nil {
+		query.Set("edition", *known) // an origin of another answers at once
+	}
 	r := c.internal(fieldmark.PathInternalEvents + "?" + query.Encode())
 	r.within = wait + pollMargin
 	var page fieldmark.EventPage
 	_, err := c.do(ctx, r, &page)
+	if page.Edition != "" {
+		c.edition.Store(&page.Edition)
+	}
 	return page, err
 }
 
