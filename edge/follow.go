@@ -175,10 +175,15 @@ func (f *following) publish() {
 func (f *following) advance(ctx context.Context) error {
 	e := f.edge
 	cursor := e.follow.cursor.Load()
-	page, err := e.cfg.Origin.Events(ctx, cursor, pollWait)
+	wait := pollWait
+	if !e.follow.connected.Load() {
+		wait = 0 // what the origin says of itself is worth hearing at once
+	}
+	page, err := e.cfg.Origin.Events(ctx, cursor, wait)
 	if err != nil {
 		return fmt.Errorf("follow the log after %d: %w", cursor, err)
 	}
+	e.edition.learn(page.Edition)
 	if f.log == "" {
 		f.log = page.Log
 	}

@@ -19,12 +19,13 @@ const (
 	routeScore
 	routeBoard
 	routePage
+	routeLLMs
 	routePassed
 	routeRefused
 	routeCount
 )
 
-var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "passed", "refused"}
+var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "passed", "refused"}
 
 // meters are a node's counters. They are made once, so that counting a request
 // is one atomic addition.

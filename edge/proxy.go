@@ -87,11 +87,14 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	e.proxy.answer(ctx, resp, cancel)
 }
 
-// bodyLimit is what a body may weigh: administrators import lists, everyone
-// else sends one document.
+// bodyLimit is what a body may weigh: administrators import lists, a file to
+// be linted may be too large by every rule, everyone else sends one document.
 func bodyLimit(path []byte) int64 {
-	if strings.HasPrefix(text(path), fieldmark.PathAdminAPI) {
+	switch {
+	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI):
 		return fieldmark.MaxBulkBody
+	case text(path) == fieldmark.PathLLMsLint:
+		return fieldmark.MaxLintBody
 	}
 	return fieldmark.MaxBody
 }
@@ -157,6 +160,7 @@ func dropHopByHop(h http.Header) {
 func (p *proxy) answer(ctx *fasthttp.RequestCtx, resp *http.Response, cancel context.CancelFunc) {
 	length := resp.ContentLength
 	dropHopByHop(resp.Header)
+	resp.Header.Del(fieldmark.HeaderEdition) // between us and the origin only
 	h := &ctx.Response.Header
 	for name, values := range resp.Header {
 		for _, v := range values {

@@ -27,6 +27,8 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.get(ctx, routeScore, e.serveScore)
 	case string(path) == fieldmark.PathLeaderboard:
 		return e.get(ctx, routeBoard, e.serveBoard)
+	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
+		return e.serveLLMs(ctx)
 	case string(path) == "/":
 		return e.get(ctx, routePage, e.serveHome)
 	case bytes.HasPrefix(path, brandPath):

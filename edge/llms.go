@@ -1,0 +1,221 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+// How answers that follow from their request alone are kept. They cannot
+// become wrong while the origin's edition lasts, so time only bounds how long
+// what nobody asks for stays.
+const (
+	llmsFresh   = 24 * time.Hour
+	llmsOnError = 7 * 24 * time.Hour
+	// maxKept bounds one kept answer, in bytes: twice the longest llms.txt and
+	// llms-full.txt together, as JSON may escape a character into six. Ordinary
+	// ones have two thousand.
+	maxKept = 320 << 10
+	// maxAnswer bounds what is read of one answer before it is given up: every
+	// byte of both files escaped.
+	maxAnswer = 1 << 20
+)
+
+// edition is the origin's edition as last heard from it.
+type edition struct{ heard atomic.Pointer[string] }
+
+// learn notes what the origin says of itself; saying nothing tells nothing.
+func (e *edition) learn(said string) {
+	if said != "" && said != e.now() {
+		e.heard.Store(&said)
+	}
+}
+
+// now is the edition last heard of, empty before the first.
+func (e *edition) now() string {
+	if s := e.heard.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
+
+// serveLLMs answers POST /api/v1/llms-txt and its linter. A request that was
+// answered before is answered here, also while the origin is away.
+func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
+	q, ok := readLLMs(ctx)
+	if !ok {
+		e.pass(ctx)
+		return routePassed
+	}
+	known := e.edition.now()
+	key := q.key(known)
+	if entry, state := e.cache.Get(key); state == cache.Fresh {
+		e.send(ctx, entry, cache.SourceHit)
+		return routeLLMs
+	}
+	rc, cancel := requestContext()
+	defer cancel()
+	id, client := requestID(ctx), ctx.RemoteIP().String()
+	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {
+		return e.fillLLMs(fc, q, known, id, client)
+	})
+	if u, ok := errors.AsType[*unkept](err); ok {
+		entry, from, err = u.entry, cache.SourceNone, nil
+	}
+	if err != nil {
+		e.fail(ctx, err)
+		ctx.Response.Header.Set("Vary", "Accept")
+		return routeLLMs
+	}
+	e.send(ctx, entry, from)
+	return routeLLMs
+}
+
+// llmsRequest is all of a request that its answer depends on, and all that the
+// origin is told of it: what is not in the key cannot poison the answer.
+type llmsRequest struct {
+	path, accept, contentType string
+	body                      []byte
+}
+
+// readLLMs copies the request in its canonical form; not ok is one whose
+// answer is not kept: another method, a query, a coding, a body too large, or
+// an order to the linter in JSON, which may be to fetch an address.
+func readLLMs(ctx *fasthttp.RequestCtx) (q llmsRequest, ok bool) {
+	h := &ctx.Request.Header
+	path, body := ctx.Path(), ctx.Request.Body()
+	if !ctx.IsPost() || !bytes.Equal(ctx.RequestURI(), path) || len(h.Peek("Content-Encoding")) > 0 || int64(len(body)) > bodyLimit(path) {
+		return q, false
+	}
+	q = llmsRequest{
+		path:        string(path),
+		accept:      acceptClass(string(bytes.Join(h.PeekAll("Accept"), []byte(",")))),
+		contentType: strings.ToLower(strings.TrimSpace(string(h.ContentType()))),
+	}
+	asJSON := strings.HasPrefix(q.contentType, "application/json")
+	if asJSON && q.path == fieldmark.PathLLMsLint {
+		return q, false
+	}
+	q.body = canonical(body, asJSON)
+	return q, true
+}
+
+// acceptClass gives the ways to ask for one form the same name. What is not
+// common keeps its own words, and so its own answer.
+func acceptClass(accept string) string {
+	switch a := strings.ToLower(strings.TrimSpace(accept)); a {
+	case "", "*/*", "application/*":
+		return "application/json"
+	case "text/*":
+		return "text/markdown"
+	default:
+		return a
+	}
+}
+
+// canonical copies a body; of JSON it leaves out the space between tokens,
+// which no reader sees. Members stay as they came: a repeated one is a fault
+// that the origin must see.
+func canonical(body []byte, asJSON bool) []byte {
+	var b bytes.Buffer
+	if asJSON && json.Compact(&b, body) == nil {
+		return b.Bytes()
+	}
+	return bytes.Clone(body)
+}
+
+// key names the answer to q by an origin of some edition.
+func (q llmsRequest) key(edition string) string {
+	h := sha256.New()
+	for _, part := range []string{edition, http.MethodPost, q.path, q.accept, q.contentType} {
+		h.Write([]byte(part))
+		h.Write([]byte{0}) // stands in none of them
+	}
+	h.Write(q.body)
+	return "llms " + string(h.Sum(nil))
+}
+
+// unkept is an answer that is given once: the origin did not say that it may
+// be kept, is of another edition than the key, or the answer is too large.
+type unkept struct{ entry *cache.Entry }
+
+// Error implements error.
+func (*unkept) Error() string { return "an answer that is not kept" }
+
+// fillLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
+// as the error it tells of.
+func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.proxy.base.JoinPath(q.path).String(), bytes.NewReader(q.body))
+	if err != nil {
+		return nil, fmt.Errorf("ask the origin: %w", err)
+	}
+	for name, value := range map[string]string{
+		"Accept": q.accept, "Content-Type": q.contentType, "User-Agent": "", // keeps net/http from inventing one
+		fieldmark.HeaderRequestID: requestID, fieldmark.HeaderClient: client, fieldmark.HeaderNode: e.proxy.nodeToken,
+	} {
+		req.Header.Set(name, value)
+	}
+	resp, err := e.proxy.transport.RoundTrip(req)
+	if err != nil {
+		return nil, passError(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, passError(err)
+	}
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("the origin's answer to %s is larger than %d bytes", q.path, maxAnswer)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, refusal(resp, body)
+	}
+	told := resp.Header.Get(fieldmark.HeaderEdition)
+	entry := newLLMsEntry(resp.Header, body)
+	e.edition.learn(told)
+	if told == "" || told != known || len(body) > maxKept {
+		return nil, &unkept{entry}
+	}
+	return entry, nil
+}
+
+// refusal reads the problem of an answer. It keeps no request id: who shares
+// the answer has one of their own.
+func refusal(resp *http.Response, body []byte) error {
+	var p fieldmark.Problem
+	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
+		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later",
+			Err: fmt.Errorf("status %d without a problem document", resp.StatusCode)}
+	}
+	return p.Err()
+}
+
+// llmsFields are what a kept answer says of itself; everything else an origin
+// sends belongs to one exchange.
+var llmsFields = []string{"Content-Type", "Content-Language", "Content-Disposition", "Cache-Control", "Vary", "X-Content-Type-Options", "Llms-Txt-Warnings"}
+
+func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
+	var fields []string
+	for _, name := range llmsFields {
+		if v := h.Get(name); v != "" {
+			fields = append(fields, name, v)
+		}
+	}
+	return &cache.Entry{
+		Body: body, Status: http.StatusOK, Value: newHead(h.Get("Etag"), fields...),
+		Fresh: llmsFresh, OnError: llmsOnError,
+	}
+}
