@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 
@@ -15,13 +18,10 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-const svgType = "image/svg+xml; charset=utf-8"
-
 // badgeFields go out with every badge. A badge is shown by strangers' pages:
 // it may be embedded anywhere (CORP, CORS), runs nothing when opened alone
-// (CSP), and is refreshed after five minutes.
+// (CSP), sets no cookie, and is refreshed after five minutes.
 var badgeFields = []string{
-	"Content-Type", svgType,
 	"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 	"X-Content-Type-Options", "nosniff",
 	"Cross-Origin-Resource-Policy", "cross-origin",
@@ -30,106 +30,348 @@ var badgeFields = []string{
 }
 
 const (
-	badgeCacheControl = "public, max-age=300, s-maxage=300, stale-while-revalidate=86400, stale-if-error=604800"
-	// badgeErrorControl is short: a badge that is wrong must heal soon, and
+	// badgeSeconds is how long a badge is kept unless a page asks otherwise.
+	badgeSeconds = 300
+	// badgeErrorSeconds is short: a badge that is wrong must heal soon, and
 	// without any Cache-Control image proxies keep it for a year.
-	badgeErrorControl = "public, max-age=60"
+	badgeErrorSeconds = 60
+	// minCacheSeconds and maxCacheSeconds bound cacheSeconds=: under a minute a
+	// busy page would ask us for every reader, over a day the badge would lie.
+	minCacheSeconds, maxCacheSeconds = 60, 86400
+
+	badgeControlTail  = ", stale-while-revalidate=86400, stale-if-error=604800"
+	badgeCacheControl = "public, max-age=300, s-maxage=300" + badgeControlTail
+	// badgeProxyControl is for image proxies, which add their own time to ours.
+	badgeProxyControl = "public, max-age=60, s-maxage=300" + badgeControlTail
 )
 
-var svgSuffix = []byte(".svg")
+// form is a form of a badge, by the end of its address.
+type form uint8
 
-// serveBadge answers GET /api/badge/{slug} and {slug}.svg. The plain address is
-// itself the cache key, so a hit is one look-up and nothing is built.
+const (
+	formSVG form = iota
+	formJSON
+	formPNG
+)
+
+var formTypes = [...]string{formSVG: "image/svg+xml; charset=utf-8", formJSON: "application/json", formPNG: "image/png"}
+
+// badgeRequest is a parsed request for a badge.
+type badgeRequest struct {
+	slug    fieldmark.Slug
+	form    form
+	look    badge.Look
+	scale   int  // of a PNG
+	seconds int  // asked for; 0 if not
+	proxied bool // an image proxy asks, which shows no answer but 200
+}
+
+// badges is what a node keeps for drawing.
+type badges struct {
+	painter badge.Painter
+
+	// A PNG takes a thousand times as long as an SVG. One is drawn at a time,
+	// so that asking for many keeps one core busy and not all.
+	mu sync.Mutex
+}
+
+// serveBadge answers GET /api/badge/{slug}, with .svg, .json or .png behind it,
+// and {slug}/embed. The plain address is itself the cache key, so a hit is one
+// look-up and nothing is built.
 func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
 	if len(ctx.URI().QueryString()) == 0 {
 		if entry, state := e.cache.Get(text(path)); state == cache.Fresh {
-			e.send(ctx, entry, cache.SourceHit)
+			e.sendBadge(ctx, entry, cache.SourceHit, 0)
 			return
 		}
 	}
-	slug := string(bytes.TrimSuffix(path[len(fieldmark.PathBadge):], svgSuffix))
-	if !fieldmark.ValidSlug(slug) {
-		e.badgeNotFound(ctx)
+	if bytes.HasSuffix(path, embedSuffix) {
+		e.serveEmbed(ctx)
 		return
 	}
-	theme, ok := badge.ParseTheme(string(ctx.QueryArgs().Peek("theme")))
-	if !ok {
-		e.badgeError(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown theme; known are auto, light and dark"), badge.Auto)
+	r, err := parseBadge(ctx)
+	if err != nil {
+		e.badgeError(ctx, &r, err)
 		return
 	}
 	rc, cancel := requestContext()
 	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, badgeKey(fieldmark.Slug(slug), theme), e.badgeFill(fieldmark.Slug(slug), theme))
+	if r.look.Label != "" && r.form != formPNG {
+		// Free text is drawn for whoever asks: that takes less than an entry of
+		// the cache, and nobody can fill the cache with words.
+		entry, err := e.fillBadge(rc, r)
+		if err != nil {
+			e.badgeError(ctx, &r, err)
+			return
+		}
+		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
+		return
+	}
+	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) })
+	if err != nil {
+		e.badgeError(ctx, &r, err)
+		return
+	}
+	e.sendBadge(ctx, entry, from, r.seconds)
+}
+
+// sendBadge sends an entry, with the time it may be kept that a page or a proxy
+// needs. That is no part of the entry: one picture is one entry.
+func (e *Edge) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source, seconds int) {
+	e.send(ctx, entry, from)
 	switch {
-	case err == nil:
-		e.send(ctx, entry, from)
-	case fieldmark.IsCode(err, fieldmark.CodeNotFound):
-		e.badgeNotFound(ctx)
-	default:
-		e.badgeError(ctx, fieldmark.AsError(err), theme)
+	case seconds != 0:
+		ctx.Response.Header.Set("Cache-Control", fmt.Sprintf("public, max-age=%d, s-maxage=%d", seconds, seconds)+badgeControlTail)
+	case isImageProxy(ctx):
+		ctx.Response.Header.SetCanonical(headerCacheControl, proxyControl)
 	}
 }
 
-// themeQuery is what a theme adds to a badge's own address.
+var (
+	headerCacheControl = []byte("Cache-Control")
+	proxyControl       = []byte(badgeProxyControl)
+	headerUserAgent    = []byte("User-Agent")
+	headerVia          = []byte("Via")
+	camoName           = []byte("camo")
+	imageProxyNames    = [][]byte{[]byte("GoogleImageProxy"), []byte("YahooMailProxy"), []byte("ImageProxy"), []byte("image-proxy")}
+)
+
+// isImageProxy reports whether the request comes from a proxy of pictures in
+// text, like GitHub's. They show nothing but an answer of 200.
+func isImageProxy(ctx *fasthttp.RequestCtx) bool {
+	agent, via := ctx.Request.Header.PeekBytes(headerUserAgent), ctx.Request.Header.PeekBytes(headerVia)
+	if hasFold(agent, camoName) || hasFold(via, camoName) {
+		return true
+	}
+	for _, name := range imageProxyNames {
+		if bytes.Contains(agent, name) || bytes.Contains(via, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasFold reports whether s contains the lower-case word, in any case.
+func hasFold(s, word []byte) bool {
+	for i := 0; i+len(word) <= len(s); i++ {
+		if s[i]|' ' == word[0] && bytes.EqualFold(s[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+var badgeForms = []struct {
+	suffix string
+	form   form
+}{{".svg", formSVG}, {".json", formJSON}, {".png", formPNG}}
+
+// parseBadge reads a request. What it has read is good for showing an error.
+func parseBadge(ctx *fasthttp.RequestCtx) (badgeRequest, error) {
+	r := badgeRequest{scale: 1, proxied: isImageProxy(ctx)}
+	slug := string(ctx.Path()[len(fieldmark.PathBadge):])
+	for _, f := range badgeForms {
+		if rest, ok := strings.CutSuffix(slug, f.suffix); ok {
+			slug, r.form = rest, f.form
+			break
+		}
+	}
+	query := ctx.QueryArgs()
+	get := func(name string) string { return string(query.Peek(name)) }
+	var err error
+	if r.proxied, err = softly(get("soft"), r.proxied); err != nil {
+		return r, err
+	}
+	if r.look, err = badge.ParseLook(get); err != nil {
+		return r, err
+	}
+	if r.seconds, err = cacheSeconds(get("cacheSeconds")); err != nil {
+		return r, err
+	}
+	if r.form == formPNG {
+		if r.scale, err = scaleOf(get("scale")); err != nil {
+			return r, err
+		}
+		if !r.look.Drawable() {
+			return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "a PNG can show a label of Latin, Greek or Cyrillic letters only")
+		}
+	}
+	if !fieldmark.ValidSlug(slug) {
+		return r, noBrand()
+	}
+	r.slug = fieldmark.Slug(slug)
+	return r, nil
+}
+
+func softly(value string, proxied bool) (bool, error) {
+	switch value {
+	case "", "0":
+		return proxied, nil
+	case "1":
+		return true, nil
+	}
+	return proxied, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown soft; known are 0, 1")
+}
+
+func cacheSeconds(value string) (int, error) {
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < minCacheSeconds || n > maxCacheSeconds {
+		return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "cacheSeconds is a number from %d to %d", minCacheSeconds, maxCacheSeconds)
+	}
+	return n, nil
+}
+
+func scaleOf(value string) (int, error) {
+	if value == "" {
+		return 1, nil
+	}
+	if n, err := strconv.Atoi(value); err == nil && 1 <= n && n <= badge.MaxScale && len(value) == 1 {
+		return n, nil
+	}
+	return 1, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown scale; known are 1, 2, 3")
+}
+
+// key is the badge's own address, without what does not change it.
+func (r *badgeRequest) key() string {
+	base := fieldmark.PathBadge + string(r.slug)
+	switch r.form {
+	case formJSON:
+		// Of a look, the data have only the words.
+		return base + ".json" + badge.Look{Lang: r.look.Lang, Label: r.look.Label}.Query()
+	case formPNG:
+		key := base + ".png" + r.look.Query()
+		if r.scale != 1 {
+			key += "#" + strconv.Itoa(r.scale)
+		}
+		return key
+	}
+	return base + r.look.Query()
+}
+
+// themeQuery is what a theme adds to a pill's own address, of the themes that
+// are drawn anew as soon as a score changes.
 var themeQuery = [...]string{badge.Auto: "", badge.Light: "?theme=light", badge.Dark: "?theme=dark"}
 
-// badgeKey is the badge's own address, without what does not change it.
+// badgeKey is the address of a pill.
 func badgeKey(slug fieldmark.Slug, theme badge.Theme) string {
 	return fieldmark.PathBadge + string(slug) + themeQuery[theme]
 }
 
 func (e *Edge) badgeFill(slug fieldmark.Slug, theme badge.Theme) cache.Fill {
-	return func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, slug, theme) }
+	r := badgeRequest{slug: slug, look: badge.Look{Theme: theme}, scale: 1}
+	return func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) }
 }
 
 // fillBadge draws a badge from the score it shares with the other forms.
-func (e *Edge) fillBadge(ctx context.Context, slug fieldmark.Slug, theme badge.Theme) (*cache.Entry, error) {
-	entry, _, err := e.score(ctx, slug)
+func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, error) {
+	entry, _, err := e.score(ctx, r.slug)
 	if err != nil {
 		return nil, err
 	}
 	score := &entry.Value.(*scoreValue).score
-	body := badge.AppendSVG(make([]byte, 0, 1024), badge.Of(score), theme)
+	page := e.cfg.BaseURL + fieldmark.PathBrandPage + string(r.slug)
+	body, err := e.drawBadge(score, &r, page)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(body)
 	fields := append([]string{
+		"Content-Type", formTypes[r.form],
 		"Cache-Control", badgeCacheControl,
-		"Link", "<" + e.cfg.BaseURL + fieldmark.PathBrandPage + string(slug) + `>; rel="describedby"`,
+		"Link", "<" + page + `>; rel="describedby"`,
+		"Surrogate-Key", "brand-" + string(r.slug),
 	}, badgeFields...)
 	if score.AsOf != nil {
 		fields = append(fields, "Last-Modified", score.AsOf.Std().Format(http.TimeFormat))
 	}
 	drawn := &cache.Entry{
 		Body: body, Status: http.StatusOK, Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`, fields...),
-		Fresh: derivedFresh, Stale: derivedStale, OnError: derivedOnError,
+		Fresh: derivedFresh, OnError: derivedOnError,
+	}
+	if r.form == formSVG && r.look.Query() == themeQuery[min(int(r.look.Theme), len(themeQuery)-1)] {
+		// These may be served while they are drawn again, because a change of
+		// the score draws them again before anybody asks.
+		drawn.Stale = derivedStale
 	}
 	return drawn.From(entry), nil
 }
 
-// badgeNotFound answers 404 with a picture: browsers show it all the same.
-func (e *Edge) badgeNotFound(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set("X-Badge-Status", "unknown")
-	e.sendBadgeError(ctx, http.StatusNotFound, badge.AppendSVG(nil, badge.Badge{State: badge.Unknown}, badge.Auto))
+func (e *Edge) drawBadge(score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
+	switch r.form {
+	case formJSON:
+		return badge.EndpointOf(score, r.look, badgeSeconds, page)
+	case formPNG:
+		e.badges.mu.Lock()
+		defer e.badges.mu.Unlock()
+		return badge.PNG(badge.Of(score), r.look, r.scale)
+	}
+	return e.badges.painter.AppendSVG(make([]byte, 0, 1024), badge.Of(score), r.look), nil
 }
 
-// badgeError says in the picture what is wrong.
-func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, theme badge.Theme) {
+// badgeError says in the picture what is wrong. Browsers show it whatever the
+// status is; proxies of pictures only with 200. Our own faults keep their
+// status, so that a cache on the way serves what it has instead.
+func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {
+	fe := fieldmark.AsError(err)
+	if r.form == formJSON {
+		e.fail(ctx, fe)
+		return
+	}
 	status := fe.Code.Status()
-	if fe.Code == fieldmark.CodeInternal {
-		e.log.Error("badge failed", "path", string(ctx.Path()), "err", fe)
+	h := &ctx.Response.Header
+	switch {
+	case fe.Code == fieldmark.CodeInternal:
+		e.log.Error("badge failed", "path", string(ctx.Path()), "err", err)
+	case status == http.StatusNotFound:
+		h.Set("X-Badge-Status", "unknown")
+	case status == http.StatusBadRequest:
+		h.Set("X-Badge-Status", "invalid")
+	case status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
-	if status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
-		ctx.Response.Header.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	if r.proxied && status < http.StatusInternalServerError {
+		status = http.StatusOK
 	}
-	e.sendBadgeError(ctx, status, badge.AppendError(nil, fe, theme))
-}
-
-func (e *Edge) sendBadgeError(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	body, kind := e.drawError(fe, r), r.form
+	if body == nil {
+		body, kind = badge.AppendError(nil, fe, r.look), formSVG
+	}
 	for i := 0; i < len(badgeFields); i += 2 {
-		ctx.Response.Header.Set(badgeFields[i], badgeFields[i+1])
+		h.Set(badgeFields[i], badgeFields[i+1])
 	}
-	ctx.Response.Header.Set("Cache-Control", badgeErrorControl)
+	h.Set("Content-Type", formTypes[kind])
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeErrorSeconds))
 	ctx.SetStatusCode(status)
 	ctx.Response.SetBody(body)
 	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// drawError draws what is wrong in the form that was asked for, or nothing if
+// that is an SVG or cannot be done.
+func (e *Edge) drawError(fe *fieldmark.Error, r *badgeRequest) []byte {
+	unknown := fe.Code == fieldmark.CodeNotFound
+	switch {
+	case r.form != formPNG && unknown:
+		return badge.AppendSVG(nil, badge.Badge{}, r.look)
+	case r.form != formPNG:
+		return nil
+	}
+	e.badges.mu.Lock()
+	defer e.badges.mu.Unlock()
+	var body []byte
+	var err error
+	if unknown {
+		body, err = badge.PNG(badge.Badge{}, r.look, r.scale)
+	} else {
+		body, err = badge.ErrorPNG(fe, r.look, r.scale)
+	}
+	if err != nil {
+		e.log.Error("draw an error", "err", err)
+		return nil
+	}
+	return body
 }

@@ -68,6 +68,7 @@ type Edge struct {
 
 	module atomic.Pointer[wasm.Module]
 	boards boards
+	badges badges
 	follow follower
 
 	edition edition // of the origin

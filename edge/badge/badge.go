@@ -6,8 +6,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Width and Height are the size of the pill in CSS pixels. It is the same in
-// every state, so that a page which embeds the badge never shifts.
+// Width and Height are the size of the default badge, the English pill, in CSS
+// pixels. It is the same in every state, so that a page which embeds the badge
+// never shifts. Size tells that of the other looks.
 const (
 	Width  = 138
 	Height = 28
@@ -33,14 +34,14 @@ type Badge struct {
 	State State
 	Score fieldmark.Milli // 0 to 100; used in Ready, NotYet and Stale
 	Grade fieldmark.Grade // used in Ready, NotYet and Stale
-	AsOf  time.Time       // of the audit; zero leaves the month out
+	AsOf  Month           // of the audit; zero leaves the month out
 }
 
 // Of returns the badge of a score document.
 func Of(s *fieldmark.Score) Badge {
 	b := Badge{Name: s.Name, Grade: s.Grade}
 	if s.AsOf != nil {
-		b.AsOf = s.AsOf.Std()
+		b.AsOf = MonthOf(s.AsOf.Std())
 	}
 	if s.Score != nil {
 		b.Score = *s.Score
@@ -66,25 +67,27 @@ func Of(s *fieldmark.Score) Badge {
 	return b
 }
 
-// Theme chooses the colours of a badge.
-type Theme uint8
+// Month is a month of the years 1 to 5000; the zero value is none. It is worked
+// out once, as calendar arithmetic takes longer than drawing a badge.
+type Month uint16
 
-// The themes of a badge.
-const (
-	Auto  Theme = iota // light, and dark where the page or the system asks for it
-	Light              // light colours only
-	Dark               // dark colours only
-)
-
-// ParseTheme is the only way from a query to a Theme. An empty text is Auto.
-func ParseTheme(s string) (Theme, bool) {
-	switch s {
-	case "", "auto":
-		return Auto, true
-	case "light":
-		return Light, true
-	case "dark":
-		return Dark, true
+// MonthOf returns the month of t in UTC.
+func MonthOf(t time.Time) Month {
+	year, month, _ := t.UTC().Date()
+	if t.IsZero() || year < 1 || year > 5000 {
+		return 0
 	}
-	return Auto, false
+	return Month(year*12 + int(month) - 1)
+}
+
+func (m Month) year() int         { return int(m) / 12 }
+func (m Month) month() time.Month { return time.Month(m%12) + 1 }
+
+// digits returns the month as 2006-01.
+func (m Month) digits() [7]byte {
+	y, n := m.year(), int(m)%12+1
+	return [7]byte{
+		byte('0' + y/1000%10), byte('0' + y/100%10), byte('0' + y/10%10), byte('0' + y%10),
+		'-', byte('0' + n/10), byte('0' + n%10),
+	}
 }

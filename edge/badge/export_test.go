@@ -1,4 +1,4 @@
 package badge
 
 // Advances lets the tests measure the words of a badge with its own table.
-var Advances = advances
+var Advances = advances[bold]

@@ -2,8 +2,11 @@ package badge_test
 
 import (
 	"encoding/xml"
+	"maps"
 	"math"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,25 +43,32 @@ func contrast(t *testing.T, a, b string) float64 {
 
 // drawing is what the tests read of an SVG's geometry and colours.
 type drawing struct {
-	Fill string `xml:"fill,attr"`
-	Rect struct {
-		Fill string `xml:"fill,attr"`
+	Width float64 `xml:"width,attr"`
+	Class string  `xml:"class,attr"`
+	Fill  string  `xml:"fill,attr"`
+	Rect  struct {
+		Fill   string `xml:"fill,attr"`
+		Stroke string `xml:"stroke,attr"`
 	} `xml:"rect"`
 	G struct {
 		Stroke string `xml:"stroke,attr"`
 	} `xml:"g"`
-	Text []struct {
-		X      float64 `xml:"x,attr"`
-		Fill   string  `xml:"fill,attr"`
-		Anchor string  `xml:"text-anchor,attr"`
-		Words  string  `xml:",chardata"`
-	} `xml:"text"`
-	Style string `xml:"style"`
+	Text  []words `xml:"text"`
+	Path  []words `xml:"path"`
+	Style string  `xml:"style"`
 }
 
-func draw(t *testing.T, b badge.Badge, theme badge.Theme) drawing {
+// words are a text, or its outline.
+type words struct {
+	X      float64 `xml:"x,attr"`
+	Fill   string  `xml:"fill,attr"`
+	Anchor string  `xml:"text-anchor,attr"`
+	Words  string  `xml:",chardata"`
+}
+
+func draw(t *testing.T, b badge.Badge, l badge.Look) drawing {
 	t.Helper()
-	image := badge.AppendSVG(nil, b, theme)
+	image := badge.AppendSVG(nil, b, l)
 	var d drawing
 	if err := xml.Unmarshal(image, &d); err != nil {
 		t.Fatalf("%s: %v", image, err)
@@ -70,67 +80,175 @@ func draw(t *testing.T, b badge.Badge, theme badge.Theme) drawing {
 // 1.4.11); ring and number share an ink, so both have 4.5.
 func TestContrast(t *testing.T) {
 	const enough = 4.5
-	for _, s := range samples {
-		for _, th := range themes {
-			d := draw(t, s.badge, th.theme)
-			for what, colour := range map[string]string{"ink": d.Fill, "ring": d.G.Stroke, "label": d.Text[0].Fill} {
-				if got := contrast(t, colour, d.Rect.Fill); got < enough {
-					t.Errorf("%s %s: %s %s on %s has contrast %.2f, want %.1f", s.name, th.name, what, colour, d.Rect.Fill, got, enough)
+	for _, l := range looks(t) {
+		for _, s := range samples {
+			d := draw(t, s.badge, l)
+			pairs := map[string][2]string{"ink": {d.Fill, d.Rect.Fill}}
+			for i, text := range append(slices.Clone(d.Text), d.Path...) {
+				if text.Fill != "" && d.G.Stroke != "" {
+					pairs["text "+strconv.Itoa(i)] = [2]string{text.Fill, d.Rect.Fill}
+				}
+			}
+			if d.G.Stroke != "" {
+				pairs["ring"] = [2]string{d.G.Stroke, d.Rect.Fill}
+			} else {
+				// A badge of two parts has white words, on both of them.
+				pairs["message"] = [2]string{d.Fill, d.Path[0].Fill}
+			}
+			for what, c := range pairs {
+				if got := contrast(t, c[0], c[1]); got < enough {
+					t.Errorf("%s %s: %s %s on %s has contrast %.2f, want %.1f", s.name, l.Query(), what, c[0], c[1], got, enough)
 				}
 			}
 		}
 	}
 }
 
-var declaration = regexp.MustCompile(`\.(fm\w)( [^{]*)?\{([^}]*)\}`)
+var declaration = regexp.MustCompile(`\.(f\w\w)( [^{]*)?\{([^}]*)\}`)
 
 // The dark half of the automatic badge is the dark badge.
 func TestAutoIsBoth(t *testing.T) {
-	for _, s := range samples {
-		auto, light, dark := draw(t, s.badge, badge.Auto), draw(t, s.badge, badge.Light), draw(t, s.badge, badge.Dark)
-		if light.Style != "" || dark.Style != "" {
-			t.Errorf("%s: a badge of one theme has a style", s.name)
-		}
-		want := map[string]string{
-			"":           "fill:" + dark.Fill,
-			" g":         "stroke:" + dark.G.Stroke,
-			" rect":      "fill:" + dark.Rect.Fill + ";stroke:#445",
-			" rect+text": "fill:" + dark.Text[0].Fill,
-		}
-		rules := declaration.FindAllStringSubmatch(auto.Style, -1)
-		if len(rules) != len(want) || auto.Fill != light.Fill || auto.Rect != light.Rect || auto.G != light.G {
-			t.Errorf("%s: rules %q beside %+v, want those of the dark badge beside %+v", s.name, rules, auto, light)
-		}
-		for _, r := range rules {
-			if want[r[2]] != r[3] {
-				t.Errorf("%s: rule %q, want %q", s.name, r[0], want[r[2]])
+	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
+		for _, s := range samples {
+			auto := draw(t, s.badge, badge.Look{Style: style})
+			light := draw(t, s.badge, badge.Look{Style: style, Theme: badge.Light})
+			dark := draw(t, s.badge, badge.Look{Style: style, Theme: badge.Dark})
+			if light.Style != "" || dark.Style != "" {
+				t.Errorf("%s: a badge of one theme has a style", s.name)
+			}
+			if auto.Fill != light.Fill || auto.Rect != light.Rect || auto.G != light.G {
+				t.Errorf("%s: automatic %+v, want what is light %+v", s.name, auto, light)
+			}
+			got := map[string]string{}
+			for _, r := range declaration.FindAllStringSubmatch(auto.Style, -1) {
+				got[r[2]] = r[3]
+				if r[1] != auto.Class {
+					t.Errorf("%s: a rule for %q in a badge of class %q", s.name, r[1], auto.Class)
+				}
+			}
+			want := map[string]string{" rect": "fill:" + dark.Rect.Fill}
+			if style != badge.Compact {
+				fills := dark.Text
+				if style == badge.Seal {
+					fills = dark.Path
+				}
+				want = map[string]string{
+					"":        "fill:" + dark.Fill,
+					" g":      "stroke:" + dark.G.Stroke,
+					" rect":   "fill:" + dark.Rect.Fill + ";stroke:" + dark.Rect.Stroke,
+					" rect+*": "fill:" + fills[0].Fill,
+				}
+				if style != badge.Pill && len(fills) > 1 && fills[1].Fill != "" {
+					want[" rect+*+*"] = "fill:" + fills[1].Fill
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s %d: rules %q, want %q", s.name, style, got, want)
 			}
 		}
 	}
 }
 
-// In the widest face that is common, label and number keep apart, and a label
-// alone ends inside the pill.
+// A page may inline badges of every style and ink: rules that meet must agree.
+func TestRulesDoNotMeet(t *testing.T) {
+	rules := map[string]string{}
+	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
+		for _, s := range samples {
+			for _, r := range declaration.FindAllStringSubmatch(draw(t, s.badge, badge.Look{Style: style}).Style, -1) {
+				key := r[1] + r[2]
+				if was, ok := rules[key]; ok && was != r[3] {
+					t.Errorf("%s is both %q and %q", key, was, r[3])
+				}
+				rules[key] = r[3]
+			}
+		}
+	}
+}
+
+func TestParseLook(t *testing.T) {
+	for _, tt := range []struct{ query, want string }{
+		{"", ""},
+		{"style=pill&theme=auto&lang=en&animate=0&font=text&label=", ""},
+		{"theme=dark&style=card", "?style=card&theme=dark"},
+		{"theme=dark&theme=light&utm_source=x&STYLE=card", "?theme=dark"},
+		{"style=flat&theme=dark&animate=1", "?style=flat"},
+		{"style=flat&theme=mono", "?style=flat&theme=mono"},
+		{"style=seal&font=outline", "?style=seal"},
+		{"label=%20a%09b%00%E2%80%AE%20", "?label=a+b"},
+		{"lang=ar&animate=1&font=outline&label=x%26y", "?lang=ar&label=x%26y&animate=1&font=outline"},
+	} {
+		l := look(t, tt.query)
+		if got := l.Query(); got != tt.want {
+			t.Errorf("the look of %q is %q, want %q", tt.query, got, tt.want)
+		}
+		if again := look(t, strings.TrimPrefix(l.Query(), "?")); again != l {
+			t.Errorf("%q parses to %+v, then to %+v", tt.query, l, again)
+		}
+	}
+	for query, want := range map[string]string{
+		"style=Pill":      "unknown style; known are pill, compact, card, seal, flat, flat-square, for-the-badge",
+		"theme=pink":      "unknown theme; known are auto, light, dark, mono",
+		"lang=xx":         "unknown lang; known are en, ar, cs",
+		"animate=yes":     "unknown animate; known are 0, 1",
+		"font=comic+sans": "unknown font; known are text, outline",
+		"label=%FF":       "label is not UTF-8",
+		"label=" + strings.Repeat("x", badge.MaxLabel+1): "label has 41 characters; at most 40",
+	} {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := badge.ParseLook(q.Get)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the look of %q is %+v, %v, want an error with %q", query, l, err, want)
+		}
+	}
+	if n := len(badge.Languages()); n < 20 {
+		t.Errorf("%d languages, want at least 20", n)
+	}
+}
+
+// The words of a badge stay inside it, and apart from each other, in the widest
+// face that is common. A browser checks the same with the faces it has.
 func TestFits(t *testing.T) {
-	measure := func(s string) float64 {
+	measure := func(s string, size float64) float64 {
 		sum := 0
 		for _, r := range s {
 			sum += int(badge.Advances[r-' '])
 		}
-		return float64(sum) * 11 / 1000
+		return float64(sum) * size / 1000
 	}
 	const gap, end = 4, badge.Width - 10
 	for _, s := range samples {
-		d := draw(t, s.badge, badge.Light)
+		d := draw(t, s.badge, badge.Look{Theme: badge.Light})
 		label := d.Text[0]
 		limit := float64(end)
 		for _, text := range d.Text {
 			if text.Anchor == "end" {
-				limit = text.X - measure(text.Words) - gap
+				limit = text.X - measure(text.Words, 11) - gap
 			}
 		}
-		if right := label.X + measure(label.Words); right > limit {
+		if right := label.X + measure(label.Words, 11); right > limit {
 			t.Errorf("%s: %q ends at %.1f, want at most %.1f", s.name, label.Words, right, limit)
 		}
+	}
+}
+
+// A look has one size in every state, where the embedding page fixes it: a
+// badge that changes must not be squeezed.
+func TestOneSize(t *testing.T) {
+	for _, tag := range badge.Languages() {
+		for _, style := range []string{"pill", "card", "seal"} {
+			l := look(t, "lang="+tag+"&style="+style)
+			width, _ := badge.Size(samples[0].badge, l)
+			for _, s := range samples {
+				if d := draw(t, s.badge, l); int(d.Width) != width {
+					t.Errorf("%s %s: %v px wide, want %d", l.Query(), s.name, d.Width, width)
+				}
+			}
+		}
+	}
+	if w, h := badge.Size(badge.Badge{}, badge.Look{}); w != badge.Width || h != badge.Height {
+		t.Errorf("the default badge is %d by %d, want %d by %d", w, h, badge.Width, badge.Height)
 	}
 }

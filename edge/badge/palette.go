@@ -2,27 +2,27 @@ package badge
 
 import "github.com/fieldmark/fieldmark"
 
-// ink is the colour of a grade or a state. Its class is its own, so that badges
-// of different colours can stand inlined in one page: a style element is valid
-// for the whole document.
+// ink is the colour of a grade or a state. Its letter is part of a class of its
+// own, so that badges of different colours can stand inlined in one page: a
+// style element is valid for the whole document.
 type ink struct {
-	class  string
+	class  byte
 	letter byte   // of the grade; 0 for a state
-	light  string // on the light surface
+	light  string // on the light surface, and behind white
 	dark   string // on the dark surface
 }
 
 // Every ink has a contrast of at least 4.5 on its surface (WCAG 2.2, 1.4.3).
 var (
 	grades = [...]ink{
-		{class: "fmA", letter: 'A', light: "#1a7f37", dark: "#3fb950"},
-		{class: "fmB", letter: 'B', light: "#4d7c0f", dark: "#8ac926"},
-		{class: "fmC", letter: 'C', light: "#9a6700", dark: "#d29922"},
-		{class: "fmD", letter: 'D', light: "#bc4c00", dark: "#f0883e"},
-		{class: "fmE", letter: 'E', light: "#cf222e", dark: "#f85149"},
+		{class: 'A', letter: 'A', light: "#1a7f37", dark: "#3fb950"},
+		{class: 'B', letter: 'B', light: "#4d7c0f", dark: "#8ac926"},
+		{class: 'C', letter: 'C', light: "#9a6700", dark: "#d29922"},
+		{class: 'D', letter: 'D', light: "#bc4c00", dark: "#f0883e"},
+		{class: 'E', letter: 'E', light: "#cf222e", dark: "#f85149"},
 	}
-	grey  = ink{class: "fmN", light: "#59636e", dark: "#9198a1"}
-	amber = ink{class: "fmO", light: "#9a6700", dark: "#d29922"}
+	grey  = ink{class: 'N', light: "#59636e", dark: "#9198a1"}
+	amber = ink{class: 'O', light: "#9a6700", dark: "#d29922"}
 )
 
 // inkOf returns the ink of a grade; what is no grade is written in grey.
@@ -35,9 +35,55 @@ func inkOf(g fieldmark.Grade) *ink {
 	return &grey
 }
 
-// The colours that do not depend on the score.
-const (
-	lightSurface, darkSurface = "#fff", "#0d1117"
-	lightBorder, darkBorder   = "#ccc", "#445"
-	lightText, darkText       = "#222", "#eee"
+// scheme holds the colours that do not depend on the score.
+type scheme struct {
+	surface, border string // of pill, card and seal
+	muted           string // of notes on the surface
+	textFill        string // the fill of words on the surface, as an attribute
+	mutedFill       string // that of notes
+	text            string // the colour in textFill
+	label           string // behind the white words of compact
+}
+
+// schemes are the colours of each theme's attributes: automatic badges are
+// light ones with a style.
+var schemes = [themeCount]scheme{
+	Auto:  light,
+	Light: light,
+	Dark:  dark,
+	Mono: {surface: "#fff", border: monoInk, label: monoInk, text: monoInk, muted: monoInk,
+		textFill: ` fill="` + monoInk + `"`, mutedFill: ` fill="` + monoInk + `"`},
+}
+
+var (
+	light = scheme{surface: "#fff", border: "#ccc", text: "#222", textFill: ` fill="#222"`, muted: "#59636e", mutedFill: ` fill="#59636e"`, label: "#24292f"}
+	dark  = scheme{surface: "#0d1117", border: darkBorder, text: "#eee", textFill: ` fill="#eee"`, muted: "#9198a1", mutedFill: ` fill="#9198a1"`, label: "#3d444d"}
 )
+
+const (
+	monoInk    = "#222"
+	monoTint   = "#666" // monoInk behind white words, where two parts meet
+	darkBorder = "#445"
+	// shieldsLabel is the left half of every badge of shields.io.
+	shieldsLabel = "#555"
+)
+
+// ink returns the colour of the grade or state in attributes.
+func (p *pen) ink() string {
+	switch p.look.Theme {
+	case Dark:
+		return p.face.ink.dark
+	case Mono:
+		return monoInk
+	}
+	return p.face.ink.light
+}
+
+// backdrop returns the colour behind white words about the score: it is the
+// light ink in every theme, as white needs a dark ground.
+func (p *pen) backdrop() string {
+	if p.look.Theme == Mono {
+		return monoTint
+	}
+	return p.face.ink.light
+}

@@ -1,7 +1,6 @@
 package badge
 
 import (
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
@@ -13,10 +12,13 @@ const maxName = 64
 
 // appendSentence appends what the badge says to those who cannot see it, as
 // escaped text that is good in an element and in an attribute.
-func appendSentence(dst []byte, b *Badge) []byte {
+func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	if b.Name != "" {
 		dst = appendEscaped(dst, b.Name, maxName)
 		dst = append(dst, ": "...)
+	}
+	if l != &languages[0] {
+		return appendPhrase(dst, b, l)
 	}
 	switch b.State {
 	case Ready:
@@ -39,12 +41,34 @@ func appendSentence(dst []byte, b *Badge) []byte {
 	return append(dst, "not rated, no such brand"...)
 }
 
+// appendPhrase says the same in the prepared words of another language, which
+// have no grammar to go wrong.
+func appendPhrase(dst []byte, b *Badge, l *language) []byte {
+	f := faceOf(b)
+	dst = append(dst, l.words[f.word].text...)
+	if b.State == Ready || b.State == NotYet || b.State == Stale {
+		dst = append(dst, ' ')
+		dst = append(dst, numerals[whole(b.Score)]...)
+		dst = append(dst, "/100"...)
+		if grade := inkOf(b.Grade).mark(); grade != "" {
+			dst = append(append(dst, ", "...), l.words[gradeWord].text...)
+			dst = append(append(dst, ' '), grade...)
+		}
+	}
+	if b.AsOf != 0 {
+		dst = append(append(dst, ", "...), l.words[verifiedWord].text...)
+		digits := b.AsOf.digits()
+		dst = append(append(dst, ' '), digits[:]...)
+	}
+	return dst
+}
+
 func appendScore(dst []byte, b *Badge) []byte {
-	dst = strconv.AppendInt(dst, int64(whole(b.Score)), 10)
+	dst = append(dst, numerals[whole(b.Score)]...)
 	dst = append(dst, " of 100"...)
-	if letter := inkOf(b.Grade).letter; letter != 0 {
+	if grade := inkOf(b.Grade).mark(); grade != "" {
 		dst = append(dst, ", grade "...)
-		dst = append(dst, letter)
+		dst = append(dst, grade...)
 	}
 	return dst
 }
@@ -56,20 +80,22 @@ func whole(m fieldmark.Milli) int {
 }
 
 func appendMonth(dst []byte, lead string, b *Badge) []byte {
-	if b.AsOf.IsZero() {
+	if b.AsOf == 0 {
 		return dst
 	}
-	year, month, _ := b.AsOf.UTC().Date()
 	dst = append(dst, lead...)
-	dst = append(dst, month.String()...)
-	dst = append(dst, ' ')
-	return strconv.AppendInt(dst, int64(year), 10)
+	dst = append(dst, b.AsOf.month().String()...)
+	digits := b.AsOf.digits()
+	return append(append(dst, ' '), digits[:4]...)
 }
 
 // appendEscaped appends at most limit code points of s so that XML accepts them
 // and they cannot pass for anything but text: one forgotten control character
 // makes the whole image invalid.
 func appendEscaped(dst []byte, s string, limit int) []byte {
+	if len(s) <= limit && plain(s) {
+		return append(dst, s...)
+	}
 	last := len(dst) // where the last code point that fits begins
 	n := 0
 	for _, r := range s { // a byte that is not UTF-8 reads as U+FFFD
@@ -109,8 +135,20 @@ func reorders(r rune) bool {
 	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
-// markWidth returns the width of a mark in the ring, in tenths of a pixel.
-func markWidth(c byte) int {
-	const size = 9 // px
-	return (int(advances[c-' '])*size + 50) / 100
+// plain reports whether every byte of s may stand as it is: it is what almost
+// every name is made of.
+func plain(s string) bool {
+	for i := range len(s) {
+		if !plainBytes[s[i]] {
+			return false
+		}
+	}
+	return true
 }
+
+var plainBytes = func() (is [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		is[c] = c != '&' && c != '<' && c != '>' && c != '"' && c != '\''
+	}
+	return is
+}()

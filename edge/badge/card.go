@@ -1,0 +1,144 @@
+package badge
+
+import "github.com/fieldmark/fieldmark"
+
+// The geometry of the card and the seal.
+const (
+	cardHeight = 56 * px
+	cardWidth  = 200 * px // at least
+	cardText   = 60 * px
+	cardEnd    = 16 * px
+	sealSize   = 96 * px
+	sealText   = 84 * px // the widest its words may be
+)
+
+var (
+	cardGauge = gauge{x: 31 * px, y: 28 * px, r: 17 * px, stroke: 4 * px, around: 10681}
+	cardFont  = font{size: 13 * px, weight: bold}
+	cardMark  = font{size: 14 * px, weight: bold}
+	cardNote  = font{size: 10 * px, weight: regular}
+	sealGauge = gauge{x: 48 * px, y: 38 * px, r: 24 * px, stroke: 5 * px, around: 15080}
+	sealFont  = font{size: 11 * px, weight: bold}
+	sealMark  = font{size: 24 * px, weight: bold}
+	sealNote  = font{size: 9 * px, weight: regular}
+)
+
+// hasNote reports whether a card or a seal has a second line.
+func (p *pen) hasNote() bool {
+	if p.look.Style == Seal {
+		return p.face.score != "" || p.face.month
+	}
+	return p.badge.AsOf != 0 || p.face.score != ""
+}
+
+func (p *pen) card(e *fieldmark.Error) {
+	p.width = p.cardWidth()
+	p.board(e, cardHeight, `10`)
+	c := &schemes[p.look.Theme]
+	base := 3260
+	if p.hasNote() {
+		base = 2550
+	}
+	p.text(cardFont, cardText, base, start, c.textFill, p.face.says)
+	if p.hasNote() {
+		p.note()
+	}
+	p.ring(cardGauge)
+	mark := p.face.mark
+	if p.face.score != "" {
+		mark = p.face.score
+	}
+	if mark != "" {
+		f := cardMark
+		if len(mark) > 2 {
+			f.size = 12 * px
+		}
+		p.text(f, cardGauge.x, cardGauge.y+f.size*36/100, middle, "", part{text: mark})
+	}
+}
+
+// board appends the head and the surface of a card or a seal.
+func (p *pen) board(e *fieldmark.Error, height int, radius string) {
+	c := &schemes[p.look.Theme]
+	p.open(e, height, p.ink(), true)
+	p.put(`<rect x=".5" y=".5" width="`, p.width-px)
+	p.put(`" height="`, height-px)
+	p.raw(`" rx="`)
+	p.raw(radius)
+	p.raw(`" fill="`)
+	p.raw(c.surface)
+	p.raw(`" stroke="`)
+	p.raw(c.border)
+	p.raw(`"/>`)
+}
+
+// note appends the second line of a card: the grade, and when it was verified.
+func (p *pen) note() {
+	var parts [6]part
+	n := 0
+	add := func(t part) { parts[n] = t; n++ }
+	if grade := inkOf(p.badge.Grade).mark(); grade != "" && (p.face.score != "" || p.face.month) {
+		add(part{word: &p.lang.words[gradeWord]})
+		add(part{text: graded[grade[0]-'A']})
+		if p.badge.AsOf != 0 {
+			add(part{text: " · "})
+		}
+	}
+	if p.badge.AsOf != 0 {
+		if p.face.score != "" {
+			add(part{word: &p.lang.words[verifiedWord]})
+			add(part{text: " "})
+		}
+		add(part{month: true})
+	}
+	p.text(cardNote, cardText, 4100, start, schemes[p.look.Theme].mutedFill, parts[:n]...)
+}
+
+// graded are the letters of the grades as they follow a word.
+var graded = [...]string{" A", " B", " C", " D", " E"}
+
+// cardWidth is the same for every state of a look.
+func (p *pen) cardWidth() int {
+	width := cardWidths[int(p.look.Lang)%langCount]
+	if p.look.Label != "" {
+		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
+	}
+	return width
+}
+
+func cardWith(words int) int { return (cardText + words + cardEnd + px - 1) / px * px }
+
+var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
+	width := cardWith(cardNote.widthOf(0, part{word: &w[gradeWord]}, part{text: " A"}, part{text: " · "},
+		part{word: &w[verifiedWord]}, part{text: " "}, part{month: true}))
+	for i := range gradeWord {
+		width = max(width, cardWith(cardFont.widthOf(0, part{word: &w[i]})))
+	}
+	return width
+})
+
+func (p *pen) seal(e *fieldmark.Error) {
+	p.width = sealSize
+	p.board(e, sealSize, `16`)
+	c := &schemes[p.look.Theme]
+	f := sealFont
+	if width := f.widthOf(0, p.face.says); width > sealText {
+		f.size = f.size * sealText / width
+	}
+	base := 8350
+	if p.hasNote() {
+		base = 7800
+	}
+	p.text(f, sealSize/2, base, middle, c.textFill, p.face.says)
+	if p.hasNote() {
+		note := []part{{text: p.face.score}, {text: " / 100"}}
+		if p.face.month {
+			note = []part{{month: true}}
+		}
+		p.text(sealNote, sealSize/2, 8950, middle, c.mutedFill, note...)
+	}
+	p.ring(sealGauge)
+	if p.face.mark != "" {
+		p.text(sealMark, sealGauge.x, sealGauge.y+sealMark.size*365/1000, middle, "", part{text: p.face.mark})
+	}
+}

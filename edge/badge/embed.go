@@ -1,0 +1,131 @@
+package badge
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"strings"
+	"unicode"
+)
+
+// Embed is what another page needs to show a badge. Snippets are ready to paste.
+type Embed struct {
+	Image  string `json:"image"` // address of the picture
+	Page   string `json:"page"`  // what the picture links to
+	Alt    string `json:"alt"`
+	Width  int    `json:"width"`  // in CSS pixels
+	Height int    `json:"height"` // in CSS pixels
+
+	Snippets []Snippet `json:"snippets"`
+}
+
+// Snippet is a badge in one markup.
+type Snippet struct {
+	Format string `json:"format"` // value of format=
+	Type   string `json:"type"`   // media type
+	Text   string `json:"text"`
+}
+
+// EmbedOf writes the snippets of a badge. image is the address of the picture
+// without a query; page is the brand's page. Every snippet but Markdown, which
+// has no way to say it, gives the size, so that the page does not shift when
+// the picture arrives.
+func EmbedOf(b Badge, look Look, image, page string) Embed {
+	e := Embed{Image: image + look.Query(), Page: page, Alt: "GEO readiness of " + oneLine(b.Name)}
+	e.Width, e.Height = Size(b, look)
+	light, dark := look, look
+	light.Theme, dark.Theme = Light, Dark
+	e.Snippets = []Snippet{
+		{"html", "text/html", e.html()},
+		{"picture", "text/html", e.picture(image+light.Query(), image+dark.Query(), look)},
+		{"markdown", "text/markdown", fmt.Sprintf("[![%s](%s)](%s)", escapeMarkdown(e.Alt), e.Image, e.Page)},
+		{"rst", "text/x-rst", fmt.Sprintf(".. image:: %s\n   :width: %dpx\n   :height: %dpx\n   :alt: %s\n   :target: %s", e.Image, e.Width, e.Height, escapeRST(e.Alt), e.Page)},
+		{"asciidoc", "text/asciidoc", fmt.Sprintf(`image:%s["%s",%d,%d,link="%s"]`, e.Image, escapeAsciiDoc(e.Alt), e.Width, e.Height, e.Page)},
+		{"bbcode", "text/x-bbcode", fmt.Sprintf(`[url=%s][img width=%d height=%d alt="%s"]%s[/img][/url]`, e.Page, e.Width, e.Height, escapeBBCode(e.Alt), e.Image)},
+		{"react", "text/jsx", e.react()},
+	}
+	return e
+}
+
+// Snippet returns the snippet of a format, if there is one.
+func (e *Embed) Snippet(format string) (Snippet, bool) {
+	for _, s := range e.Snippets {
+		if s.Format == format {
+			return s, true
+		}
+	}
+	return Snippet{}, false
+}
+
+func (e *Embed) html() string {
+	return fmt.Sprintf(`<a href="%s"><img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async"></a>`,
+		html.EscapeString(e.Page), html.EscapeString(e.Image), e.Width, e.Height, html.EscapeString(e.Alt))
+}
+
+// picture chooses the theme in the page: not every browser chooses it inside a
+// picture. A look of one theme has one picture.
+func (e *Embed) picture(light, dark string, look Look) string {
+	source := ""
+	if look.Theme == Auto && light != dark {
+		source = fmt.Sprintf(`<source media="(prefers-color-scheme: dark)" srcset="%s">`, html.EscapeString(dark))
+	} else {
+		light = e.Image
+	}
+	return fmt.Sprintf(`<a href="%s"><picture>%s<img src="%s" width="%d" height="%d" alt="%s" loading="lazy" decoding="async"></picture></a>`,
+		html.EscapeString(e.Page), source, html.EscapeString(light), e.Width, e.Height, html.EscapeString(e.Alt))
+}
+
+func (e *Embed) react() string {
+	return fmt.Sprintf(`<a href={%s}><img src={%s} width={%d} height={%d} alt={%s} loading="lazy" decoding="async" /></a>`,
+		literal(e.Page), literal(e.Image), e.Width, e.Height, literal(e.Alt))
+}
+
+// literal returns s as a JavaScript string that is good in JSX and in HTML.
+func literal(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic("BUG: a string that is no JSON: " + err.Error())
+	}
+	return string(raw)
+}
+
+// oneLine returns a brand's name as one line of visible characters.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), reorders(r):
+			return -1
+		}
+		return r
+	}, s)), " ")
+}
+
+// escapeMarkdown puts a backslash before everything CommonMark may read as
+// markup in the text of a picture.
+func escapeMarkdown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_{}[]()<>#!|&~\"", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// escapeRST keeps an option's value from being read as markup.
+func escapeRST(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "_", `\_`).Replace(s)
+}
+
+// escapeAsciiDoc makes a text good inside a quoted attribute of a macro.
+func escapeAsciiDoc(s string) string {
+	return strings.NewReplacer(`&`, "&amp;", `"`, "&quot;", `]`, "&#93;", `[`, "&#91;", "{", "&#123;", "<", "&lt;", ">", "&gt;", "+", "&#43;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "#", "&#35;").Replace(s)
+}
+
+// escapeBBCode drops what would end a tag or a value: BBCode has no escapes.
+func escapeBBCode(s string) string {
+	return strings.NewReplacer(`[`, "(", `]`, ")", `"`, "'").Replace(s)
+}

@@ -1,0 +1,66 @@
+package badge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Endpoint is the badge as data: first what shields.io asks of an endpoint, so
+// that it can draw our badge, then what a program may want to know. Shields
+// drops what it does not know.
+type Endpoint struct {
+	SchemaVersion int    `json:"schemaVersion"` // of shields.io: 1
+	Label         string `json:"label"`
+	Message       string `json:"message"`
+	Color         string `json:"color"` // six hexadecimal digits
+	CacheSeconds  int    `json:"cacheSeconds"`
+
+	Slug     fieldmark.Slug        `json:"slug"`
+	Name     string                `json:"name"`
+	Status   fieldmark.ScoreStatus `json:"status"`
+	Score    *fieldmark.Milli      `json:"score"` // 0 to 100; null unless scored or stale
+	Grade    fieldmark.Grade       `json:"grade,omitempty"`
+	GeoReady bool                  `json:"geoReady"`
+	Updated  *fieldmark.Time       `json:"updated"` // when the site was audited
+	Page     string                `json:"page"`    // where the score is explained
+}
+
+// EndpointOf encodes a score document as an Endpoint, in the look's language and
+// with its label; seconds is how long it may be kept, page the brand's page.
+func EndpointOf(s *fieldmark.Score, look Look, seconds int, page string) ([]byte, error) {
+	b := Of(s)
+	label, message := Words(b, look)
+	p := newPen(nil, b, Look{Theme: look.Theme}, tenth)
+	p.face = faceOf(&b)
+	raw, err := json.Marshal(Endpoint{
+		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"), CacheSeconds: seconds,
+		Slug: s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, Updated: s.AsOf, Page: page,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the badge of %s: %w", s.Slug, err)
+	}
+	return append(raw, '\n'), nil
+}
+
+// Words returns the two parts of a badge as plain text.
+func Words(b Badge, look Look) (label, message string) {
+	look.Style = Flat
+	p := newPen(nil, b, look, tenth)
+	p.face = faceOf(&b)
+	l, m := p.halves()
+	return p.plain(l), p.plain(m[0]) + p.plain(m[1]) + p.plain(m[2])
+}
+
+func (p *pen) plain(t part) string {
+	switch {
+	case t.word != nil:
+		return t.word.text
+	case t.month:
+		digits := p.badge.AsOf.digits()
+		return string(digits[:])
+	}
+	return t.text
+}

@@ -1,0 +1,182 @@
+package badge
+
+import (
+	"math"
+	"strconv"
+)
+
+// flatten turns path data into straight lines fine enough for the scale.
+func flatten(d string, scale float64) [][]point {
+	r := pathReader{d: d, scale: scale}
+	for r.next() {
+		r.command()
+	}
+	r.close()
+	return r.contours
+}
+
+// pathReader reads the path data we write: absolute and relative moves, lines,
+// curves, and arcs of circles.
+type pathReader struct {
+	d        string
+	at       int
+	op       byte
+	scale    float64
+	contours [][]point
+	contour  []point
+	p, start point
+}
+
+// next finds the next command, or that the last one goes on.
+func (r *pathReader) next() bool {
+	for r.at < len(r.d) && r.d[r.at] == ' ' {
+		r.at++
+	}
+	if r.at == len(r.d) {
+		return false
+	}
+	if c := r.d[r.at]; c >= 'A' {
+		r.op = c
+		r.at++
+	}
+	return true
+}
+
+func (r *pathReader) number() float64 {
+	for r.at < len(r.d) && r.d[r.at] == ' ' {
+		r.at++
+	}
+	from := r.at
+	point := false
+	for ; r.at < len(r.d); r.at++ {
+		c := r.d[r.at]
+		if c == '.' && !point {
+			point = true
+		} else if (c < '0' || c > '9') && (c != '-' || r.at > from) {
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(r.d[from:r.at], 64)
+	if err != nil {
+		panic("BUG: a path of ours that cannot be read: " + r.d)
+	}
+	return v
+}
+
+// point reads a point, relative to the current one.
+func (r *pathReader) point() point {
+	x, y := r.number(), r.number()
+	return point{r.p.x + x, r.p.y + y}
+}
+
+func (r *pathReader) command() {
+	switch r.op {
+	case 'M', 'm':
+		r.close()
+		if r.op == 'M' {
+			r.p = point{}
+		}
+		r.p = r.point()
+		r.start = r.p
+		r.contour = append(r.contour, r.p)
+	case 'l':
+		r.to(r.point())
+	case 'h':
+		r.to(point{r.p.x + r.number(), r.p.y})
+	case 'v':
+		r.to(point{r.p.x, r.p.y + r.number()})
+	case 'q':
+		a, b := r.point(), r.point()
+		// A quadratic curve is the cubic one with its handles two thirds out.
+		r.curve(point{r.p.x + (a.x-r.p.x)*2/3, r.p.y + (a.y-r.p.y)*2/3}, point{b.x + (a.x-b.x)*2/3, b.y + (a.y-b.y)*2/3}, b)
+	case 'c':
+		a, b, to := r.point(), r.point(), r.point()
+		r.curve(a, b, to)
+	case 'a':
+		r.arc()
+	case 'z':
+		r.close()
+		r.p = r.start
+	default:
+		panic("BUG: a path of ours with an unknown command: " + r.d)
+	}
+}
+
+func (r *pathReader) to(p point) {
+	r.p = p
+	r.contour = append(r.contour, p)
+}
+
+func (r *pathReader) close() {
+	if len(r.contour) > 1 {
+		r.contours = append(r.contours, r.contour)
+	}
+	r.contour = nil
+}
+
+// curve adds a cubic curve in as many lines as its length deserves.
+func (r *pathReader) curve(a, b, to point) {
+	from := r.p
+	length := math.Hypot(a.x-from.x, a.y-from.y) + math.Hypot(b.x-a.x, b.y-a.y) + math.Hypot(to.x-b.x, to.y-b.y)
+	n := 2 + int(math.Sqrt(length*r.scale*4))
+	for i := 1; i <= n; i++ {
+		t := float64(i) / float64(n)
+		u := 1 - t
+		r.to(point{
+			u*u*u*from.x + 3*u*u*t*a.x + 3*u*t*t*b.x + t*t*t*to.x,
+			u*u*u*from.y + 3*u*u*t*a.y + 3*u*t*t*b.y + t*t*t*to.y,
+		})
+	}
+}
+
+// arc adds an arc of a circle: a corner, or once round.
+func (r *pathReader) arc() {
+	radius := r.number()
+	r.number() // the other radius, the same
+	r.number() // the turn of the axes, none
+	large, sweep := r.number() == 1, r.number() == 1
+	to := r.point()
+	// The centre is off the middle of the chord, on one side or the other.
+	dx, dy := to.x-r.p.x, to.y-r.p.y
+	chord := math.Hypot(dx, dy)
+	if chord == 0 {
+		return
+	}
+	h := math.Sqrt(max(0, radius*radius-chord*chord/4))
+	if large == sweep {
+		h = -h
+	}
+	centre := point{r.p.x + dx/2 - dy/chord*h, r.p.y + dy/2 + dx/chord*h}
+	begin := math.Atan2(r.p.y-centre.y, r.p.x-centre.x)
+	turn := math.Atan2(to.y-centre.y, to.x-centre.x) - begin
+	if sweep && turn < 0 {
+		turn += 2 * math.Pi
+	} else if !sweep && turn > 0 {
+		turn -= 2 * math.Pi
+	}
+	r.contour = arc(r.contour, centre, radius, begin, turn, r.scale)
+	r.p = to
+}
+
+// arc appends points of a circle from an angle on.
+func arc(dst []point, centre point, r, begin, turn, scale float64) []point {
+	n := 4 + int(math.Abs(turn)*math.Sqrt(r*scale)*2)
+	for i := range n + 1 {
+		a := begin + turn*float64(i)/float64(n)
+		dst = append(dst, point{centre.x + r*math.Cos(a), centre.y + r*math.Sin(a)})
+	}
+	return dst
+}
+
+// rounded returns a rectangle with round corners.
+func rounded(x, y, w, h, r, scale float64) []point {
+	r = min(r, w/2, h/2)
+	if r == 0 {
+		return []point{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}
+	}
+	var out []point
+	out = arc(out, point{x + w - r, y + r}, r, -math.Pi/2, math.Pi/2, scale)
+	out = arc(out, point{x + w - r, y + h - r}, r, 0, math.Pi/2, scale)
+	out = arc(out, point{x + r, y + h - r}, r, math.Pi/2, math.Pi/2, scale)
+	return arc(out, point{x + r, y + r}, r, math.Pi, math.Pi/2, scale)
+}

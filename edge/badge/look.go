@@ -1,0 +1,180 @@
+package badge
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Style chooses the form of a badge.
+type Style uint8
+
+// The styles of a badge. The last three look like the badges of shields.io, for
+// pages that mix them with ours.
+const (
+	Pill        Style = iota // 28 px: ring, words, score
+	Compact                  // 20 px: words beside grade and score
+	Card                     // 56 px: ring with the score, words, grade and month
+	Seal                     // 96 px square, for footers
+	Flat                     // 20 px
+	FlatSquare               // 20 px, without corners, shine and shadow
+	ForTheBadge              // 28 px, capitals
+	styleCount
+)
+
+var styleNames = [styleCount]string{"pill", "compact", "card", "seal", "flat", "flat-square", "for-the-badge"}
+
+// shields reports whether s is one of the looks of shields.io.
+func (s Style) shields() bool { return s >= Flat }
+
+// gauge reports whether s shows the score as a ring.
+func (s Style) gauge() bool { return s == Pill || s == Card || s == Seal }
+
+// Theme chooses the colours of a badge.
+type Theme uint8
+
+// The themes of a badge.
+const (
+	Auto  Theme = iota // light, and dark where the page or the system asks for it
+	Light              // light colours only
+	Dark               // dark colours only
+	Mono               // one ink, for print
+	themeCount
+)
+
+var themeNames = [themeCount]string{"auto", "light", "dark", "mono"}
+
+// Lang is a prepared language; the zero value is English.
+type Lang uint8
+
+// MaxLabel bounds a free label, in code points: half again the longest prepared
+// one, so that a badge stays a badge.
+const MaxLabel = 40
+
+// Look is everything about a badge that the page which embeds it may choose.
+// The zero Look is the default: the English pill in automatic colours.
+type Look struct {
+	Style   Style
+	Theme   Theme
+	Lang    Lang
+	Animate bool   // draw the ring once, where the reader has nothing against motion
+	Outline bool   // draw text as paths, so that it looks the same everywhere
+	Label   string // stands for "GEO-ready"; see ParseLook
+}
+
+// ParseLook is the only way from a query to a Look. get returns the first value
+// of a parameter, or nothing. A value outside the vocabulary is an error that
+// names what is known; so is a label that is too long or cannot be read. What
+// makes no difference to the picture is left at its default, so that the same
+// picture has one Look and one Query.
+func ParseLook(get func(name string) string) (Look, error) {
+	var l Look
+	var err error
+	l.Style, err = parse[Style](get, "style", styleNames[:], nil)
+	l.Theme, err = parse[Theme](get, "theme", themeNames[:], err)
+	l.Lang, err = parse[Lang](get, "lang", langTags[:], err)
+	animate, err := parse[uint8](get, "animate", []string{"0", "1"}, err)
+	font, err := parse[uint8](get, "font", []string{"text", "outline"}, err)
+	if err != nil {
+		return Look{}, err
+	}
+	l.Animate, l.Outline = animate == 1, font == 1
+	if l.Label, err = parseLabel(get("label")); err != nil {
+		return Look{}, err
+	}
+	return l.normal(), nil
+}
+
+// parse finds the value of a parameter among its names; none is the first.
+func parse[T ~uint8](get func(string) string, parameter string, names []string, before error) (T, error) {
+	value := get(parameter)
+	if before != nil || value == "" {
+		return 0, before
+	}
+	for i, name := range names {
+		if name == value {
+			return T(i), nil
+		}
+	}
+	return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown %s; known are %s", parameter, strings.Join(names, ", "))
+}
+
+// parseLabel returns a label without what cannot be seen or reorders text, and
+// without space around it.
+func parseLabel(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	if !utf8.ValidString(s) {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label is not UTF-8")
+	}
+	s = strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), reorders(r), r == 0xfffe, r == 0xffff:
+			return -1
+		}
+		return r
+	}, s))
+	if n := utf8.RuneCountInString(s); n > MaxLabel {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
+	}
+	return s, nil
+}
+
+// normal puts what does not change the picture at its default.
+func (l Look) normal() Look {
+	if l.Style.shields() && l.Theme != Mono {
+		l.Theme = Auto // these have one set of colours for every page
+	}
+	if !l.Style.gauge() {
+		l.Animate = false
+	}
+	if l.Style == Seal {
+		l.Outline = false // a seal is always outlines
+	}
+	return l
+}
+
+// Query returns the query of the look, beginning with "?", or nothing for the
+// default look. One look has one query.
+func (l Look) Query() string {
+	l = l.normal()
+	var q []string
+	add := func(name, value string, is bool) {
+		if is {
+			q = append(q, name+"="+value)
+		}
+	}
+	add("style", styleNames[l.Style], l.Style != 0)
+	add("theme", themeNames[l.Theme], l.Theme != 0)
+	add("lang", langTags[l.Lang], l.Lang != 0)
+	add("label", url.QueryEscape(l.Label), l.Label != "")
+	add("animate", "1", l.Animate)
+	add("font", "outline", l.Outline)
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + strings.Join(q, "&")
+}
+
+// Drawable reports whether the look can be drawn without a text engine, as a
+// PNG has to be: letters of a label that join or stack cannot.
+func (l Look) Drawable() bool { return canOutline(l.Label) }
+
+// Languages returns the tags of the prepared languages, in the order of Lang.
+func Languages() []string { return langTags[:] }
+
+// langTags are the values of lang=.
+var langTags = tagsOf(languages)
+
+func tagsOf(list [langCount]language) (tags [langCount]string) {
+	for i := range list {
+		tags[i] = list[i].tag
+	}
+	return tags
+}

@@ -1,0 +1,166 @@
+package badge
+
+import "github.com/fieldmark/fieldmark"
+
+// shape is how the two parts of a badge are laid out.
+type shape struct {
+	height, base   int
+	margin         int // beside each text
+	radius         int
+	label, message font
+}
+
+var shapes = [styleCount]shape{
+	Compact:     {height: 20 * px, base: 14 * px, margin: 8 * px, radius: 4 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
+	Flat:        {height: 20 * px, base: 14 * px, margin: 5 * px, radius: 3 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
+	FlatSquare:  {height: 20 * px, base: 14 * px, margin: 5 * px, label: font{rootSize, regular, 0}, message: font{rootSize, regular, 0}},
+	ForTheBadge: {height: 28 * px, base: 1750, margin: 12 * px, label: font{10 * px, regular, 125}, message: font{10 * px, bold, 125}},
+}
+
+// markGap stands between the grade's letter and the score.
+const markGap = 4 * px
+
+// pair draws a badge of two parts: whose it is, and how it stands.
+func (p *pen) pair(e *fieldmark.Error) {
+	s := shapes[p.look.Style]
+	label, message := p.halves()
+	mark := ""
+	if p.look.Style == Compact && p.badge.State == Ready {
+		mark = p.face.mark
+		message = [3]part{{text: p.face.score}, {}, {}}
+	}
+	if p.lang.joined {
+		s.label.spacing, s.message.spacing = 0, 0
+	}
+	if p.look.Label != "" && p.look.Style == ForTheBadge && !canOutline(p.look.Label) {
+		s.label.spacing = 0
+	}
+	inner := s.message.widthOf(p.badge.AsOf, message[:]...)
+	lead := 0
+	if mark != "" {
+		lead = font{s.message.size, bold, 0}.widthOf(0, part{text: mark}) + markGap
+	}
+	left := roundUp(s.label.widthOf(0, label)) + 2*s.margin
+	right := roundUp(inner+lead) + 2*s.margin
+	p.width = left + right
+	p.open(e, s.height, "#fff", true)
+	p.ground(&s, left, right)
+	if p.look.Style == Flat {
+		// The shadow of the words, as it is on badges beside this one.
+		p.raw(`<g fill="#010101" opacity=".3">`)
+		p.text(s.label, left/2, s.base+px, middle, "", label)
+		p.text(s.message, left+right/2, s.base+px, middle, "", message[:]...)
+		p.raw(`</g>`)
+	}
+	p.text(s.label, left/2, s.base, middle, "", label)
+	if mark != "" {
+		x := left + (right-inner-lead)/2
+		p.text(font{s.message.size, bold, 0}, x, s.base, start, "", part{text: mark})
+		p.text(s.message, x+lead, s.base, start, "", message[:]...)
+		return
+	}
+	p.text(s.message, left+right/2, s.base, middle, "", message[:]...)
+}
+
+// halves returns what the two parts say.
+func (p *pen) halves() (label part, message [3]part) {
+	words := &p.lang.words
+	if p.look.Style == ForTheBadge {
+		words = &p.lang.upper
+	}
+	label = part{word: &words[readyWord]}
+	if p.look.Label != "" {
+		label = part{text: p.look.Label}
+	}
+	f := &p.face
+	switch {
+	case f.failed:
+		message[0] = f.says
+	case f.word == readyWord:
+		message[0].text = f.score
+		if f.mark != "" {
+			message[1].text = " / "
+			message[2].text = f.mark
+		}
+	default:
+		message[0].word = &words[f.word]
+		if f.score != "" || f.month {
+			message[1].text = " "
+			message[2] = part{text: f.score, month: f.month}
+		}
+	}
+	return label, message
+}
+
+// ground appends what the words of a badge of two parts stand on. Corners are
+// drawn in the paths, so that there is nothing to refer to.
+func (p *pen) ground(s *shape, left, right int) {
+	label := shieldsLabel
+	if !p.look.Style.shields() || p.look.Theme == Mono {
+		label = schemes[p.look.Theme].label
+	}
+	p.put(`<rect width="`, p.width)
+	p.put(`" height="`, s.height)
+	if s.radius > 0 {
+		p.put(`" rx="`, s.radius)
+	}
+	p.raw(`" fill="`)
+	p.raw(label)
+	p.raw(`"/><path fill="`)
+	p.raw(p.backdrop())
+	sweep := ` 0 0 1`
+	inward := right - s.radius
+	p.put(`" d="M`, p.at(left))
+	if p.rtl {
+		sweep, inward = ` 0 0 0`, -inward
+	}
+	r, corner := s.radius, s.radius
+	if p.rtl {
+		corner = -r
+	}
+	p.put(` 0h`, inward)
+	if r > 0 {
+		p.turn(r, sweep, corner, r)
+		p.put(`v`, s.height-2*r)
+		p.turn(r, sweep, -corner, r)
+	} else {
+		p.put(`v`, s.height)
+	}
+	p.put(`h`, -inward)
+	p.raw(`z"/>`)
+	if p.look.Style == Flat {
+		p.shine(s)
+	}
+}
+
+// turn appends a rounded corner.
+func (p *pen) turn(r int, sweep string, dx, dy int) {
+	p.put(`a`, r)
+	p.put(` `, r)
+	p.raw(sweep)
+	if dx >= 0 {
+		p.raw(` `)
+	}
+	p.num(dx)
+	p.put(` `, dy)
+}
+
+// shine darkens a badge towards its foot. A gradient would need an id, which
+// may be there twice in a page that inlines two badges; five steps of it differ
+// from one by less than an eye sees.
+func (p *pen) shine(s *shape) {
+	const steps = 4
+	p.raw(`<g fill="#000" opacity=".1">`)
+	for i := range steps {
+		y := s.height * (i + 1) / (steps + 1)
+		p.put(`<rect width="`, p.width)
+		p.put(`" height="`, s.height-y)
+		p.put(`" y="`, y)
+		p.put(`" rx="`, s.radius)
+		p.raw(`" opacity=".25"/>`)
+	}
+	p.raw(`</g>`)
+}
+
+// roundUp returns v in whole pixels.
+func roundUp(v int) int { return (v + px - 1) / px * px }

@@ -1,0 +1,255 @@
+package badge
+
+import "strconv"
+
+// pen writes one badge. All its lengths are hundredths of a pixel.
+type pen struct {
+	dst    []byte
+	badge  Badge
+	look   Look
+	lang   *language
+	face   face
+	rtl    bool
+	width  int
+	height int
+	grain  int  // what outlines are rounded to
+	path   path // of the text being drawn as outlines
+	// Where the sentence stands in dst, both times: the name goes there.
+	label, title int
+}
+
+const (
+	px       = 100     // the pen's unit in a pixel
+	tenth    = px / 10 // grain of outlines in an SVG: a tenth of a pixel is not seen
+	finest   = 1       // grain of outlines that are enlarged
+	rootSize = 11 * px // of text, unless a style says otherwise
+)
+
+func (p *pen) raw(s string) { p.dst = append(p.dst, s...) }
+func (p *pen) num(v int)    { p.dst = appendLength(p.dst, v) }
+func (p *pen) put(s string, v int) { // a piece of text and a length after it
+	p.dst = appendLength(append(p.dst, s...), v)
+}
+
+// at mirrors a place from the left edge in badges read from the right.
+func (p *pen) at(x int) int {
+	if p.rtl {
+		return p.width - x
+	}
+	return x
+}
+
+// appendLength appends hundredths of a pixel in the fewest characters.
+func appendLength(dst []byte, v int) []byte {
+	if v < 0 {
+		dst, v = append(dst, '-'), -v
+	}
+	whole, rest := v/px, v%px
+	if whole > 0 || rest == 0 {
+		if whole < 10 {
+			dst = append(dst, byte('0'+whole))
+		} else {
+			dst = strconv.AppendInt(dst, int64(whole), 10)
+		}
+	}
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.', byte('0'+rest/10))
+	if rest%10 != 0 {
+		dst = append(dst, byte('0'+rest%10))
+	}
+	return dst
+}
+
+// part is a piece of a text: a prepared word, other characters, or the month of
+// the badge.
+type part struct {
+	word  *word
+	text  string
+	month bool
+}
+
+// anchor says which place of a text is given.
+type anchor uint8
+
+const (
+	start  anchor = iota // where reading begins
+	middle               // worked out by the renderer, so any face is centred
+	end
+	centre // worked out by us, in fewer bytes; for a letter or a short number
+)
+
+// font is how a text is set.
+type font struct {
+	size    int
+	weight  int
+	spacing int // after every letter
+}
+
+// widthOf returns the width of a text.
+func (f font) widthOf(m Month, parts ...part) int {
+	units, letters := 0, 0
+	for i := range parts {
+		w, n := parts[i].measure(f.weight, f.spacing != 0)
+		units, letters = units+w, letters+n
+	}
+	return units*f.size/emUnits + letters*f.spacing
+}
+
+// measure returns the width of a part in thousandths of the size and, if asked
+// to, counts its characters.
+func (t *part) measure(weight int, count bool) (width, letters int) {
+	text := t.text
+	switch {
+	case t.word != nil:
+		width, text = int(t.word.width[weight]), t.word.text
+	case t.month:
+		const digits = 6
+		return digits*int(advances[weight]['0'-' ']) + int(advances[weight]['-'-' ']), digits + 1
+	default:
+		width = widthOf(weight, text)
+	}
+	if count {
+		for range text {
+			letters++
+		}
+	}
+	return width, letters
+}
+
+// text draws a text at x, y, mirrored where need be. paint is what is written
+// into the element about its colour.
+func (p *pen) text(f font, x, y int, a anchor, paint string, parts ...part) {
+	x = p.at(x)
+	if p.look.Outline && drawable(parts) {
+		p.outline(f, x, y, a, paint, parts)
+		return
+	}
+	if a == centre {
+		half := f.widthOf(p.badge.AsOf, parts...) / 2
+		if p.rtl {
+			half = -half
+		}
+		x, a = (x-half)/tenth*tenth, start
+	}
+	p.put(`<text x="`, x)
+	p.put(`" y="`, y)
+	if f.size != p.root().size {
+		p.put(`" font-size="`, f.size)
+	}
+	if root := p.root().weight; f.weight != root {
+		p.raw(`" font-weight="`)
+		p.raw(weights[f.weight])
+	}
+	p.raw(anchors[a])
+	if f.spacing != 0 {
+		p.put(` letter-spacing="`, f.spacing)
+		p.raw(`"`)
+	}
+	p.raw(paint)
+	p.raw(`>`)
+	for i := range parts {
+		p.part(&parts[i])
+	}
+	p.raw(`</text>`)
+}
+
+var (
+	weights = [...]string{regular: "400", bold: "700"}
+	anchors = [...]string{start: `"`, middle: `" text-anchor="middle"`, end: `" text-anchor="end"`}
+)
+
+// part appends a part as escaped text.
+func (p *pen) part(t *part) {
+	switch {
+	case t.word != nil:
+		p.raw(t.word.text) // ours, and plain
+	case t.month:
+		digits := p.badge.AsOf.digits()
+		p.dst = append(p.dst, digits[:]...)
+	default:
+		p.dst = appendEscaped(p.dst, t.text, MaxLabel)
+	}
+}
+
+// drawable reports whether all of a text can be drawn as outlines.
+func drawable(parts []part) bool {
+	for i := range parts {
+		if !canOutline(parts[i].text) {
+			return false
+		}
+	}
+	return true
+}
+
+// outline draws a text as one path.
+func (p *pen) outline(f font, x, y int, a anchor, paint string, parts []part) {
+	width := f.widthOf(p.badge.AsOf, parts...)
+	if f.spacing != 0 {
+		width -= f.spacing // the last letter's is not seen
+	}
+	switch {
+	case a == middle, a == centre:
+		x -= width / 2
+	case (a == end) != p.rtl:
+		x -= width
+	}
+	p.raw(`<path`)
+	p.raw(paint)
+	p.raw(` d="`)
+	p.path = path{dst: p.dst}
+	for i := range parts {
+		t := &parts[i]
+		if p.rtl {
+			t = &parts[len(parts)-1-i]
+		}
+		x += p.outlinePart(f, t, x, y)
+	}
+	p.dst = p.path.dst
+	p.raw(`"/>`)
+}
+
+// outlinePart draws a part from x on and returns how wide it is.
+func (p *pen) outlinePart(f font, t *part, x, y int) int {
+	switch {
+	case t.word != nil && f.spacing == 0:
+		at := wordsAt() + int(t.word.at[f.weight])
+		for n := int(glyphs[at]); n > 0; n-- {
+			p.glyph(f, uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits, y+i16(at+5)*f.size/emUnits)
+			at += 6
+		}
+		return int(t.word.width[f.weight]) * f.size / emUnits
+	case t.word != nil:
+		return p.letters(f, t.word.text, x, y)
+	case t.month:
+		digits := p.badge.AsOf.digits()
+		from := x
+		for _, c := range digits {
+			x += p.letter(f, rune(c), x, y)
+		}
+		return x - from
+	}
+	return p.letters(f, t.text, x, y)
+}
+
+func (p *pen) letters(f font, s string, x, y int) int {
+	from := x
+	for _, r := range s {
+		x += p.letter(f, r, x, y)
+	}
+	return x - from
+}
+
+func (p *pen) letter(f font, r rune, x, y int) int {
+	glyph, ok := letterOf(f.weight, r)
+	if !ok {
+		return 0
+	}
+	p.glyph(f, glyph, x, y)
+	return advanceOf(glyph)*f.size/emUnits + f.spacing
+}
+
+func (p *pen) glyph(f font, glyph uint16, x, y int) {
+	p.path.glyph(glyph, x, y, f.size, p.grain)
+}

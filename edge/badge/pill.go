@@ -1,0 +1,88 @@
+package badge
+
+import "github.com/fieldmark/fieldmark"
+
+// The geometry of the pill.
+const (
+	pillText  = 31 * px // where the words begin
+	pillEnd   = 12 * px // from the number to the end
+	pillGap   = 4 * px  // between words and number, at least
+	pillCurve = 10 * px // from words alone to the end: the curve takes less than it seems
+	pillBase  = 18 * px
+)
+
+var (
+	pillGauge = gauge{x: 15 * px, y: 14 * px, r: 8 * px, stroke: 3 * px, around: 5027}
+	pillMark  = font{size: 9 * px, weight: bold}
+	pillFont  = font{size: rootSize, weight: bold}
+)
+
+func (p *pen) pill(e *fieldmark.Error) {
+	p.width = p.pillWidth()
+	c := &schemes[p.look.Theme]
+	p.open(e, Height*px, p.ink(), false)
+	p.put(`<rect x=".5" y=".5" width="`, p.width-px)
+	p.raw(`" height="27" rx="14" fill="`)
+	p.raw(c.surface)
+	p.raw(`" stroke="`)
+	p.raw(c.border)
+	p.raw(`"/>`)
+	// The words follow the surface at once: that is how the style finds them.
+	p.text(pillFont, pillText, pillBase, start, c.textFill, p.face.says)
+	p.ring(pillGauge)
+	if p.face.mark != "" {
+		p.text(pillMark, pillGauge.x, 1730, centre, "", part{text: p.face.mark})
+	}
+	if p.face.score != "" || p.face.month {
+		p.text(pillFont, p.width-pillEnd, pillBase, end, "", part{text: p.face.score, month: p.face.month})
+	}
+}
+
+// pillWidth is the same for every state of a look.
+func (p *pen) pillWidth() int {
+	width := pillWidths[int(p.look.Lang)%langCount]
+	if p.look.Label != "" {
+		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))
+	}
+	return width
+}
+
+// widestScore and widestMonth are the widths of what may stand at the end.
+var (
+	widestScore = pillFont.widthOf(0, part{text: "100"})
+	widestMonth = pillFont.widthOf(0, part{month: true})
+)
+
+// pillWith returns the width of a pill of words and a number, in whole pixels.
+func pillWith(words, number int) int {
+	width := pillText + words + pillCurve
+	if number > 0 {
+		width = pillText + words + pillGap + number + pillEnd
+	}
+	return (width + px - 1) / px * px
+}
+
+// pillWidths are the widths of the pill in each language.
+var pillWidths = widest(Width*px, func(w *[wordCount]word) int {
+	width := 0
+	for i := range wordCount {
+		words := pillFont.widthOf(0, part{word: &w[i]})
+		switch i {
+		case readyWord, notYetWord:
+			width = max(width, pillWith(words, widestScore))
+		case staleWord:
+			width = max(width, pillWith(words, widestMonth))
+		case pendingWord, unreachableWord, notRatedWord:
+			width = max(width, pillWith(words, 0))
+		}
+	}
+	return width
+})
+
+// widest measures a style in each language, at least as wide as it ought to be.
+func widest(least int, measure func(*[wordCount]word) int) (widths [langCount]int) {
+	for i := range languages {
+		widths[i] = max(least, measure(&languages[i].words))
+	}
+	return widths
+}

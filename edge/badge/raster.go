@@ -1,0 +1,267 @@
+package badge
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/image/vector"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// MaxScale is the largest enlargement of a PNG: the densest common screens.
+const MaxScale = 3
+
+// PNG draws b as a PNG of scale pixels to one of the SVG's. It draws the very
+// SVG, with its text as outlines, so that the two cannot differ. The look must
+// be Drawable. Automatic colours are the light ones.
+func PNG(b Badge, look Look, scale int) ([]byte, error) {
+	p := newPen(nil, b, look.still(), finest)
+	p.face = faceOf(&b)
+	p.draw(nil)
+	return rasterise(p.dst, scale)
+}
+
+// ErrorPNG draws what AppendError appends.
+func ErrorPNG(e *fieldmark.Error, look Look, scale int) ([]byte, error) {
+	return rasterise(appendError(nil, e, look.still(), finest), scale)
+}
+
+// still returns the look as a picture of pixels can have it.
+func (l Look) still() Look {
+	l.Outline, l.Animate = true, false
+	if l.Theme == Auto {
+		l.Theme = Light
+	}
+	return l
+}
+
+// rasterise draws one of our own SVGs: rect, circle and path, in groups.
+func rasterise(svg []byte, scale int) ([]byte, error) {
+	c := canvas{scale: float64(min(max(scale, 1), MaxScale))}
+	styles := []paint{{opacity: 1}}
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the badge: %w", err)
+		}
+		switch el := token.(type) {
+		case xml.StartElement:
+			style := styles[len(styles)-1].with(el.Attr)
+			styles = append(styles, style)
+			c.element(el, style)
+		case xml.EndElement:
+			styles = styles[:len(styles)-1]
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, c.image); err != nil {
+		return nil, fmt.Errorf("encode the badge: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// paint is how an element is painted; children inherit it.
+type paint struct {
+	fill, stroke string
+	width        float64
+	opacity      float64
+	dash         [2]float64
+	round        bool
+}
+
+func (s paint) with(attrs []xml.Attr) paint {
+	for _, a := range attrs {
+		switch a.Name.Local {
+		case "fill":
+			s.fill = a.Value
+		case "stroke":
+			s.stroke = a.Value
+		case "stroke-width":
+			s.width = number(a.Value)
+		case "opacity":
+			s.opacity *= number(a.Value)
+		case "stroke-linecap":
+			s.round = a.Value == "round"
+		case "stroke-dasharray":
+			on, off, _ := strings.Cut(a.Value, " ")
+			s.dash = [2]float64{number(on), number(off)}
+		}
+	}
+	return s
+}
+
+// number reads a number we have written.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// canvas is the image and how it is reached.
+type canvas struct {
+	image *image.NRGBA
+	scale float64
+	fill  vector.Rasterizer
+}
+
+type point struct{ x, y float64 }
+
+func (c *canvas) element(el xml.StartElement, s paint) {
+	get := func(name string) float64 {
+		for _, a := range el.Attr {
+			if a.Name.Local == name {
+				return number(a.Value)
+			}
+		}
+		return 0
+	}
+	switch el.Name.Local {
+	case "svg":
+		c.image = image.NewNRGBA(image.Rect(0, 0, int(math.Ceil(get("width")*c.scale)), int(math.Ceil(get("height")*c.scale))))
+	case "rect":
+		outline := [][]point{rounded(get("x"), get("y"), get("width"), get("height"), get("rx"), c.scale)}
+		c.paint(outline, s)
+	case "circle":
+		c.paint([][]point{arc(nil, point{get("cx"), get("cy")}, get("r"), -math.Pi/2, 2*math.Pi, c.scale)}, s)
+	case "path":
+		for _, a := range el.Attr {
+			if a.Name.Local == "d" {
+				c.paint(flatten(a.Value, c.scale), s)
+			}
+		}
+	}
+}
+
+// paint fills and strokes contours.
+func (c *canvas) paint(contours [][]point, s paint) {
+	if s.fill != "" && s.fill != "none" {
+		c.begin()
+		for _, contour := range contours {
+			c.polygon(contour)
+		}
+		c.end(s.fill, s.opacity)
+	}
+	if s.stroke == "" || s.stroke == "none" {
+		return
+	}
+	if s.width == 0 {
+		s.width = 1
+	}
+	c.begin()
+	for _, contour := range contours {
+		c.stroke(contour, s)
+	}
+	c.end(s.stroke, s.opacity)
+}
+
+func (c *canvas) begin() {
+	size := c.image.Bounds().Size()
+	c.fill.Reset(size.X, size.Y)
+}
+
+func (c *canvas) polygon(contour []point) {
+	for i, p := range contour {
+		x, y := float32(p.x*c.scale), float32(p.y*c.scale)
+		if i == 0 {
+			c.fill.MoveTo(x, y)
+		} else {
+			c.fill.LineTo(x, y)
+		}
+	}
+	c.fill.ClosePath()
+}
+
+// end paints what was collected since begin.
+func (c *canvas) end(hex string, opacity float64) {
+	r, g, b := rgb(hex)
+	c.fill.Draw(c.image, c.image.Bounds(), image.NewUniform(color.NRGBA{r, g, b, uint8(math.Round(255 * opacity))}), image.Point{})
+}
+
+// rgb reads a colour we have written: three or six digits.
+func rgb(hex string) (r, g, b uint8) {
+	hex = strings.TrimPrefix(hex, "#")
+	n, err := strconv.ParseUint(hex, 16, 32)
+	if err != nil {
+		return 0, 0, 0
+	}
+	if len(hex) == 3 {
+		return uint8(n>>8&15) * 17, uint8(n>>4&15) * 17, uint8(n&15) * 17
+	}
+	return uint8(n >> 16), uint8(n >> 8), uint8(n)
+}
+
+// stroke adds the outline of a closed line, or of its dashes: a box for every
+// piece of it, and a disc where a dash ends round.
+func (c *canvas) stroke(contour []point, s paint) {
+	on := true
+	left := s.dash[0]
+	if left == 0 {
+		left = math.Inf(1)
+	} else if s.round {
+		c.disc(contour[0], s.width/2)
+	}
+	for i, from := range contour {
+		to := contour[(i+1)%len(contour)]
+		for {
+			length := math.Hypot(to.x-from.x, to.y-from.y)
+			if length == 0 {
+				break
+			}
+			cut := to
+			if length > left {
+				t := left / length
+				cut = point{from.x + (to.x-from.x)*t, from.y + (to.y-from.y)*t}
+			}
+			if on {
+				c.box(from, cut, s.width/2)
+			}
+			left -= math.Hypot(cut.x-from.x, cut.y-from.y)
+			from = cut
+			if left > 1e-9 {
+				break
+			}
+			if on && s.round {
+				c.disc(cut, s.width/2)
+			}
+			on = !on
+			left = s.dash[1]
+			if on {
+				left = s.dash[0]
+			}
+		}
+	}
+}
+
+// box adds a straight piece of a line. It is turned so that all pieces wind the
+// same way: where two overlap, the overlap is filled, not cut out. Each reaches
+// a little past its ends, or a seam would show.
+func (c *canvas) box(a, b point, half float64) {
+	length := math.Hypot(b.x-a.x, b.y-a.y)
+	if length == 0 {
+		return
+	}
+	const overlap = 0.02 // px
+	dx, dy := (b.x-a.x)/length, (b.y-a.y)/length
+	nx, ny := -dy*half, dx*half
+	a = point{a.x - dx*overlap, a.y - dy*overlap}
+	b = point{b.x + dx*overlap, b.y + dy*overlap}
+	c.polygon([]point{{a.x + nx, a.y + ny}, {a.x - nx, a.y - ny}, {b.x - nx, b.y - ny}, {b.x + nx, b.y + ny}})
+}
+
+func (c *canvas) disc(at point, r float64) {
+	c.polygon(arc(nil, at, r, 0, 2*math.Pi, c.scale))
+}

@@ -1,0 +1,57 @@
+package badge
+
+// styled reports whether the badge has a style element.
+func (p *pen) styled() bool {
+	return p.look.Theme == Auto && !p.look.Style.shields() || p.moves()
+}
+
+// moves reports whether there is an arc that is drawn before the reader's eyes.
+func (p *pen) moves() bool {
+	return p.look.Animate && p.look.Style.gauge() && p.face.score != "" && p.face.fill > 0
+}
+
+// class appends the badge's class: every style and ink has its own, as rules
+// of badges inlined in one page meet.
+func (p *pen) class() {
+	p.dst = append(p.dst, 'f', "mkcs"[p.look.Style&3], p.face.ink.class)
+}
+
+// style appends the dark colours and the motion. Every selector begins with the
+// class: nothing else on a page that inlines the badge may change.
+func (p *pen) style() {
+	p.raw(`<style>`)
+	if p.look.Theme == Auto {
+		p.raw(`@media(prefers-color-scheme:dark){`)
+		if p.look.Style == Compact {
+			p.rule(` rect{fill:`, dark.label, `}`)
+		} else {
+			p.rule(`{fill:`, p.face.ink.dark, `}`)
+			p.rule(` g{stroke:`, p.face.ink.dark, `}`)
+			p.rule(` rect{fill:`, dark.surface, `;stroke:`+darkBorder+`}`)
+			p.rule(` rect+*{fill:`, dark.text, `}`)
+			if p.look.Style != Pill && p.hasNote() {
+				p.rule(` rect+*+*{fill:`, dark.muted, `}`)
+			}
+		}
+		p.raw(`}`)
+	}
+	if p.moves() {
+		p.raw(`@media(prefers-reduced-motion:no-preference){`)
+		p.rule(` g path{animation:`, motions[p.look.Style&3], ` .8s ease-out}}@keyframes `)
+		p.raw(motions[p.look.Style&3])
+		p.raw(`{0%{stroke-dasharray:0 151}}`)
+	}
+	p.raw(`</style>`)
+}
+
+// motions are the names of the motion, by style: a name is valid for the page.
+var motions = [...]string{Pill: "fmm", Compact: "", Card: "fmc", Seal: "fms"}
+
+// rule appends a rule about parts of the badge.
+func (p *pen) rule(selector, value, end string) {
+	p.raw(`.`)
+	p.class()
+	p.raw(selector)
+	p.raw(value)
+	p.raw(end)
+}

@@ -1,0 +1,124 @@
+package badge
+
+import "unicode"
+
+// language is a prepared language.
+type language struct {
+	tag    string
+	rtl    bool
+	joined bool // its letters join or stack: no space may be put between them
+	words  [wordCount]word
+	upper  [wordCount]word
+}
+
+// word is a prepared text.
+type word struct {
+	text  string
+	width [2]uint16 // in thousandths of the size, by weight
+	at    [2]uint32 // where its glyphs are listed, by weight
+}
+
+const langCount = len(languages)
+
+// The weights a text may have, as indices of tables.
+const (
+	regular = iota
+	bold
+)
+
+// letterRun is a run of characters whose glyphs follow each other.
+type letterRun struct {
+	lo, hi rune
+	first  uint16 // glyph of lo
+}
+
+// letterOf returns the glyph of a character, if it has one.
+func letterOf(weight int, r rune) (glyph uint16, ok bool) {
+	for i := range letterRuns {
+		run := &letterRuns[i]
+		if r < run.lo {
+			return 0, false
+		}
+		if r <= run.hi {
+			return uint16(weight*lettersPerWeight) + run.first + uint16(r-run.lo), true
+		}
+	}
+	return 0, false
+}
+
+// canOutline reports whether every character of s has a glyph.
+func canOutline(s string) bool {
+	for _, r := range s {
+		if _, ok := letterOf(regular, r); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// widthOf measures s in thousandths of the size. It is exact for what we have
+// outlines of, and errs to the wide side elsewhere: a gap looks better than
+// text cut off.
+func widthOf(weight int, s string) (width int) {
+	previous := rune(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < ' ' || c > '~' {
+			return width + widthOfRest(weight, s[i:], previous)
+		}
+		width += int(advances[weight][c-' '])
+		previous = rune(c)
+	}
+	return width
+}
+
+func widthOfRest(weight int, s string, previous rune) (width int) {
+	for _, r := range s {
+		if previous != zeroWidthJoiner { // what is joined to an emoji is drawn in its place
+			width += widthOfRune(weight, r)
+		}
+		previous = r
+	}
+	return width
+}
+
+const zeroWidthJoiner = 0x200d
+
+// Widths of characters we have no outline of, in thousandths of the size.
+const (
+	wideWidth  = 1000 // an ideograph fills its square
+	emojiWidth = 1300 // as drawn by the faces of all common systems
+	otherWidth = 760  // the mean of a bold Indic or Arabic letter, on the wide side
+)
+
+func widthOfRune(weight int, r rune) int {
+	if glyph, ok := letterOf(weight, r); ok {
+		return advanceOf(glyph)
+	}
+	switch {
+	case r == zeroWidthJoiner, unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf), 0x1f3fb <= r && r <= 0x1f3ff:
+		return 0
+	case 0x1f000 <= r && r <= 0x1faff, 0x2600 <= r && r <= 0x27bf, 0x2b00 <= r && r <= 0x2bff:
+		return emojiWidth
+	case 0x1100 <= r && r <= 0x115f, 0x2e80 <= r && r <= 0xa4cf, 0xac00 <= r && r <= 0xd7a3,
+		0xf900 <= r && r <= 0xfaff, 0xfe30 <= r && r <= 0xfe6f, 0xff00 <= r && r <= 0xff60, r >= 0x20000:
+		return wideWidth
+	case unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Thai, unicode.Lao):
+		return otherWidth
+	}
+	return wideWidth
+}
+
+// readsLeft reports whether the first strong character of s is of a script written
+// from right to left.
+func readsLeft(s string) bool {
+	for _, r := range s {
+		switch {
+		case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam):
+			return true
+		case unicode.IsLetter(r):
+			return false
+		}
+	}
+	return false
+}
