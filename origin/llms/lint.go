@@ -59,11 +59,31 @@ func Lint(content []byte) Report {
 	if cut {
 		l.add("truncated", SeverityWarning, -1, "", "only the first %d bytes were looked at", maxLint)
 	}
+	m := l.parse()
 	l.size()
-	l.text(cut)
-	l.structure()
-	slices.SortStableFunc(l.report.Issues, func(a, b Issue) int { return cmp.Compare(a.Line, b.Line) })
+	l.text(cut, m.withoutCode())
+	m.structure()
+	l.finish()
 	return l.report
+}
+
+// finish says how many more there are of what was said too often already, and
+// puts everything in the order of the file.
+func (l *linter) finish() {
+	for code, n := range l.counts {
+		if n <= maxPerCode {
+			continue
+		}
+		for i := len(l.report.Issues) - 1; i >= 0; i-- {
+			if issue := &l.report.Issues[i]; issue.Code == code {
+				issue.Message += fmt.Sprintf(" (and %d more like this)", n-maxPerCode)
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(l.report.Issues, func(a, b Issue) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // add records an issue at an offset of the source; -1 is the file as a whole.
@@ -218,8 +238,10 @@ var textRules = []struct {
 		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "a backslash that nothing asks for"},
 }
 
-// text looks at the file as characters; cut says that its end is missing.
-func (l *linter) text(cut bool) {
+// text looks at the file as characters; cut says that its end is missing. The
+// rules about words leave code alone, which quotes what it likes; prose has the
+// same length and lines as the file.
+func (l *linter) text(cut bool, prose []byte) {
 	if bytes.HasPrefix(l.source, []byte("\ufeff")) {
 		l.add("bom", SeverityInfo, 0, refFormat, "begins with a byte order mark, which UTF-8 does not need")
 	}
@@ -229,12 +251,12 @@ func (l *linter) text(cut bool) {
 	if !cut && !bytes.HasSuffix(l.source, []byte("\n")) {
 		l.add("no-final-newline", SeverityInfo, len(l.source), "", "the last line does not end")
 	}
-	lower := strings.ToLower(string(l.source))
+	lower := strings.ToLower(string(prose))
 	for _, rule := range textRules {
 		if !containsAny(lower, rule.words) {
 			continue
 		}
-		if groups := rule.pattern.FindSubmatchIndex(l.source); groups != nil {
+		if groups := rule.pattern.FindSubmatchIndex(prose); groups != nil {
 			at := groups[0]
 			for g := 2; g < len(groups); g += 2 {
 				if groups[g] >= 0 {

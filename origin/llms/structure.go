@@ -3,6 +3,7 @@ package llms
 import (
 	"bytes"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -35,19 +36,54 @@ type outline struct {
 	markup   bool // anything that plain text would not have
 }
 
-// structure parses the file and grades it.
-func (l *linter) structure() {
-	body, offset := bytes.CutPrefix(l.source, []byte("\ufeff"))
-	shift := 0
-	if offset {
-		shift = len("\ufeff")
+// parse reads the file as Markdown.
+func (l *linter) parse() *markdown {
+	body, marked := bytes.CutPrefix(l.source, []byte("\ufeff"))
+	m := &markdown{linter: l, urls: map[string]bool{}}
+	if marked {
+		m.shift = len("\ufeff")
 	}
 	if n := parseable(body); n < len(body) {
-		l.add("truncated", SeverityWarning, n+shift, "", "markup too dense to parse; nothing from here on was looked at")
+		l.add("truncated", SeverityWarning, n+m.shift, "", "markup too dense to parse; nothing from here on was looked at")
 		body = body[:n]
 	}
-	root := goldmark.DefaultParser().Parse(text.NewReader(body))
-	m := &markdown{linter: l, body: body, shift: shift}
+	m.body = body
+	m.root = goldmark.DefaultParser().Parse(text.NewReader(body))
+	return m
+}
+
+// withoutCode returns the file with spaces for all code in it.
+func (m *markdown) withoutCode() []byte {
+	prose := bytes.Clone(m.source)
+	blank := func(s text.Segment) {
+		for i := s.Start + m.shift; i < s.Stop+m.shift; i++ {
+			if prose[i] != '\n' && prose[i] != '\r' {
+				prose[i] = ' '
+			}
+		}
+	}
+	_ = ast.Walk(m.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch {
+		case !entering:
+		case n.Kind() == ast.KindCodeBlock || n.Kind() == ast.KindFencedCodeBlock:
+			for i := range n.Lines().Len() {
+				blank(n.Lines().At(i))
+			}
+		case n.Kind() == ast.KindCodeSpan:
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				if t, ok := c.(*ast.Text); ok {
+					blank(t.Segment)
+				}
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return prose
+}
+
+// structure checks and grades the file.
+func (m *markdown) structure() {
+	l, root := m.linter, m.root
 	o := m.outline(root)
 	m.links(root)
 	m.title(o)
@@ -112,6 +148,7 @@ func markers(line []byte) int {
 type markdown struct {
 	*linter
 
+	root  ast.Node
 	body  []byte
 	shift int // of body inside the source
 	urls  map[string]bool
@@ -257,31 +294,66 @@ func (m *markdown) sections(o outline) bool {
 		if len(s.blocks) == 0 {
 			m.add("empty-section", SeverityWarning, s.at, refFormat, "nothing stands under this heading")
 		}
-		for _, b := range s.blocks {
-			list, ok := b.(*ast.List)
-			if !ok {
-				m.add("prose-in-link-section", SeverityWarning, m.at(b), refFormat, "only list items with a link belong under a level-two heading")
-				continue
-			}
-			m.list(list, &count)
-		}
+		m.section(s, &count)
 	}
-	if count.bare > 0 {
-		m.add("missing-notes", SeverityInfo, count.firstBare, refFormat, "%d of %d links have no note", count.bare, count.links)
-	}
+	count.report(m)
 	return count.links > 0
+}
+
+// section checks the blocks under one heading. It speaks once of all that is
+// out of place there: a section of prose is one mistake, not twenty.
+func (m *markdown) section(s section, count *linkCount) {
+	odd := tally{}
+	for _, b := range s.blocks {
+		list, ok := b.(*ast.List)
+		if !ok {
+			odd.note(m.at(b))
+			continue
+		}
+		m.list(list, count, &odd)
+	}
+	switch {
+	case odd.n == 1:
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that begin with a link belong under a level-two heading")
+	case odd.n > 1:
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that begin with a link belong under a level-two heading; %d blocks or items here do not", odd.n)
+	}
+}
+
+// tally counts what is said of once, at its first place.
+type tally struct{ n, first int }
+
+func (t *tally) note(at int) {
+	if t.n++; t.n == 1 {
+		t.first = at
+	}
 }
 
 // linkCount is what the link lists of a file come to.
 type linkCount struct {
-	links, bare int
-	firstBare   int
+	links   int
+	bare    tally // without a note
+	loose   tally // with a note that does not follow a colon
+	bullets tally // lists of another bullet
+}
+
+// report speaks of what runs through the whole file.
+func (c *linkCount) report(m *markdown) {
+	if c.bare.n > 0 {
+		m.add("missing-notes", SeverityInfo, c.bare.first, refFormat, "%d of %d links have no note", c.bare.n, c.links)
+	}
+	if c.loose.n > 0 {
+		m.add("note-without-colon", SeverityInfo, c.loose.first, refFormat, "%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n, c.links)
+	}
+	if c.bullets.n > 0 {
+		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat, "the reference parser knows only - as a bullet")
+	}
 }
 
 // list checks the items of one link list.
-func (m *markdown) list(list *ast.List, count *linkCount) {
+func (m *markdown) list(list *ast.List, count *linkCount, odd *tally) {
 	if list.Marker == '*' || list.Marker == '+' {
-		m.add("star-bullets", SeverityInfo, m.at(list), refFormat, "the reference parser knows only - as a bullet")
+		count.bullets.note(m.at(list))
 	}
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
 		block := item.FirstChild()
@@ -289,22 +361,46 @@ func (m *markdown) list(list *ast.List, count *linkCount) {
 			continue
 		}
 		link, ok := block.FirstChild().(*ast.Link)
-		if !ok {
+		switch {
+		case ok:
+			m.item(link, count)
+		case m.codedLink(block.FirstChild()):
+			// Said already, where links are looked at.
+		default:
 			if raw := m.raw(block); strings.HasPrefix(raw, "[") && strings.Contains(raw, "](") {
 				m.add("malformed-link", SeverityWarning, m.at(block), refFormat, "looks like a link but is none")
 			} else {
-				m.add("prose-in-link-section", SeverityWarning, m.at(block), refFormat, "the list item does not begin with a link")
-			}
-			continue
-		}
-		if count.links++; link.NextSibling() == nil {
-			if count.bare++; count.bare == 1 {
-				count.firstBare = m.at(link)
+				odd.note(m.at(block))
 			}
 		}
-		m.repeated(link)
 	}
 }
+
+// item checks one link and its note.
+func (m *markdown) item(link *ast.Link, count *linkCount) {
+	count.links++
+	switch next := link.NextSibling().(type) {
+	case nil:
+		count.bare.note(m.at(link))
+	case *ast.Text:
+		if !bytes.HasPrefix(next.Segment.Value(m.body), []byte(":")) {
+			count.loose.note(m.at(link))
+		}
+	default:
+		count.loose.note(m.at(link))
+	}
+	m.repeated(link)
+}
+
+// codedLink reports whether n is a link that somebody put between backticks.
+func (m *markdown) codedLink(n ast.Node) bool {
+	if n == nil || n.Kind() != ast.KindCodeSpan {
+		return false
+	}
+	return codedLink.MatchString(m.plain(n))
+}
+
+var codedLink = regexp.MustCompile(`^\[[^\]]+\]\([^()\s]+\)$`)
 
 // raw returns the first line of a block as it stands in the file.
 func (m *markdown) raw(n ast.Node) string {
@@ -321,9 +417,6 @@ func (m *markdown) repeated(link *ast.Link) {
 	if u, err := url.Parse(address); err == nil {
 		u.Host = strings.ToLower(u.Host)
 		address = u.String()
-	}
-	if m.urls == nil {
-		m.urls = map[string]bool{}
 	}
 	if m.urls[address] {
 		m.add("duplicate-url", SeverityWarning, m.at(link), refFormat, "this address was listed before")
@@ -365,6 +458,10 @@ func (m *markdown) links(root ast.Node) {
 			found++
 			if link.AutoLinkType == ast.AutoLinkURL {
 				m.address(n, string(link.URL(m.body)))
+			}
+		case *ast.CodeSpan:
+			if m.codedLink(n) {
+				m.add("malformed-link", SeverityWarning, m.at(n), refFormat, "a link between backticks is code, not a link")
 			}
 		case *ast.Image:
 			m.address(n, string(link.Destination))
