@@ -30,6 +30,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run an edge and an origin in one process."`
 	Edge    edgeCmd    `cmd:"" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
 	Origin  originCmd  `cmd:"" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	LLMs    llmsCmd    `cmd:"" name:"llms" help:"Check and write llms.txt files."`
 	Audit   auditCmd   `cmd:"" help:"Audit any website and print a report; needs no server."`
 	Brand   brandCmd   `cmd:"" help:"Register brands and have them audited."`
 	Mission missionCmd `cmd:"" help:"Look at missions and complete them."`
