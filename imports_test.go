@@ -23,7 +23,8 @@ var mayImport = map[string][]string{
 	"edge/badge": {""},
 	"edge/site":  {""},
 
-	"cache": {},
+	"cache":           {},
+	"cache/cachetest": {"cache"},
 
 	"wasm":      {"", "wasm/abi"},
 	"wasm/abi":  {"", "wasm/card"},
@@ -61,7 +62,9 @@ var homes = map[string][]string{
 	"golang.org/x/crypto/argon2":          {"origin"},
 	"github.com/go-json-experiment/json":  {"origin/api"},
 	"golang.org/x/term":                   {"cmd/fieldmark"},
-	"os/exec":                             {},
+	"os/exec":                             {"cache/cachetest"},
+	"github.com/redis/go-redis/v9":        {"cache"},
+	"github.com/maypok86/otter":           {},
 	"unsafe":                              {"edge", "cache", "wasm"},
 	"net/http/pprof":                      {"cmd/fieldmark"},
 	"golang.org/x/net/html":               {"origin/audit", "origin/llms/probe"},

@@ -44,6 +44,9 @@ type Config struct {
 	Shards int
 	// FillTimeout is how long one fill may take. Default 5 s.
 	FillTimeout time.Duration
+	// Redis is the tier shared with other processes; nil if there is none. The
+	// caller closes it after the Cache.
+	Redis *Redis
 	// Events are told what happens, for metrics.
 	Events Events
 }
@@ -106,6 +109,8 @@ type Cache struct {
 	events      Events
 	fillTimeout time.Duration
 	start       time.Time
+	redis       *Redis
+	joined      atomic.Pointer[fleet] // nil: Redis is not asked
 
 	running atomic.Int64 // fills under way
 	fills   sync.WaitGroup
@@ -137,6 +142,7 @@ func New(cfg Config) (*Cache, error) {
 		events:      cfg.Events.complete(),
 		fillTimeout: cfg.FillTimeout,
 		start:       time.Now(),
+		redis:       cfg.Redis,
 	}
 	for range cfg.Shards {
 		s, err := newShard(cfg.Bytes / int64(cfg.Shards))
@@ -253,7 +259,11 @@ func (c *Cache) hold(e *Entry, f *flight, now int64) *Entry {
 	h.freshUntil = born + int64(fresh)
 	h.staleUntil = windowEnd(h.freshUntil, kept.Stale)
 	h.onErrorUntil = windowEnd(h.freshUntil, kept.OnError)
-	h.delta = min(float64(now-f.began), fresh/earlyShare)
+	took := float64(now - f.began)
+	if kept.Took > 0 {
+		took = float64(kept.Took)
+	}
+	h.delta = min(took, fresh/earlyShare)
 	h.earlyFrom = h.freshUntil - int64(earlyReach*h.delta)
 	c.tags.follow(&kept)
 	return &kept
@@ -283,13 +293,21 @@ func (c *Cache) PurgeHard(event int64, tags ...string) {
 // Lost makes every entry older than event stale: events up to it were missed,
 // so nobody knows what they purged.
 func (c *Cache) Lost(event int64) {
-	c.tags.lose(event, c.now())
+	c.tags.lose(event, c.now(), false)
+}
+
+// LostHard makes every entry older than event absent.
+func (c *Cache) LostHard(event int64) {
+	c.tags.lose(event, c.now(), true)
 }
 
 // Reset makes everything stale at once and forgets all event numbers: the log
 // itself began again, so old and new numbers cannot be compared. Old entries
-// are served on errors only.
-func (c *Cache) Reset() { c.tags.reset() }
+// are served on errors only, and the shared tier is left until the next Join.
+func (c *Cache) Reset() {
+	c.joined.Store(nil)
+	c.tags.reset()
+}
 
 // Used is how many bytes the cache accounts for, never more than Config.Bytes.
 func (c *Cache) Used() int64 {

@@ -1,5 +1,6 @@
-// Package cache keeps bytes under keys in memory and knows, at every single
-// hit, whether they are still true.
+// Package cache keeps bytes under keys, in memory and where wanted in a Redis
+// shared with other processes, and knows, at every single hit, whether they are
+// still true.
 //
 // What comes in: a key, a function that fills it, and the purges a log of
 // events tells of. What goes out: an immutable Entry and the way it was come
@@ -34,4 +35,11 @@
 // [Cache.Get] is the hot path: no allocation, no lock of ours, no fill. An
 // answer other than Fresh means: call [Cache.Fetch], which serves stale,
 // refreshes, coalesces fills of one key and falls back on errors.
+//
+// # Redis
+//
+// [Cache.Shared] makes a fill that asks the processes which follow the same log
+// first. An entry found in Redis is judged like any other, by the reader's own
+// table of purges, so Redis may hold what it likes; it is asked within a fill
+// only, never on a hit, and every fault of it is a miss.
 package cache

@@ -8,8 +8,8 @@ import (
 // Entry is what the cache keeps under a key. The cache stores its own shallow
 // copy of what a fill returned; neither may be changed afterwards.
 //
-// All fields but Value and Weight can be encoded, so that an entry can later
-// be kept outside the process too.
+// All fields but Value and Weight are part of the encoded form in which an
+// entry is kept outside the process too (see AppendBinary).
 type Entry struct {
 	held held // first, so that a hit's comparisons touch one cache line
 
@@ -44,6 +44,10 @@ type Entry struct {
 	// fill failed or did not come in time.
 	OnError time.Duration
 
+	// Took is how long its content took to make; zero means as long as its fill
+	// ran. The longer, the earlier a refresh is drawn.
+	Took time.Duration
+
 	// Value is a decoded or prebuilt form of Body, kept in memory only. It must
 	// be safe to read from many goroutines.
 	Value any
@@ -69,6 +73,7 @@ type held struct {
 // From records that e was built from parts and returns e: its AsOf and Born
 // become the oldest among e's own (if set) and theirs, and their tags are
 // added to its own. Derived content can then not outlive what it came from.
+// What it took to make the parts is not counted: a refresh makes use of them.
 func (e *Entry) From(parts ...*Entry) *Entry {
 	tags := slices.Clone(e.Tags)
 	for i, p := range parts {

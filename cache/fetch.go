@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 )
@@ -80,6 +81,9 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 		}
 		e := p.flight.entry
 		if !c.tags.purged(e) {
+			if c.judge(e, c.now()) == ErrorOnly { // all that another process had left
+				return e, SourceOnError, nil
+			}
 			return e, p.source, nil
 		}
 		// A purge has overtaken the fill, or it could give only what it had.
@@ -155,6 +159,9 @@ func (c *Cache) better(filled, e *Entry, state State) (*Entry, State) {
 
 // planFailed answers with what there is, as no fill will give better now.
 func (c *Cache) planFailed(e *Entry, state State, err error) plan {
+	if errors.Is(err, ErrGone) {
+		state = Miss
+	}
 	switch state {
 	case Fresh:
 		return plan{entry: e, source: SourceHit}
@@ -173,7 +180,7 @@ func (c *Cache) overtaken(f *flight) bool {
 
 // fallBack answers with e if it may be served on errors, else with err.
 func (c *Cache) fallBack(e *Entry, err error) (*Entry, Source, error) {
-	if e != nil && c.judge(e, c.now()) != Miss {
+	if e != nil && !errors.Is(err, ErrGone) && c.judge(e, c.now()) != Miss {
 		return e, SourceOnError, nil
 	}
 	return nil, SourceNone, err

@@ -38,6 +38,9 @@ var (
 	ErrBusy = errors.New("cache: too many fills under way")
 	// ErrPurged: the entry was purged hard as fast as it was filled.
 	ErrPurged = errors.New("cache: purged while it was being filled")
+	// ErrGone, wrapped into a fill's error, says that what the key stands for
+	// exists no longer: nothing old is served in its place.
+	ErrGone = errors.New("cache: gone at the source")
 	// ErrClosed: the cache was closed.
 	ErrClosed = errors.New("cache: closed")
 )

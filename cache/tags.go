@@ -127,11 +127,11 @@ func (t *tagTable) purge(event, now int64, hard bool, tags []string) {
 }
 
 // lose raises what every entry follows.
-func (t *tagTable) lose(event, now int64) {
+func (t *tagTable) lose(event, now int64, hard bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.purges.Add(1)
-	t.lost.raise(event, now/int64(purgeSlot), false)
+	t.lost.raise(event, now/int64(purgeSlot), hard)
 }
 
 // reset begins a new count of events.
@@ -168,6 +168,9 @@ func (t *tagTable) purged(e *Entry) bool {
 // forbidden reports whether e was purged hard.
 func (t *tagTable) forbidden(e *Entry) bool {
 	h := &e.held
+	if t.lost.hard.Load() > h.asOf {
+		return true
+	}
 	if h.tags == allTags {
 		return t.every.hard.Load() > h.asOf
 	}

@@ -1,0 +1,245 @@
+package cachetest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startTimeout is how long a server may take until it answers, and a fleet of
+// them until they agree: a loaded machine needs seconds.
+const startTimeout = 10 * time.Second
+
+// redisProgram finds redis-server. As root it is installed when absent; where
+// that is not possible, tests that need it are skipped, but not in CI.
+var redisProgram = sync.OnceValues(func() (string, error) {
+	path, err := exec.LookPath("redis-server")
+	if err == nil || os.Geteuid() != 0 {
+		return path, err
+	}
+	out, err := exec.Command("apt-get", "install", "-y", "-qq", "redis-server", "redis-sentinel").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("apt-get install redis-server redis-sentinel: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return exec.LookPath("redis-server")
+})
+
+func program(t testing.TB) string {
+	t.Helper()
+	path, err := redisProgram()
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("this test needs redis-server 6 or newer on the PATH (Debian: apt-get install redis-server redis-sentinel): %v", err)
+	}
+	t.Skipf("no redis-server: %v", err)
+	return ""
+}
+
+// Redis is one server process.
+type Redis struct {
+	// Addr is host:port.
+	Addr string
+	// URL is redis://host:port.
+	URL string
+
+	t    testing.TB
+	args []string
+	dir  string
+	cmd  *exec.Cmd
+	log  *bytes.Buffer
+}
+
+// StartRedis starts a server on a free port of loopback that keeps nothing on
+// disk and ends with the test. args are settings: name, value, name, value.
+func StartRedis(t testing.TB, args ...string) *Redis {
+	t.Helper()
+	port := freePort(t)
+	r := &Redis{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + port, URL: "redis://127.0.0.1:" + port}
+	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", r.dir}
+	for i := 0; i < len(args); i += 2 {
+		r.args = append(r.args, "--"+args[i])
+		r.args = append(r.args, strings.Fields(args[i+1])...)
+	}
+	t.Cleanup(r.Kill)
+	r.Start()
+	return r
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
+}
+
+// Start starts a server that was killed, empty and on its old port.
+func (r *Redis) Start() {
+	r.t.Helper()
+	r.log = new(bytes.Buffer)
+	r.cmd = exec.Command(r.args[0], r.args[1:]...)
+	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatalf("start %v: %v", r.args, err)
+	}
+	Until(r.t, r.Addr+" answers", func() bool {
+		answer, err := r.try("PING")
+		return err == nil && !strings.HasPrefix(answer, "-LOADING")
+	})
+}
+
+// Kill ends the server at once.
+func (r *Redis) Kill() {
+	if r.cmd == nil {
+		return
+	}
+	_ = r.cmd.Process.Kill() // it may be gone
+	_ = r.cmd.Wait()         // a killed process has an exit error
+	r.cmd = nil
+}
+
+// Freeze stops the server without ending it: its port accepts, and nobody
+// answers. Thaw lets it go on.
+func (r *Redis) Freeze() { r.signal(syscall.SIGSTOP) }
+
+// Thaw ends a Freeze.
+func (r *Redis) Thaw() { r.signal(syscall.SIGCONT) }
+
+func (r *Redis) signal(s os.Signal) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		r.t.Fatalf("send %v: %v", s, err)
+	}
+}
+
+// Do sends one command and returns the beginning of the raw answer.
+func (r *Redis) Do(words ...string) string {
+	r.t.Helper()
+	answer, err := r.try(words...)
+	if err != nil {
+		r.t.Fatalf("%v at %s: %v\n%s", words, r.Addr, err, r.log)
+	}
+	return answer
+}
+
+func (r *Redis) try(words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
+		return "", err
+	}
+	answer := make([]byte, 16<<10)
+	n, err := conn.Read(answer)
+	return string(answer[:n]), err
+}
+
+// Sentinels is a primary, a replica, and three Sentinels that watch them.
+type Sentinels struct {
+	// URL is what a client is configured with.
+	URL string
+	// Primary and Replica are the servers as they began.
+	Primary, Replica *Redis
+}
+
+// StartSentinels starts the five of them.
+func StartSentinels(t testing.TB) *Sentinels {
+	t.Helper()
+	s := &Sentinels{Primary: StartRedis(t), Replica: StartRedis(t)}
+	host, port, _ := strings.Cut(s.Primary.Addr, ":")
+	s.Replica.Do("REPLICAOF", host, port)
+	var addresses []string
+	for range 3 {
+		w := &Redis{t: t, dir: t.TempDir()}
+		own := freePort(t)
+		w.Addr = "127.0.0.1:" + own
+		file := filepath.Join(w.dir, "sentinel.conf")
+		text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor fieldmark %s %s 2\n"+
+			"sentinel down-after-milliseconds fieldmark 500\nsentinel failover-timeout fieldmark 3000\n", own, w.dir, host, port)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.args = []string{program(t), file, "--sentinel"}
+		t.Cleanup(w.Kill)
+		w.Start()
+		addresses = append(addresses, w.Addr)
+		if len(addresses) == 3 {
+			Until(t, "the Sentinels know each other and the replica", func() bool {
+				state := w.Do("SENTINEL", "MASTER", "fieldmark")
+				return strings.Contains(state, "num-other-sentinels\r\n$1\r\n2") && strings.Contains(state, "num-slaves\r\n$1\r\n1")
+			})
+		}
+	}
+	s.URL = "redis://" + addresses[0] + "?master_name=fieldmark&addr=" + addresses[1] + "&addr=" + addresses[2]
+	return s
+}
+
+// slots is how many parts a cluster's keys are divided into.
+const slots = 16384
+
+// Cluster is three servers that divide the keys among them.
+type Cluster struct {
+	// URL is what a client is configured with.
+	URL string
+	// Nodes are the servers.
+	Nodes []*Redis
+}
+
+// StartCluster starts the servers and waits until they agree.
+func StartCluster(t testing.TB) *Cluster {
+	t.Helper()
+	c := &Cluster{}
+	for range 3 {
+		bus := freePort(t)
+		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout", "1000", "cluster-require-full-coverage", "no"))
+		n := c.Nodes[len(c.Nodes)-1]
+		if first := c.Nodes[0]; n != first {
+			host, port, _ := strings.Cut(n.Addr, ":")
+			first.Do("CLUSTER", "MEET", host, port, bus)
+		}
+	}
+	for i, n := range c.Nodes {
+		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/3), strconv.Itoa((i+1)*slots/3-1))
+	}
+	for _, n := range c.Nodes {
+		Until(t, "the cluster agrees", func() bool {
+			info := n.Do("CLUSTER", "INFO")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") && strings.Contains(info, "cluster_known_nodes:3")
+		})
+	}
+	c.URL = c.Nodes[0].URL + "?cluster=true&addr=" + c.Nodes[1].Addr + "&addr=" + c.Nodes[2].Addr
+	return c
+}
+
+// Until waits for something another process or goroutine does.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(startTimeout)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited %s until %s", startTimeout, what)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package cachetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+// Run holds an arrangement of tiers to what every cache promises. Each call of
+// node gives another process of one fleet, joined to one log; size is how many
+// bytes the entries have, so that an arrangement can be tried with entries its
+// memory does not keep. shared says whether the fleet shares a tier.
+func Run(t *testing.T, node func(testing.TB) *cache.Cache, size int, shared bool) {
+	s := suite{node: node, size: size, shared: shared}
+	t.Run("content", s.content)
+	t.Run("one fill for a crowd", s.crowd)
+	t.Run("purged", s.purged)
+	t.Run("purged hard", s.purgedHard)
+	t.Run("everything purged", s.lost)
+	t.Run("fill that began before a purge", s.overtaken)
+	t.Run("source away", s.away)
+	t.Run("gone at the source", s.gone)
+	t.Run("fill that panics", s.panics)
+}
+
+type suite struct {
+	node   func(testing.TB) *cache.Cache
+	size   int
+	shared bool
+}
+
+// key is another one in each test, as they share a tier.
+func key(t *testing.T) string { return "suite/" + t.Name() }
+
+// entry is one whose body begins with text.
+func (s *suite) entry(text string, asOf int64) *cache.Entry {
+	body := append([]byte(text+"\n"), make([]byte, s.size)...)
+	return &cache.Entry{Body: body, Status: 200, Tags: []string{"brand:a", "module"}, AsOf: asOf,
+		Fresh: time.Minute, Stale: time.Minute, OnError: time.Hour}
+}
+
+func (s *suite) fetch(c *cache.Cache, key string, fill cache.Fill) (string, cache.Source, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	e, from, err := c.Fetch(ctx, key, c.Shared(key, nil, fill))
+	if err != nil {
+		return "", from, err
+	}
+	text, _, _ := bytes.Cut(e.Body, []byte{'\n'})
+	return string(text), from, nil
+}
+
+func (s *suite) want(t *testing.T, c *cache.Cache, want string, fill cache.Fill) cache.Source {
+	t.Helper()
+	got, from, err := s.fetch(c, key(t), fill)
+	if err != nil || got != want {
+		t.Errorf("fetch: got %q (%s, %v), want %q", got, from, err, want)
+	}
+	return from
+}
+
+func (s *suite) gives(text string, asOf int64) cache.Fill {
+	return func(context.Context) (*cache.Entry, error) { return s.entry(text, asOf), nil }
+}
+
+func fails(context.Context) (*cache.Entry, error) { return nil, errors.New("the source is away") }
+
+// handed waits until another process of a sharing fleet has what was filled.
+func (s *suite) handed(t *testing.T, text string) *cache.Cache {
+	t.Helper()
+	other := s.node(t)
+	if s.shared {
+		Until(t, "the fleet has "+text, func() bool {
+			got, _, err := s.fetch(s.node(t), key(t), fails)
+			return err == nil && got == text
+		})
+	}
+	return other
+}
+
+func (s *suite) content(t *testing.T) {
+	a := s.node(t)
+	full := s.entry("full", 7)
+	full.Head, full.Type, full.ETag, full.Status = []byte("head"), "text/plain", `"tag"`, 203
+	s.want(t, a, "full", func(context.Context) (*cache.Entry, error) { e := *full; return &e, nil })
+	b := s.handed(t, "full")
+	if !s.shared {
+		b = a
+	}
+	e, _, err := b.Fetch(t.Context(), key(t), b.Shared(key(t), nil, fails))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(e.AsOf, e.Status, string(e.Head), e.Type, e.ETag, e.Tags, len(e.Body), e.Fresh, e.Stale, e.OnError)
+	if want := fmt.Sprint(7, 203, "head", "text/plain", `"tag"`, full.Tags, len(full.Body), full.Fresh, full.Stale, full.OnError); got != want {
+		t.Errorf("entry: got %s, want %s", got, want)
+	}
+}
+
+func (s *suite) crowd(t *testing.T) {
+	nodes := []*cache.Cache{s.node(t)}
+	if s.shared {
+		nodes = append(nodes, s.node(t), s.node(t))
+	}
+	var fills atomic.Int64
+	var wg sync.WaitGroup
+	for _, c := range nodes {
+		for range 100 {
+			wg.Go(func() {
+				s.want(t, c, "one", func(context.Context) (*cache.Entry, error) {
+					fills.Add(1)
+					return s.entry("one", 1), nil
+				})
+			})
+		}
+	}
+	wg.Wait()
+	if n := fills.Load(); n != 1 {
+		t.Errorf("fills of one cold key by %d processes: got %d, want 1", len(nodes), n)
+	}
+}
+
+func (s *suite) purged(t *testing.T) {
+	a := s.node(t)
+	s.want(t, a, "old", s.gives("old", 1))
+	b := s.handed(t, "old")
+	for i, c := range []*cache.Cache{a, b} {
+		c.Purge(2, "brand:other")
+		c.Purge(2, "brand:a")
+		fill := s.gives("new", 2)
+		if i == 1 && s.shared {
+			fill = fails // the first process has filled it for the second
+		}
+		Until(t, "the purged entry was made anew", func() bool {
+			got, _, err := s.fetch(c, key(t), fill)
+			return err == nil && got == "new"
+		})
+	}
+}
+
+func (s *suite) purgedHard(t *testing.T) {
+	a := s.node(t)
+	s.want(t, a, "secret", s.gives("secret", 1))
+	b := s.handed(t, "secret")
+	for _, c := range []*cache.Cache{a, b} {
+		c.PurgeHard(2, "brand:a")
+		if got, from, err := s.fetch(c, key(t), fails); err == nil {
+			t.Errorf("after a hard purge: got %q (%s), want an error", got, from)
+		}
+	}
+}
+
+func (s *suite) lost(t *testing.T) {
+	a := s.node(t)
+	s.want(t, a, "old", s.gives("old", 1))
+	b := s.handed(t, "old")
+	for _, c := range []*cache.Cache{a, b} {
+		c.LostHard(2)
+		if got, from, err := s.fetch(c, key(t), fails); err == nil {
+			t.Errorf("after everything was purged hard: got %q (%s), want an error", got, from)
+		}
+	}
+}
+
+func (s *suite) overtaken(t *testing.T) {
+	a, b := s.node(t), s.node(t)
+	s.want(t, a, "old", func(context.Context) (*cache.Entry, error) {
+		a.Purge(2, "brand:a") // tells of a change the fill has not seen
+		b.Purge(2, "brand:a")
+		return s.entry("old", 1), nil
+	})
+	if got := s.want(t, b, "new", s.gives("new", 2)); got == cache.SourceStale {
+		t.Errorf("another process's late fill was taken for more than it is: %s", got)
+	}
+}
+
+func (s *suite) away(t *testing.T) {
+	a := s.node(t)
+	if got, from, err := s.fetch(a, key(t), fails); err == nil {
+		t.Errorf("nothing anywhere: got %q (%s), want an error", got, from)
+	}
+	k := key(t) + "/old"
+	if _, _, err := s.fetch(a, k, s.gives("old", 1)); err != nil {
+		t.Fatal(err)
+	}
+	c := a
+	if s.shared {
+		c = s.node(t)
+		Until(t, "the fleet has it", func() bool { _, _, err := s.fetch(s.node(t), k, fails); return err == nil })
+	}
+	c.Purge(2, "brand:a")
+	if got, from, err := s.fetch(c, k, fails); err != nil || got != "old" {
+		if s.shared || s.size < 1<<10 {
+			t.Errorf("purged, and the source away: got %q (%s, %v), want the old one", got, from, err)
+		}
+	}
+}
+
+func (s *suite) gone(t *testing.T) {
+	a := s.node(t)
+	s.want(t, a, "old", s.gives("old", 1))
+	b := s.handed(t, "old")
+	for _, c := range slices.Compact([]*cache.Cache{a, b}) {
+		c.Purge(2, "brand:a")
+		Until(t, "it is gone", func() bool {
+			_, _, err := s.fetch(c, key(t), func(context.Context) (*cache.Entry, error) {
+				return nil, fmt.Errorf("withdrawn: %w", cache.ErrGone)
+			})
+			return errors.Is(err, cache.ErrGone)
+		})
+	}
+}
+
+func (s *suite) panics(t *testing.T) {
+	a, b := s.node(t), s.node(t)
+	_, _, err := s.fetch(a, key(t), func(context.Context) (*cache.Entry, error) { panic("oops") })
+	if _, ok := errors.AsType[*cache.PanicError](err); !ok {
+		t.Errorf("a fill that panics: got %v, want a PanicError", err)
+	}
+	s.want(t, b, "fine", s.gives("fine", 1))
+}

@@ -1,0 +1,106 @@
+package cache_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+func entries() []*cache.Entry {
+	return []*cache.Entry{
+		{},
+		{Body: []byte("<svg/>"), Head: []byte("A: b\r\n"), Type: "image/svg+xml", ETag: `"x"`, Status: 200, Tags: []string{"module", "brand:acme"},
+			AsOf: 42, Born: time.Unix(1790000000, 5), Fresh: time.Minute, Stale: time.Hour, OnError: 7 * 24 * time.Hour, Took: 3 * time.Millisecond},
+		{AsOf: math.MinInt64, Fresh: math.MaxInt64, Stale: math.MinInt64, Status: -1, Tags: []string{"", ""}, Born: time.Unix(-1, 0)},
+		{Body: bytes.Repeat([]byte("x"), 1<<19)},
+	}
+}
+
+func TestEntryIsReadAsWritten(t *testing.T) {
+	for i, e := range entries() {
+		raw, err := e.AppendBinary([]byte("before"))
+		if err != nil {
+			t.Fatalf("entry %d: %v", i, err)
+		}
+		if !strings.HasPrefix(string(raw), "before") {
+			t.Errorf("entry %d: appended over what was there", i)
+		}
+		var got cache.Entry
+		if err := got.UnmarshalBinary(raw[len("before"):]); err != nil {
+			t.Errorf("entry %d: %v", i, err)
+		}
+		if diff := cmp.Diff(e, &got, cmpopts.IgnoreUnexported(cache.Entry{})); diff != "" {
+			t.Errorf("entry %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if _, err := (&cache.Entry{Body: make([]byte, 1<<20)}).AppendBinary(nil); err == nil {
+		t.Error("an entry of a megabyte was encoded, want an error")
+	}
+}
+
+func TestDamagedEntryIsRefused(t *testing.T) {
+	raw, err := entries()[1].AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		bad := bytes.Clone(raw)
+		bad[i] ^= 1
+		if err := new(cache.Entry).UnmarshalBinary(bad); err == nil {
+			t.Errorf("bit flipped in byte %d: accepted", i)
+		}
+		if err := new(cache.Entry).UnmarshalBinary(raw[:i]); err == nil {
+			t.Errorf("cut off at byte %d: accepted", i)
+		}
+	}
+}
+
+func FuzzEntry(f *testing.F) {
+	for _, e := range entries()[:3] {
+		raw, err := e.AppendBinary(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw[:len(raw)-4])
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var e cache.Entry
+		if e.UnmarshalBinary(data) == nil {
+			again(t, &e)
+		}
+		// Again with a right checksum, or hardly any input would get past it.
+		if e.UnmarshalBinary(sealed(data)) == nil {
+			again(t, &e)
+		}
+	})
+}
+
+// again holds what was read to being written and read the same.
+func again(t *testing.T, e *cache.Entry) {
+	raw, err := e.AppendBinary(nil)
+	if err != nil {
+		t.Fatalf("write what was read: %v", err)
+	}
+	var got cache.Entry
+	if err := got.UnmarshalBinary(raw); err != nil {
+		t.Fatalf("read what was written: %v", err)
+	}
+	if diff := cmp.Diff(e, &got, cmpopts.IgnoreUnexported(cache.Entry{})); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+// sealed is data with its checksum.
+func sealed(data []byte) []byte {
+	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return binary.BigEndian.AppendUint32(bytes.Clone(data), sum)
+}

@@ -1,0 +1,293 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/cachetest"
+)
+
+// logHead is the newest event when a process of a test joins.
+const logHead = 1000
+
+// counted is a shared tier and what it told.
+type counted struct {
+	*cache.Redis
+	hits, misses, fills, waits, failed, skipped atomic.Int64
+}
+
+func dial(t testing.TB, url string) *counted {
+	t.Helper()
+	n := new(counted)
+	add := func(to *atomic.Int64) func() { return func() { to.Add(1) } }
+	var err error
+	n.Redis, err = cache.NewRedis(cache.RedisConfig{URL: url, Events: cache.RedisEvents{
+		Hit: add(&n.hits), Miss: add(&n.misses), Filled: add(&n.fills), Waited: add(&n.waits), Skipped: add(&n.skipped),
+		Failed: func(error) { n.failed.Add(1) },
+	}})
+	if err != nil {
+		t.Fatalf("NewRedis(%q): %v", url, err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+// member is a process of a fleet: a memory of its own over the shared tier.
+func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
+	t.Helper()
+	r := dial(t, url)
+	cfg.Redis = r.Redis
+	c := open(t, cfg)
+	if err := r.Ping(t.Context()); err != nil {
+		t.Fatalf("ping %s: %v", url, err)
+	}
+	c.Join("log", logHead)
+	return c, r
+}
+
+func sharedFetch(c *cache.Cache, key string, s *source) string {
+	e, src, err := c.Fetch(context.Background(), key, c.Shared(key, nil, s.fill))
+	return outcome(e, src, err)
+}
+
+// TestTiers runs the suite over every arrangement of tiers.
+func TestTiers(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		cachetest.Run(t, func(t testing.TB) *cache.Cache { return open(t, cache.Config{}) }, 100, false)
+	})
+	server := cachetest.StartRedis(t)
+	for _, tt := range []struct {
+		name  string
+		bytes int64
+		size  int
+	}{
+		{"memory over redis", 8 << 20, 100},
+		{"redis alone", 1 << 20, 10 << 10}, // such entries are too large for such a memory
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cachetest.Run(t, func(t testing.TB) *cache.Cache {
+				c, _ := member(t, server.URL, cache.Config{Bytes: tt.bytes})
+				return c
+			}, tt.size, true)
+		})
+	}
+}
+
+// TestRedisArrangements reaches Redis in each of the ways a URL can ask for.
+func TestRedisArrangements(t *testing.T) {
+	locked := cachetest.StartRedis(t, "user", "fieldmark on >secret ~fieldmark1:* +@all", "unixsocket", t.TempDir()+"/s")
+	socket := strings.TrimSuffix(strings.Split(locked.Do("CONFIG", "GET", "unixsocket"), "\r\n")[4], "\r\n")
+	cluster := cachetest.StartCluster(t)
+	for name, url := range map[string]string{
+		"acl user": strings.Replace(locked.URL, "redis://", "redis://fieldmark:secret@", 1),
+		"unix":     "unix://" + socket + "?db=3",
+		"cluster":  cluster.URL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, ra := member(t, url, cache.Config{})
+			b, _ := member(t, url, cache.Config{})
+			for i := range 20 { // enough for every node of a cluster
+				key := fmt.Sprint(name, i)
+				want(t, "filled", sharedFetch(a, key, &source{text: "one", asOf: 1}), "fill one")
+				cachetest.Until(t, "the other has it", func() bool {
+					return strings.HasSuffix(sharedFetch(b, key, &source{text: "two", asOf: 1}), "one")
+				})
+			}
+			if n := ra.failed.Load(); n != 0 {
+				t.Errorf("failed calls: got %d, want none", n)
+			}
+		})
+	}
+}
+
+func TestRedisURL(t *testing.T) {
+	for _, tt := range []struct{ url, want string }{
+		{"redis://u:p@h:6379/0", ""},
+		{"rediss://u:p@h:6379/0", ""},
+		{"unix:///run/redis.sock", ""},
+		{"redis://h:1?cluster=true&addr=i:2", ""},
+		{"redis://h:1?master_name=m&addr=i:2&sentinel_username=s&sentinel_password=t", ""},
+		{"", "invalid URL scheme"},
+		{"http://secret@h", "invalid URL scheme"},
+		{"redis://u:secret@h:port", "invalid port"},
+		{"redis://h:1?addr=i:2", "several addresses need cluster=true or master_name"},
+		{"redis://h:1?cluster=true&master_name=m", "exclude each other"},
+		{"redis://h:1?cluster=maybe", "cluster must be true or false"},
+		{"redis://h:1?colour=red", "unexpected option"},
+	} {
+		r, err := cache.NewRedis(cache.RedisConfig{URL: tt.url})
+		if err == nil {
+			_ = r.Close()
+		}
+		if got := fmt.Sprint(err); (err == nil) != (tt.want == "") || !strings.Contains(got, tt.want) && tt.want != "" {
+			t.Errorf("NewRedis(%q): got %v, want %q", tt.url, err, tt.want)
+		} else if strings.Contains(got, "secret") {
+			t.Errorf("NewRedis(%q) tells the password: %v", tt.url, err)
+		}
+	}
+}
+
+// A process that starts judges what Redis holds by the events it was told of.
+func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	tags := []string{"b"}
+	a, _ := member(t, server.URL, cache.Config{})
+	want(t, "filled", sharedFetch(a, "k", &source{text: "old", tags: tags, asOf: 5}), "fill old")
+	has := func(join func(*cache.Cache)) string {
+		r := dial(t, server.URL)
+		c := open(t, cache.Config{Redis: r.Redis})
+		join(c)
+		return sharedFetch(c, "k", &source{err: errors.New("away")})
+	}
+	cachetest.Until(t, "it is there", func() bool { return strings.HasSuffix(has(func(c *cache.Cache) { c.Join("log", logHead) }), "old") })
+	for _, tt := range []struct {
+		what string
+		join func(*cache.Cache)
+		want string
+	}{
+		{"a follower from an older event", func(c *cache.Cache) { c.Lost(4); c.Purge(5, "b"); c.Join("log", logHead) }, "fill old"},
+		{"a follower from a newer event", func(c *cache.Cache) { c.Lost(6); c.Join("log", logHead) }, "error: away"},
+		{"told of a later purge", func(c *cache.Cache) { c.Purge(6, "b"); c.Join("log", logHead) }, "error: away"},
+		{"of another log", func(c *cache.Cache) { c.Join("other", logHead) }, "error: away"},
+		{"of a log set back before that", func(c *cache.Cache) { c.Join("log", 4) }, "error: away"},
+		{"not joined", func(*cache.Cache) {}, "error: away"},
+	} {
+		want(t, tt.what, has(tt.join), tt.want)
+	}
+}
+
+// TestRedisTroubles takes Redis away in every way while readers read. None may
+// fail, none may wait long, and none may see what was purged.
+func TestRedisTroubles(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	var nodes []*cache.Cache
+	var tiers []*counted
+	for range 2 {
+		c, r := member(t, server.URL, cache.Config{})
+		nodes, tiers = append(nodes, c), append(tiers, r)
+	}
+	l := &load{nodes: nodes, version: make([]atomic.Int64, 50)}
+	l.event.Store(logHead)
+	stop := l.start(t)
+	for _, act := range []func(){func() {}, server.Kill, server.Start, server.Freeze, server.Thaw, func() { server.Kill(); server.Start() }} {
+		act()
+		before := l.answers.Load()
+		cachetest.Until(t, "readers went on", func() bool { return l.answers.Load() > before+3000 })
+	}
+	hits := tiers[0].hits.Load() + tiers[1].hits.Load()
+	cachetest.Until(t, "the tier is used again", func() bool { return tiers[0].hits.Load()+tiers[1].hits.Load() > hits+10 })
+	stop()
+	for i, r := range tiers {
+		if r.failed.Load() == 0 || r.skipped.Load() == 0 {
+			t.Errorf("node %d: %d failed, %d skipped calls; the test lost its teeth", i, r.failed.Load(), r.skipped.Load())
+		}
+	}
+	t.Logf("%d answers, slowest %s", l.answers.Load(), time.Duration(l.slowest.Load()))
+	if most := 2 * time.Second; time.Duration(l.slowest.Load()) > most {
+		t.Errorf("slowest answer: got %s, want at most %s", time.Duration(l.slowest.Load()), most)
+	}
+}
+
+// load reads and changes 50 things through several processes.
+type load struct {
+	nodes    []*cache.Cache
+	version  []atomic.Int64 // what each thing is at, as an event number
+	event    atomic.Int64
+	answers  atomic.Int64
+	slowest  atomic.Int64
+	changing sync.Mutex
+}
+
+func (l *load) start(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for tick := time.NewTicker(2 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			l.change(int(l.event.Load()) % len(l.version))
+		}
+	})
+	for n, c := range l.nodes {
+		for g := range 4 {
+			wg.Go(func() {
+				for i := n + g; ctx.Err() == nil; i++ {
+					l.read(t, c, i%len(l.version))
+				}
+			})
+		}
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+// change makes a new version and tells every process.
+func (l *load) change(i int) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	event := l.event.Add(1)
+	l.version[i].Store(event)
+	for _, c := range l.nodes {
+		c.Purge(event, fmt.Sprint("thing:", i))
+	}
+}
+
+func (l *load) read(t *testing.T, c *cache.Cache, i int) {
+	key := fmt.Sprint("thing/", i)
+	told := l.version[i].Load() // at least one process knows it a moment later
+	began := time.Now()
+	e, from, err := c.Fetch(context.Background(), key, c.Shared(key, nil, func(context.Context) (*cache.Entry, error) {
+		asOf := l.event.Load()
+		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:", i)}, Fresh: minute, OnError: minute}, nil
+	}))
+	took := time.Since(began)
+	for old := l.slowest.Load(); int64(took) > old && !l.slowest.CompareAndSwap(old, int64(took)); old = l.slowest.Load() {
+	}
+	l.answers.Add(1)
+	if err != nil {
+		t.Errorf("%s: got %v, want an entry", key, err)
+		return
+	}
+	if from == cache.SourceStale || from == cache.SourceOnError {
+		return // allowed to be old, and says so
+	}
+	var got int64
+	if _, err := fmt.Sscan(string(e.Body), &got); err != nil {
+		t.Errorf("%s: %q: %v", key, e.Body, err)
+	}
+	// The version that every process had been told of before must be seen.
+	if got < told && l.settled(told) {
+		t.Errorf("%s (%s): version %d, but %d was purged before", key, from, got, told)
+	}
+}
+
+// settled reports whether every process was told of an event before now: not
+// while change is still telling them.
+func (l *load) settled(event int64) bool { return l.event.Load() > event }
+
+func TestSentinelFailover(t *testing.T) {
+	s := cachetest.StartSentinels(t)
+	a, ra := member(t, s.URL, cache.Config{})
+	b, _ := member(t, s.URL, cache.Config{})
+	handed := func(key string) func() bool {
+		n := 0
+		return func() bool {
+			n++
+			k := fmt.Sprint(key, n)
+			if got := sharedFetch(a, k, &source{text: "one", asOf: 1}); got != "fill one" {
+				t.Fatalf("fetch %s: got %q, want %q", k, got, "fill one")
+			}
+			return sharedFetch(b, k, &source{text: "two", asOf: 1}) == "fill one"
+		}
+	}
+	cachetest.Until(t, "the primary is used", handed("before"))
+	s.Primary.Kill()
+	cachetest.Until(t, "the replica is used", handed("after"))
+	if ra.failed.Load() == 0 {
+		t.Error("no call failed: the primary was not used")
+	}
+}

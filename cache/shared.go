@@ -1,0 +1,195 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// fleet is the company this process keeps: all that follow the same log.
+type fleet struct {
+	log    string
+	head   int64     // newest event when we joined
+	joined time.Time // when that was
+}
+
+// Join lets the cache share entries with all that follow the log of this name.
+// The caller must have told it of every event from some number on up to head,
+// by Purge, and of that number by Lost: what Redis holds may be older than this
+// process, and is judged by what this process knows.
+func (c *Cache) Join(log string, head int64) {
+	c.joined.Store(&fleet{log: log, head: head, joined: time.Now()})
+}
+
+// Shared makes a fill that asks the fleet first: an entry another process has
+// filled is taken over if it is fresh by our own tag table, and of all who miss
+// the same key one at a time runs fill, while the others wait for its entry and
+// fill themselves after a second. Trouble with Redis only means that fill runs.
+//
+// revive makes the Value of an entry that came from elsewhere; it may be nil.
+// key must not be a borrowed buffer. If fill fails and memory has nothing to
+// fall back on, an old entry of the fleet's is returned as far as its OnError
+// allows.
+func (c *Cache) Shared(key string, revive func(*Entry) error, fill Fill) Fill {
+	if c.redis == nil {
+		return fill
+	}
+	return func(ctx context.Context) (*Entry, error) {
+		company := c.joined.Load()
+		if company == nil {
+			return fill(ctx)
+		}
+		f := sharedFill{c: c, fleet: company, key: strings.Clone(key), revive: revive, fill: fill}
+		return f.run(ctx)
+	}
+}
+
+// sharedFill is one fill of a key that the fleet shares.
+type sharedFill struct {
+	c      *Cache
+	fleet  *fleet
+	key    string
+	revive func(*Entry) error
+	fill   Fill
+	old    *Entry // what the fleet had, for need
+}
+
+func (f *sharedFill) run(ctx context.Context) (*Entry, error) {
+	until := time.Now().Add(leaseWait)
+	for pause := leaseLook; ; pause = min(2*pause, leaseLookMost) {
+		if e := f.look(ctx); e != nil {
+			return e, nil
+		}
+		proof, known := f.c.redis.lease(ctx, f.fleet.log, f.key)
+		switch {
+		case proof != "":
+			// Whoever had the lease before may have saved since we looked.
+			if e := f.look(ctx); e != nil {
+				f.leave(nil, proof)
+				return e, nil
+			}
+			return f.own(ctx, proof)
+		case !known || time.Now().After(until):
+			return f.own(ctx, "")
+		}
+		if pause == leaseLook {
+			f.c.redis.events.Waited()
+		}
+		if !sleep(ctx, pause/2+rand.N(pause)) {
+			return f.own(ctx, "")
+		}
+	}
+}
+
+// sleep waits, or reports that ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// look returns the fleet's entry if it is what a fill would give.
+func (f *sharedFill) look(ctx context.Context) *Entry {
+	c := f.c
+	began := &flight{epoch: c.tags.epoch.Load(), began: c.now()}
+	e := c.redis.load(ctx, f.fleet.log, f.key)
+	if e == nil || f.unbelievable(e) || f.revive != nil && f.revive(e) != nil {
+		c.redis.events.Miss()
+		return nil
+	}
+	now := c.now()
+	held := c.hold(e, began, now)
+	state := c.judge(held, now)
+	if state == Fresh && !c.early(held, now) && f.newer(e) {
+		c.redis.events.Hit()
+		return e
+	}
+	c.redis.events.Miss()
+	// The moment a purged entry may be served for is over: we may have been told
+	// of the purge just now and it be hours ago.
+	if state != Miss && (now < held.held.onErrorUntil || !c.tags.purged(held)) {
+		f.old = e
+	}
+	return nil
+}
+
+// unbelievable reports whether e knows of events that had not happened when it
+// was made: the log was set back since, and its numbers were given out again.
+func (f *sharedFill) unbelievable(e *Entry) bool {
+	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined)
+}
+
+// newer reports whether e is something else than what memory has: that was not
+// good enough, or nobody would fill.
+func (f *sharedFill) newer(e *Entry) bool {
+	hash := f.c.hash(f.key)
+	mine, _ := f.c.find(f.c.shard(hash), hash, f.key)
+	return mine == nil || e.AsOf > mine.AsOf || e.Born.After(mine.Born)
+}
+
+// own runs the fill here and shows the fleet what it gave.
+func (f *sharedFill) own(ctx context.Context, proof string) (*Entry, error) {
+	began := time.Now().Round(0) // without a monotonic part, as others will see it
+	left := false
+	defer func() {
+		if !left { // the fill panicked
+			f.leave(nil, proof)
+		}
+	}()
+	f.c.redis.events.Filled()
+	e, err := f.fill(ctx)
+	left = true
+	if err != nil || e == nil {
+		f.leave(nil, proof)
+		return f.fallBack(err)
+	}
+	if e.Born.IsZero() {
+		e.Born = began
+	}
+	if e.Took == 0 {
+		e.Took = time.Since(began)
+	}
+	f.leave(e, proof)
+	return e, nil
+}
+
+// leave saves e, if there is one, and gives the lease back, beside whoever waits
+// for the fill: they have their answer already.
+func (f *sharedFill) leave(e *Entry, proof string) {
+	if e == nil && proof == "" {
+		return
+	}
+	var kept *Entry
+	if e != nil {
+		copied := *e // the caller's becomes the cache's
+		kept = &copied
+	}
+	f.c.fills.Go(func() {
+		ctx := context.Background()
+		if kept != nil {
+			f.c.redis.save(ctx, f.fleet.log, f.key, kept)
+		}
+		if proof != "" {
+			f.c.redis.release(ctx, f.fleet.log, f.key, proof)
+		}
+	})
+}
+
+// fallBack answers a failed fill with what the fleet had, if memory has nothing.
+func (f *sharedFill) fallBack(err error) (*Entry, error) {
+	if f.old == nil || errors.Is(err, ErrGone) {
+		return nil, err
+	}
+	hash := f.c.hash(f.key)
+	if _, state := f.c.find(f.c.shard(hash), hash, f.key); state != Miss {
+		return nil, err
+	}
+	return f.old, nil
+}
