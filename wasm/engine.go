@@ -52,12 +52,17 @@ type Config struct {
 	// Instances bounds how many copies of one module exist at once; who comes
 	// when all are busy waits. Zero means twice GOMAXPROCS.
 	Instances int
+
+	// Interpret runs modules by the slow engine, some hundred times slower. It
+	// is the second opinion on what the compiling engine makes of a module.
+	Interpret bool
 }
 
 // Engine loads modules. Each module lives in a runtime of its own, so none can
 // reach another and closing it frees everything.
 type Engine struct {
 	instances int
+	interpret bool // run by the slow engine, as a second opinion
 
 	mu     sync.Mutex
 	open   map[*Module]struct{}
@@ -72,23 +77,26 @@ func New(c Config) (*Engine, error) {
 	if c.Instances == 0 {
 		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{instances: c.Instances, open: map[*Module]struct{}{}}, nil
+	return &Engine{instances: c.Instances, interpret: c.Interpret, open: map[*Module]struct{}{}}, nil
 }
 
-// Load checks a module, compiles it, and runs its golden vectors; a module that
-// fails any of this is refused. The bytes must not change while it is open.
-// A caller closes what it loaded.
+// Load checks a module, rewrites it to count what it does, compiles it, and runs
+// its golden vectors; a module that fails any of this is refused. A caller
+// closes what it loaded.
 func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
-	parsed, err := abi.Parse(module)
+	parsed, program, err := read(module)
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
-	m, err := e.compile(ctx, module, digest, parsed.Manifest)
+	m, err := e.compile(ctx, program.meter(), digest, parsed.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
 	err = m.prove(ctx, parsed.Vectors)
+	if err == nil {
+		err = m.pool.warm(ctx, runtime.GOMAXPROCS(0))
+	}
 	if err == nil {
 		err = e.adopt(m)
 	}
@@ -98,14 +106,18 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	return m, nil
 }
 
-func (e *Engine) compile(ctx context.Context, module []byte, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+func (e *Engine) compile(ctx context.Context, module metered, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
+	config := wazero.NewRuntimeConfig()
+	if e.interpret {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	rt := wazero.NewRuntimeWithConfig(ctx, config.
 		WithCoreFeatures(features).
 		WithMemoryLimitPages(abi.MaxPages).
 		WithDebugInfoEnabled(false))
 	deadline, cancel := context.WithTimeout(experimental.WithCompilationWorkers(ctx, compileWorkers), compileTime)
 	defer cancel()
-	compiled, err := rt.CompileModule(deadline, module)
+	compiled, err := rt.CompileModule(deadline, module.binary)
 	if err == nil {
 		err = checkExports(compiled)
 	}
@@ -115,7 +127,7 @@ func (e *Engine) compile(ctx context.Context, module []byte, digest fieldmark.Di
 	return &Module{
 		engine: e,
 		ref:    fieldmark.ModuleRef{Name: manifest.Name, Version: manifest.Version, Digest: digest},
-		pool:   newPool(e.instances, rt, compiled, abi.InputSize(len(manifest.Inputs))),
+		pool:   newPool(e.instances, rt, compiled, module.globals, abi.InputSize(len(manifest.Inputs))),
 
 		manifest: manifest,
 		points:   manifest.Points(),

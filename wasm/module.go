@@ -3,6 +3,7 @@ package wasm
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,11 +25,34 @@ type Module struct {
 // what Load would refuse before compiling.
 func Ref(module []byte) (fieldmark.ModuleRef, error) {
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
-	parsed, err := abi.Parse(module)
+	parsed, _, err := read(module)
 	if err != nil {
 		return fieldmark.ModuleRef{}, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	return fieldmark.ModuleRef{Name: parsed.Manifest.Name, Version: parsed.Manifest.Version, Digest: digest}, nil
+}
+
+// read takes a module apart without running it: what it says of itself, and its
+// code ready to be rewritten. The error is abi.Complaints where several things
+// can be wrong at once.
+func read(module []byte) (*abi.Module, *program, error) {
+	sections, err := abi.Sections(module)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := walk(sections)
+	parsed, err := abi.Parse(module)
+	if err != nil {
+		list, ok := errors.AsType[abi.Complaints](err)
+		if !ok {
+			list = abi.Complaints{err.Error()}
+		}
+		p.complaints = append(list[:len(list):len(list)], p.complaints...)
+	}
+	if len(p.complaints) > 0 {
+		return parsed, p, p.complaints
+	}
+	return parsed, p, nil
 }
 
 // Ref names the module.
@@ -40,23 +64,45 @@ func (m *Module) Methodology() fieldmark.Methodology { return m.manifest.Methodo
 // Score runs the module once on inputs in the order of its manifest and checks
 // what it says. It reuses out.Marks and allocates nothing else.
 func (m *Module) Score(ctx context.Context, values []int64, states []byte, out *abi.Result) error {
+	_, err := m.Measure(ctx, values, states, out)
+	return err
+}
+
+// Measure is Score and says how much fuel it took, also where it failed. The
+// same inputs always take the same fuel, on every machine and either engine.
+func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out *abi.Result) (fuel int64, err error) {
 	if len(values) != len(m.manifest.Inputs) || len(states) != len(values) {
-		return fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states), len(m.manifest.Inputs))
+		return 0, fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states), len(m.manifest.Inputs))
 	}
 	in, err := m.pool.get(ctx)
 	if err != nil {
-		return fmt.Errorf("module %s: %w", m.ref.Digest, err)
+		return 0, m.blame(err)
 	}
-	err = in.score(ctx, values, states, out, len(m.points))
-	if err == nil {
-		err = out.Check(m.points, len(m.manifest.Gates))
-	}
+	err = m.scoreOn(ctx, in, values, states, out)
+	fuel = in.spent()
 	// What went wrong once may have left anything behind.
 	m.pool.put(in, err == nil)
-	if err != nil {
-		return fmt.Errorf("module %s: %w", m.ref.Digest, err)
+	return fuel, err
+}
+
+// scoreOn runs the module once on an instance the caller holds.
+func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, states []byte, out *abi.Result) error {
+	err := in.score(ctx, values, states, out, len(m.points))
+	if err == nil {
+		if err = out.Check(m.points, len(m.manifest.Gates)); err == nil {
+			return nil
+		}
+		err = &Fault{Kind: FaultOutput, Err: err}
 	}
-	return nil
+	return m.blame(err)
+}
+
+// blame names the module in an error.
+func (m *Module) blame(err error) error {
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return &Fault{Digest: m.ref.Digest, Kind: fault.Kind, Err: fault.Err}
+	}
+	return fmt.Errorf("module %s: %w", m.ref.Digest, err)
 }
 
 // prove runs the golden vectors, each of which must come out to the bit.

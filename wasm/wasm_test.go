@@ -338,8 +338,8 @@ func TestCloseEngine(t *testing.T) {
 // TestWaitingEndsWithTheContext keeps the only instance busy with calls that
 // take some milliseconds each and asks for it with little time.
 func TestWaitingEndsWithTheContext(t *testing.T) {
-	// local 0 counts down from 10 million.
-	slow := tamper(t, 0x42, 0x80, 0xad, 0xe2, 0x04, 0x21, 0,
+	// local 0 counts down from 100,000, most of a call's fuel.
+	slow := tamper(t, 0x42, 0xa0, 0x8d, 0x06, 0x21, 0,
 		0x03, 0x40, 0x20, 0, 0x42, 1, 0x7d, 0x22, 0, 0x42, 0, 0x52, 0x0d, 0, 0x0b)
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), slow)
 	stop, stopBusy := context.WithCancel(t.Context())
@@ -355,13 +355,13 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 	var out abi.Result
 	for { // the first tries may find it idle
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Microsecond)
 		err := m.Score(ctx, []int64{1}, []byte{1}, &out)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
-		if err != nil {
+		if err != nil || t.Context().Err() != nil {
 			t.Error(err)
 			break
 		}

@@ -12,6 +12,10 @@ const (
 	ExportInit   = "_initialize"     // () -> (): optional, run once per instance
 )
 
+// ReservedPrefix begins the names of exports that a host adds while it rewrites
+// a module; a module that has one already is refused.
+const ReservedPrefix = "fieldmark."
+
 // The custom sections of a module.
 const (
 	SectionManifest = "scorer.manifest"
@@ -35,7 +39,6 @@ const (
 	MaxVectorData = 512 << 10 // bytes of the section
 	MaxSections   = 64        // ours has six; debug sections of a careless build fit too
 	MaxExports    = 256       // names to look through
-	MaxGlobals    = 1024      // constants of a compiled guest
 )
 
 // MaxValue bounds every input on both sides: the host clamps to it, so a module

@@ -3,6 +3,7 @@ package abi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -171,7 +172,7 @@ const (
 
 // Check reports everything that is wrong with a manifest.
 func (m *Manifest) Check() error {
-	var c complaints
+	var c Complaints
 	c.match("name", m.Name, idPattern, maxID)
 	c.match("version", m.Version, versionPattern, maxID)
 	c.require(m.ABI == Name, "abi", "is %q, this host speaks %q", m.ABI, Name)
@@ -187,7 +188,7 @@ func (m *Manifest) Check() error {
 	return c.err()
 }
 
-func (m *Manifest) checkInputs(c *complaints) map[string]string {
+func (m *Manifest) checkInputs(c *Complaints) map[string]string {
 	c.require(len(m.Inputs) >= 1 && len(m.Inputs) <= MaxInputs, "inputs", "are %d, may be 1 to %d", len(m.Inputs), MaxInputs)
 	units := map[string]string{}
 	for i, in := range m.Inputs {
@@ -202,7 +203,7 @@ func (m *Manifest) checkInputs(c *complaints) map[string]string {
 	return units
 }
 
-func (m *Manifest) checkComponents(c *complaints, units map[string]string) {
+func (m *Manifest) checkComponents(c *Complaints, units map[string]string) {
 	c.require(len(m.Components) >= 1 && len(m.Components) <= MaxComponents, "components", "are %d, may be 1 to %d", len(m.Components), MaxComponents)
 	seen := map[string]bool{}
 	total, signals := 0, 0
@@ -229,7 +230,7 @@ func (m *Manifest) checkComponents(c *complaints, units map[string]string) {
 	c.require(total == TotalWeight, "components", "come to %d points, all must come to %d", total, TotalWeight)
 }
 
-func (s *Signal) check(c *complaints, path string, units map[string]string) {
+func (s *Signal) check(c *Complaints, path string, units map[string]string) {
 	c.match(path+".id", s.ID, idPattern, maxID)
 	c.text(path+".label", s.Label, maxLabel)
 	c.text(path+".advice", s.Advice, maxAdvice)
@@ -249,7 +250,7 @@ func (s *Signal) check(c *complaints, path string, units map[string]string) {
 	c.require(s.Unit == want, path+".unit", "is %q, must be %q", s.Unit, want)
 }
 
-func (m *Manifest) checkGates(c *complaints) {
+func (m *Manifest) checkGates(c *Complaints) {
 	c.require(len(m.Gates) <= MaxGates, "gates", "are %d, at most %d", len(m.Gates), MaxGates)
 	seen := map[string]bool{}
 	for i, g := range m.Gates {
@@ -262,25 +263,40 @@ func (m *Manifest) checkGates(c *complaints) {
 	}
 }
 
-// complaints gathers what is wrong, so that an author sees all of it at once.
-type complaints []string
+// Complaints is an error that says everything that is wrong, so that an author
+// sees all of it at once.
+type Complaints []string
+
+// Error joins the complaints.
+func (c Complaints) Error() string { return strings.Join(c, "; ") }
+
+// add takes over what err complains of, each item under the given heading.
+func (c *Complaints) add(heading string, err error) {
+	list, ok := errors.AsType[Complaints](err)
+	if !ok {
+		*c = append(*c, err.Error())
+	}
+	for _, s := range list {
+		*c = append(*c, heading+": "+s)
+	}
+}
 
 // maxComplaints keeps the answer to a hostile manifest short.
 const maxComplaints = 20
 
-func (c *complaints) require(ok bool, path, format string, args ...any) {
+func (c *Complaints) require(ok bool, path, format string, args ...any) {
 	if !ok && len(*c) < maxComplaints {
 		*c = append(*c, path+" "+fmt.Sprintf(format, args...))
 	}
 }
 
-func (c *complaints) match(path, s string, pattern *regexp.Regexp, longest int) {
+func (c *Complaints) match(path, s string, pattern *regexp.Regexp, longest int) {
 	c.require(len(s) <= longest && pattern.MatchString(s), path, "is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)
 }
 
 // text admits printable characters only: no line breaks, and none of the
 // invisible characters that hide or reorder what a reader sees.
-func (c *complaints) text(path, s string, longest int) {
+func (c *Complaints) text(path, s string, longest int) {
 	n := utf8.RuneCountInString(s)
 	c.require(n >= 1 && n <= longest, path, "has %d characters, may have 1 to %d", n, longest)
 	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path, "holds an unprintable character")
@@ -288,15 +304,15 @@ func (c *complaints) text(path, s string, longest int) {
 
 // url admits https and paths of the same site: a manifest must not be able to
 // put a script or a foreign host behind a link.
-func (c *complaints) url(path, s string) {
+func (c *Complaints) url(path, s string) {
 	c.text(path, s, maxURL)
 	local := strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.HasPrefix(s, `/\`)
 	c.require(local || strings.HasPrefix(s, "https://"), path, "must begin with https:// or be a path")
 }
 
-func (c complaints) err() error {
+func (c Complaints) err() error {
 	if len(c) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s", strings.Join(c, "; "))
+	return c
 }

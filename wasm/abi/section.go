@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -35,45 +36,78 @@ const (
 type Module struct {
 	Manifest *Manifest
 	Vectors  []Vector
+	Exports  []string // names, in the order of the module
 }
 
-// Parse reads a module and refuses whatever cannot be a scorer/1 module. It
-// does not look at code: that a module is valid WebAssembly is for an engine to
-// say.
+// Parse reads a module and refuses whatever its sections show to be no
+// scorer/1 module; the error is Complaints where the sections could be told
+// apart. It does not look at code.
 func Parse(module []byte) (*Module, error) {
+	sections, err := Sections(module)
+	if err != nil {
+		return nil, err
+	}
 	var w walker
-	if err := w.walk(module); err != nil {
+	for i := range sections {
+		w.section(&sections[i])
+	}
+	m := w.finish()
+	if err := w.complaints.err(); err != nil {
 		return nil, err
 	}
-	if w.manifest == nil {
-		return nil, fmt.Errorf("no custom section %s", SectionManifest)
+	return m, nil
+}
+
+// Section is one section of a module: its number and what stands in it.
+type Section struct {
+	ID   byte
+	Body []byte
+}
+
+// Sections takes a module apart. It refuses what is too large, is no core
+// module, or has sections out of order or cut short.
+func Sections(module []byte) ([]Section, error) {
+	if len(module) > fieldmark.MaxModule {
+		return nil, fmt.Errorf("module of %d bytes, at most %d", len(module), fieldmark.MaxModule)
 	}
-	if w.vectors == nil {
-		return nil, fmt.Errorf("no custom section %s", SectionVectors)
+	if bytes.HasPrefix(module, []byte(componentHeader)) {
+		return nil, fmt.Errorf("a component; scorer/1 wants a core module")
 	}
-	if !w.hasMemory {
-		return nil, fmt.Errorf("no memory")
+	rest, ok := bytes.CutPrefix(module, []byte(header))
+	if !ok {
+		return nil, fmt.Errorf("not a WebAssembly module of version 1")
 	}
-	for _, e := range []struct {
-		name string
-		kind byte
-	}{{ExportMemory, kindMemory}, {ExportInput, kindFunction}, {ExportScore, kindFunction}} {
-		if kind, ok := w.exports[e.name]; !ok || kind != e.kind {
-			return nil, fmt.Errorf("no export %s of kind %d", e.name, e.kind)
+	var all []Section
+	r := reader{rest: rest}
+	last := 0
+	for len(r.rest) > 0 {
+		if len(all) == MaxSections {
+			return nil, fmt.Errorf("more than %d sections", MaxSections)
 		}
+		id := r.byte()
+		body := r.bytes(r.u32())
+		if r.failed {
+			return nil, fmt.Errorf("section %d is cut short", id)
+		}
+		if id > sectionDataCount {
+			return nil, fmt.Errorf("section %d is unknown", id)
+		}
+		if id != sectionCustom {
+			if sectionOrder[id] <= last {
+				return nil, fmt.Errorf("section %d stands in the wrong place or twice", id)
+			}
+			last = sectionOrder[id]
+		}
+		all = append(all, Section{ID: id, Body: body})
 	}
-	manifest, err := ParseManifest(w.manifest)
-	if err != nil {
-		return nil, err
-	}
-	if uint32(manifest.Limits.Pages) != w.pages {
-		return nil, fmt.Errorf("memory of at most %d pages, the manifest says %d", w.pages, manifest.Limits.Pages)
-	}
-	vectors, err := ParseVectors(w.vectors, manifest)
-	if err != nil {
-		return nil, err
-	}
-	return &Module{Manifest: manifest, Vectors: vectors}, nil
+	return all, nil
+}
+
+// sectionOrder is the place of each section; the data count, a later addition,
+// stands before the code it helps to check.
+var sectionOrder = [...]int{
+	1: 1, 2: 2, 3: 3, sectionTable: 4, sectionMemory: 5, sectionGlobal: 6, sectionExport: 7,
+	sectionStart: 8, sectionElement: 9, sectionDataCount: 10, 10: 11, sectionData: 12,
 }
 
 // AppendCustom appends a custom section to a module. It may follow any section,
@@ -94,154 +128,158 @@ type walker struct {
 	hasMemory         bool
 	pages             uint32 // declared maximum
 	exports           map[string]byte
+	names             []string
+	complaints        Complaints
 }
 
-func (w *walker) walk(module []byte) error {
-	if len(module) > fieldmark.MaxModule {
-		return fmt.Errorf("module of %d bytes, at most %d", len(module), fieldmark.MaxModule)
-	}
-	if bytes.HasPrefix(module, []byte(componentHeader)) {
-		return fmt.Errorf("a component; scorer/1 wants a core module")
-	}
-	rest, ok := bytes.CutPrefix(module, []byte(header))
-	if !ok {
-		return fmt.Errorf("not a WebAssembly module of version 1")
-	}
-	r := reader{rest: rest}
-	last := -1
-	for n := 0; len(r.rest) > 0; n++ {
-		if n == MaxSections {
-			return fmt.Errorf("more than %d sections", MaxSections)
-		}
-		id := r.byte()
-		body := reader{rest: r.bytes(r.u32())}
-		if r.failed {
-			return fmt.Errorf("section %d is cut short", id)
-		}
-		if id != sectionCustom {
-			if int(id) <= last {
-				return fmt.Errorf("section %d stands behind section %d", id, last)
-			}
-			last = int(id)
-		}
-		if err := w.section(id, &body); err != nil {
-			return err
-		}
-		if body.failed {
-			return fmt.Errorf("section %d is malformed", id)
-		}
-	}
-	return nil
+func (w *walker) complain(format string, args ...any) {
+	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// section reads one section. What it refuses outright could keep state between
-// calls that a copy of the memory does not restore, or run code the contract
-// does not name.
-func (w *walker) section(id byte, r *reader) error {
-	switch id {
+// section reads one section. What it refuses outright would run code the
+// contract does not name.
+func (w *walker) section(s *Section) {
+	r := reader{rest: s.Body}
+	switch s.ID {
 	case sectionCustom:
-		return w.custom(r)
+		w.custom(&r)
 	case sectionImport:
 		if n := r.u32(); n != 0 {
-			return fmt.Errorf("%d imports, none are allowed", n)
-		}
-	case sectionTable, sectionElement:
-		if n := r.u32(); n != 0 {
-			return fmt.Errorf("section %d: tables are not allowed", id)
+			w.complain("%d imports, none are allowed: %s", n, importNames(r, n))
 		}
 	case sectionMemory:
-		return w.memory(r)
-	case sectionGlobal:
-		return w.globals(r)
+		w.memory(&r)
 	case sectionExport:
-		return w.exported(r)
+		w.exported(&r)
 	case sectionStart:
-		return fmt.Errorf("a start function; %s is the way to set up", ExportInit)
-	case sectionDataCount:
-		return fmt.Errorf("a data count section; data segments must be active")
-	default:
-		if id > sectionData {
-			return fmt.Errorf("section %d is unknown", id)
-		}
+		w.complain("a start function; %s is the way to set up", ExportInit)
 	}
-	return nil
+	if r.failed {
+		w.complain("section %d is malformed", s.ID)
+	}
 }
 
-func (w *walker) custom(r *reader) error {
+// shownImports is how many imports a complaint names.
+const shownImports = 5
+
+// importNames lists the first imports of functions as module.name; an import of
+// anything else ends the list.
+func importNames(r reader, n uint32) string {
+	var names []string
+	for range min(n, shownImports) {
+		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
+		if r.failed {
+			break
+		}
+		names = append(names, fmt.Sprintf("%.32q.%.32q", module, name))
+		if kind != kindFunction {
+			break
+		}
+		r.u32() // type
+	}
+	return strings.Join(names, ", ")
+}
+
+func (w *walker) custom(r *reader) {
 	name := r.bytes(r.u32())
 	if r.failed {
-		return nil
+		return
 	}
 	into := map[string]*[]byte{SectionManifest: &w.manifest, SectionVectors: &w.vectors}[string(name)]
 	if into == nil {
-		return nil
+		return
 	}
 	if *into != nil {
-		return fmt.Errorf("custom section %s stands twice", name)
+		w.complain("custom section %s stands twice", name)
 	}
 	*into = r.rest
-	return nil
 }
 
 // memoryHasMax is the one form of limits allowed: not shared, 32-bit addresses,
 // a declared maximum.
 const memoryHasMax = 1
 
-func (w *walker) memory(r *reader) error {
-	n, flags := r.u32(), r.byte()
-	least := r.u32()
-	if r.failed || n != 1 {
-		return fmt.Errorf("%d memories, exactly one is allowed", n)
-	}
-	if flags != memoryHasMax {
-		return fmt.Errorf("memory with limits of kind %d, a declared maximum is required", flags)
-	}
-	w.pages = r.u32()
-	if r.failed || w.pages > MaxPages || least > w.pages {
-		return fmt.Errorf("memory of %d to %d pages, at most %d", least, w.pages, MaxPages)
-	}
+func (w *walker) memory(r *reader) {
 	w.hasMemory = true
-	return nil
+	if n := r.u32(); n != 1 {
+		w.complain("%d memories, exactly one is allowed", n)
+		return
+	}
+	if flags := r.byte(); flags != memoryHasMax {
+		w.complain("memory with limits of kind %d, a declared maximum is required", flags)
+		return
+	}
+	least := r.u32()
+	w.pages = r.u32()
+	if w.pages > MaxPages || least > w.pages {
+		w.complain("memory of %d to %d pages, at most %d", least, w.pages, MaxPages)
+	}
 }
 
-func (w *walker) globals(r *reader) error {
-	n := r.u32()
-	if n > MaxGlobals {
-		return fmt.Errorf("%d globals, at most %d", n, MaxGlobals)
-	}
-	for i := range n {
-		r.byte() // type
-		if mutable := r.byte(); mutable != 0 && !r.failed {
-			return fmt.Errorf("global %d is mutable; only memory is reset between calls", i)
-		}
-		if !r.skipConstant() {
-			return fmt.Errorf("global %d: not a constant", i)
-		}
-	}
-	return nil
-}
-
-// Kinds of exports.
+// Kinds of exports and imports.
 const (
 	kindFunction = 0
 	kindMemory   = 2
 )
 
-func (w *walker) exported(r *reader) error {
+func (w *walker) exported(r *reader) {
+	w.exports = map[string]byte{}
 	n := r.u32()
 	if n > MaxExports {
-		return fmt.Errorf("%d exports, at most %d", n, MaxExports)
+		w.complain("%d exports, at most %d", n, MaxExports)
+		return
 	}
-	w.exports = make(map[string]byte, n)
 	for range n {
-		name, kind := r.bytes(r.u32()), r.byte()
+		name, kind := string(r.bytes(r.u32())), r.byte()
 		r.u32() // index
-		if _, twice := w.exports[string(name)]; twice {
-			return fmt.Errorf("export %.40q stands twice", name)
+		if r.failed {
+			return
 		}
-		w.exports[string(name)] = kind
+		if _, twice := w.exports[name]; twice {
+			w.complain("export %.40q stands twice", name)
+		}
+		if strings.HasPrefix(name, ReservedPrefix) {
+			w.complain("export %.40q: names that begin with %s are the host's", name, ReservedPrefix)
+		}
+		w.exports[name] = kind
+		w.names = append(w.names, name)
 	}
-	return nil
+}
+
+// finish checks what the sections only show together.
+func (w *walker) finish() *Module {
+	m := &Module{Exports: w.names}
+	if !w.hasMemory {
+		w.complain("no memory")
+	}
+	for _, e := range []struct {
+		name, is string
+		kind     byte
+	}{{ExportMemory, "memory", kindMemory}, {ExportInput, "function", kindFunction}, {ExportScore, "function", kindFunction}} {
+		if kind, ok := w.exports[e.name]; !ok || kind != e.kind {
+			w.complain("no exported %s %s", e.is, e.name)
+		}
+	}
+	if w.manifest == nil {
+		w.complain("no custom section %s", SectionManifest)
+	} else if manifest, err := ParseManifest(w.manifest); err != nil {
+		w.complaints.add("manifest", err)
+	} else {
+		m.Manifest = manifest
+		if w.hasMemory && uint32(manifest.Limits.Pages) != w.pages {
+			w.complain("memory of at most %d pages, the manifest says %d", w.pages, manifest.Limits.Pages)
+		}
+	}
+	if w.vectors == nil {
+		w.complain("no custom section %s", SectionVectors)
+	} else if m.Manifest != nil {
+		vectors, err := ParseVectors(w.vectors, m.Manifest)
+		if err != nil {
+			w.complaints.add("vectors", err)
+		}
+		m.Vectors = vectors
+	}
+	return m
 }
 
 // reader takes the primitives of the binary format off the front of its bytes.
@@ -278,21 +316,4 @@ func (r *reader) u32() uint32 {
 	}
 	r.rest = r.rest[n:]
 	return uint32(v)
-}
-
-// skipConstant reads one constant instruction and the end of its expression.
-func (r *reader) skipConstant() bool {
-	const i32Const, i64Const, f32Const, f64Const, end = 0x41, 0x42, 0x43, 0x44, 0x0b
-	switch r.byte() {
-	case i32Const, i64Const:
-		for r.byte()&0x80 != 0 && !r.failed { // sign and value do not matter here
-		}
-	case f32Const:
-		r.bytes(4)
-	case f64Const:
-		r.bytes(8)
-	default:
-		return false
-	}
-	return r.byte() == end && !r.failed
 }

@@ -2,6 +2,7 @@ package abi_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -71,10 +72,6 @@ func TestParse(t *testing.T) {
 		{"custom sections first", join(vectors, manifest, memory, exports), ""},
 		{"other custom section", join(memory, exports, manifest, vectors, custom("name", []byte("x"))), ""},
 		{"empty import section", join(section{2, []byte{0}}, memory, exports, manifest, vectors), ""},
-		{"immutable globals", join(memory, section{6, []byte{4,
-			0x7f, 0, 0x41, 0xff, 0x00, 0x0b, 0x7e, 0, 0x42, 1, 0x0b,
-			0x7d, 0, 0x43, 0, 0, 0, 0, 0x0b, 0x7c, 0, 0x44, 0, 0, 0, 0, 0, 0, 0, 0, 0x0b,
-		}}, exports, manifest, vectors), ""},
 
 		{"nothing", nil, "not a WebAssembly module"},
 		{"text", []byte("(module)"), "not a WebAssembly module"},
@@ -83,20 +80,13 @@ func TestParse(t *testing.T) {
 		{"cut short", geo.Module()[:len(geo.Module())-1], "cut short"},
 		{"length without end", append(join(), 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01), "cut short"},
 		{"length past 32 bits", append(join(), 1, 0xff, 0xff, 0xff, 0xff, 0x7f), "cut short"},
-		{"wrong order", join(exports, memory, manifest, vectors), "stands behind"},
-		{"twice", join(memory, memory, exports, manifest, vectors), "stands behind"},
+		{"wrong order", join(exports, memory, manifest, vectors), "wrong place"},
+		{"twice", join(memory, memory, exports, manifest, vectors), "twice"},
 		{"unknown section", join(memory, exports, section{13, []byte{0}}, manifest, vectors), "unknown"},
 		{"too many sections", join(bytesOf(custom("x", nil), abi.MaxSections+1)...), "more than"},
 
-		{"import", join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, memory, exports, manifest, vectors), "imports"},
-		{"table", join(section{4, []byte{1, 0x70, 1, 1, 1}}, memory, exports, manifest, vectors), "tables"},
-		{"elements", join(memory, exports, section{9, []byte{1, 0, 0x41, 0, 0x0b, 0}}, manifest, vectors), "tables"},
+		{"import", join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, memory, exports, manifest, vectors), `imports, none are allowed: "env"."log"`},
 		{"start function", join(memory, exports, section{8, []byte{0}}, manifest, vectors), "start function"},
-		{"passive data", join(memory, exports, section{12, []byte{1}}, manifest, vectors), "data count"},
-		{"mutable global", join(memory, section{6, []byte{1, 0x7f, 1, 0x41, 0, 0x0b}}, exports, manifest, vectors), "mutable"},
-		{"global from a call", join(memory, section{6, []byte{1, 0x7f, 0, 0x10, 0, 0x0b}}, exports, manifest, vectors), "not a constant"},
-		{"endless global", join(memory, section{6, []byte{1, 0x7f, 0, 0x41, 0x80}}, exports, manifest, vectors), "not a constant"},
-		{"too many globals", join(memory, section{6, []byte{0x81, 0x08}}, exports, manifest, vectors), "globals"},
 
 		{"no memory", join(exports, manifest, vectors), "no memory"},
 		{"two memories", join(section{5, []byte{2, 1, 1, 1, 1, 1, 1}}, exports, manifest, vectors), "exactly one"},
@@ -107,9 +97,10 @@ func TestParse(t *testing.T) {
 		{"more than the maximum", join(section{5, []byte{1, 1, 2, 1}}, exports, manifest, vectors), "2 to 1"},
 		{"more than the manifest says", join(section{5, []byte{1, 1, 1, 2}}, exports, manifest, vectors), "manifest says 1"},
 
-		{"no exports", join(memory, manifest, vectors), "no export memory"},
-		{"export of the wrong kind", join(memory, section{7, bytes.Replace(exports.body, []byte("score\x00"), []byte("score\x03"), 1)}, manifest, vectors), "no export scorer_v1_score"},
+		{"no exports", join(memory, manifest, vectors), "no exported memory memory"},
+		{"export of the wrong kind", join(memory, section{7, bytes.Replace(exports.body, []byte("score\x00"), []byte("score\x03"), 1)}, manifest, vectors), "no exported function scorer_v1_score"},
 		{"export twice", join(memory, section{7, []byte("\x02\x01a\x00\x00\x01a\x00\x00")}, manifest, vectors), "twice"},
+		{"reserved export", join(memory, section{7, []byte("\x01\x0efieldmark.fuel\x03\x00")}, manifest, vectors), "are the host's"},
 		{"too many exports", join(memory, section{7, []byte{0x81, 0x02}}, manifest, vectors), "exports"},
 		{"exports cut short", join(memory, section{7, []byte("\x02\x06memory\x02")}, manifest, vectors), "malformed"},
 
@@ -128,6 +119,21 @@ func TestParse(t *testing.T) {
 				t.Errorf("got error %v, want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestParseListsEverything gives a module five faults and wants all named.
+func TestParseListsEverything(t *testing.T) {
+	manifest, _ := small(t)
+	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}}, section{8, []byte{0}}, manifest))
+	list, ok := errors.AsType[abi.Complaints](err)
+	if !ok {
+		t.Fatalf("got error %v", err)
+	}
+	for i, want := range []string{"imports", "99 pages", "start function", "export", "export", "export", "manifest says 1", "no custom section scorer.vectors"} {
+		if i >= len(list) || !strings.Contains(list[i], want) {
+			t.Errorf("complaint %d: want one with %q, got all of %q", i, want, list)
+		}
 	}
 }
 

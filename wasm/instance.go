@@ -1,0 +1,189 @@
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// instance is one copy of a module: its memory, its globals, and its functions,
+// which are looked up once because each look-up costs more than a score.
+type instance struct {
+	module  api.Module
+	memory  api.Memory
+	view    []byte // of the whole memory; valid while it does not grow
+	run     api.Function
+	fuel    api.MutableGlobal
+	depth   api.MutableGlobal
+	globals []api.MutableGlobal // the module's own
+	input   []byte              // the part of view where the inputs go
+	image   *image
+	stack   [1]uint64
+}
+
+// image is the state every call finds. All instances of a module share it, for
+// without imports all begin alike.
+type image struct {
+	input   uint32 // address
+	memory  []byte
+	globals []uint64
+}
+
+func (p *pool) instantiate(ctx context.Context) (*instance, error) {
+	module, err := p.runtime.InstantiateModule(ctx, p.compiled,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions(abi.ExportInit))
+	if err != nil {
+		return nil, fmt.Errorf("instantiate: %w", firstLine(err))
+	}
+	in := &instance{module: module, memory: module.ExportedMemory(abi.ExportMemory), run: module.ExportedFunction(abi.ExportScore)}
+	if err := p.prepare(ctx, in); err != nil {
+		in.close()
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	return in, nil
+}
+
+// prepare asks where the inputs go and holds the new instance against the image
+// of the first.
+func (p *pool) prepare(ctx context.Context, in *instance) error {
+	for _, g := range []struct {
+		name string
+		into *api.MutableGlobal
+	}{{exportFuel, &in.fuel}, {exportDepth, &in.depth}} {
+		var ok bool
+		if *g.into, ok = in.module.ExportedGlobal(g.name).(api.MutableGlobal); !ok {
+			return fmt.Errorf("no mutable global %s", g.name)
+		}
+	}
+	for _, name := range p.globals {
+		global, ok := in.module.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok {
+			return fmt.Errorf("no mutable global %s", name)
+		}
+		in.globals = append(in.globals, global)
+	}
+	addr, err := in.askInput(ctx)
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if in.view, ok = in.memory.Read(0, in.memory.Size()); !ok {
+		return errors.New("memory cannot be read")
+	}
+	end := uint64(addr) + uint64(p.inputSize)
+	if addr%8 != 0 || end > uint64(len(in.view)) {
+		return fmt.Errorf("inputs of %d bytes at %d, in a memory of %d", p.inputSize, addr, len(in.view))
+	}
+	in.input = in.view[addr:addr:end]
+	return p.adopt(in, addr)
+}
+
+// askInput calls the module's function for the address of its inputs.
+func (in *instance) askInput(ctx context.Context) (uint32, error) {
+	in.refill()
+	if err := in.module.ExportedFunction(abi.ExportInput).CallWithStack(ctx, in.stack[:]); err != nil {
+		return 0, in.fault(err)
+	}
+	return uint32(in.stack[0]), nil
+}
+
+// adopt makes the first instance the image of all and refuses those that began
+// otherwise.
+func (p *pool) adopt(in *instance, addr uint32) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.image == nil {
+		p.image = &image{input: addr, memory: bytes.Clone(in.view)}
+		for _, g := range in.globals {
+			p.image.globals = append(p.image.globals, g.Get())
+		}
+	}
+	in.image = p.image
+	same := addr == in.image.input && bytes.Equal(in.view, in.image.memory)
+	for i, g := range in.globals {
+		same = same && g.Get() == in.image.globals[i]
+	}
+	if !same {
+		return errors.New("began otherwise than the instance before")
+	}
+	return nil
+}
+
+// score runs the module once and leaves its memory and globals as they were.
+func (in *instance) score(ctx context.Context, values []int64, states []byte, out *abi.Result, signals int) error {
+	in.refill()
+	abi.AppendInput(in.input, values, states)
+	if err := in.run.CallWithStack(ctx, in.stack[:]); err != nil {
+		return in.fault(err)
+	}
+	addr := uint32(in.stack[0])
+	if addr == 0 {
+		return &Fault{Kind: FaultDeclined, Err: errors.New("the module could not score these inputs")}
+	}
+	if int(in.memory.Size()) != len(in.view) {
+		return &Fault{Kind: FaultGrowth, Err: errors.New("the module let its memory grow while scoring")}
+	}
+	if err := abi.DecodeResult(out, in.view, addr, signals); err != nil {
+		return &Fault{Kind: FaultOutput, Err: err}
+	}
+	in.reset()
+	return nil
+}
+
+// refill gives the module the budget of one call.
+func (in *instance) refill() {
+	in.fuel.Set(MaxFuel)
+	in.depth.Set(MaxDepth)
+}
+
+// spent is the fuel used since refill.
+func (in *instance) spent() int64 { return MaxFuel - int64(in.fuel.Get()) }
+
+// fault says what a trap meant. The counters tell, for the module traps itself
+// when it has used one up.
+func (in *instance) fault(err error) error {
+	switch {
+	case int64(in.fuel.Get()) < 0:
+		return &Fault{Kind: FaultFuel, Err: fmt.Errorf("used more than %d units of fuel", MaxFuel)}
+	case int32(in.depth.Get()) < 0:
+		return &Fault{Kind: FaultDepth, Err: fmt.Errorf("calls nested deeper than %d", MaxDepth)}
+	}
+	return &Fault{Kind: FaultTrap, Err: firstLine(err)}
+}
+
+// firstLine leaves out the stack trace an engine appends.
+func firstLine(err error) error {
+	line, _, more := bytes.Cut([]byte(err.Error()), []byte("\n"))
+	if !more {
+		return err
+	}
+	return errors.New(string(line))
+}
+
+// page is the unit a memory consists of.
+type page = [abi.PageSize]byte
+
+// reset makes memory and globals what they were before the call. The race
+// detector is kept out (by assigning pages too: a call of copy it would still
+// look into): it would look at every byte, a hundred times slower than the copy.
+// Two users of one instance it still sees, where they write their inputs.
+//
+//go:norace
+func (in *instance) reset() {
+	for at := 0; at < len(in.view); at += abi.PageSize {
+		*(*page)(in.view[at:]) = *(*page)(in.image.memory[at:])
+	}
+	for i, g := range in.globals {
+		g.Set(in.image.globals[i])
+	}
+}
+
+// close frees the instance. Whether it has a second use for its exit code, the
+// only thing that can fail, does not matter to anyone.
+func (in *instance) close() { _ = in.module.Close(context.Background()) }

@@ -1,0 +1,219 @@
+package wasm
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// The budgets of one call. Compiled code cannot be interrupted, and while it
+// runs the garbage collector of the whole process waits for it; so a module
+// counts what it does and stops itself.
+const (
+	// MaxFuel is 2 million units: ten milliseconds at worst, and 500
+	// times what the built-in needs.
+	MaxFuel = 2_000_000
+
+	// MaxDepth bounds calls within calls, in frames of a kilobyte of code. The
+	// stack then stays within about 4 MiB; without a bound the engine lets it
+	// grow to 50 MB and keeps them.
+	MaxDepth = 1000
+
+	// MaxMemory is what a module may have, and so what a reset copies at most:
+	// some fifty microseconds.
+	MaxMemory = abi.MaxPages * abi.PageSize
+)
+
+// The exports the rewriter adds.
+const (
+	exportFuel   = abi.ReservedPrefix + "fuel"
+	exportDepth  = abi.ReservedPrefix + "depth"
+	exportGlobal = abi.ReservedPrefix + "global." // and its index
+)
+
+// frameUnit is how many bytes of code, and of locals at eight bytes each, count
+// as one frame: no function keeps more values alive than it has code to make.
+const frameUnit = 1024
+
+// metered is a module rewritten to count.
+type metered struct {
+	binary  []byte
+	globals []string // exports of the module's own mutable globals
+}
+
+// meter rewrites a module that the walk did not complain of. Each region pays
+// at its head from the global of fuel, each bulk instruction an eighth per byte,
+// each call takes its caller's frame from the global of depth and gives it back;
+// when either falls below zero the module traps. Custom sections are dropped.
+func (p *program) meter() metered {
+	m := meter{p: p, fuel: uint32(len(p.mutable)), depth: uint32(len(p.mutable)) + 1}
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	sections := map[byte][]byte{sectionGlobal: {0}}
+	for _, s := range p.sections {
+		if s.ID != sectionCustom {
+			sections[s.ID] = s.Body
+		}
+	}
+	exports, names := m.exports(sections[sectionExport])
+	for _, id := range []byte{1, 2, 3, 4, 5, sectionGlobal, sectionExport, 8, sectionElement, sectionDataCount, sectionCode, sectionData} {
+		content, ok := sections[id]
+		switch id {
+		case sectionGlobal:
+			content = m.globals(content)
+		case sectionExport:
+			content = exports
+		case sectionCode:
+			content = m.code()
+		}
+		if ok {
+			out = binary.AppendUvarint(append(out, id), uint64(len(content)))
+			out = append(out, content...)
+		}
+	}
+	return metered{binary: out, globals: names}
+}
+
+// meter writes what is added to a program.
+type meter struct {
+	p           *program
+	fuel, depth uint32 // indices of the two globals
+}
+
+// globals appends fuel and depth. What they begin with is the budget of
+// _initialize, which runs before a host can set anything.
+func (m *meter) globals(section []byte) []byte {
+	c := cursor{b: section}
+	n := c.u32()
+	b := binary.AppendUvarint(nil, uint64(n)+2)
+	b = append(b, section[c.at:]...)
+	b = appendSigned(append(b, typeI64, 1, opI64Const), MaxFuel)
+	b = appendSigned(append(b, opEnd, typeI32, 1, opI32Const), MaxDepth)
+	return append(b, opEnd)
+}
+
+// exports appends the two and every mutable global, so that a host can set and
+// restore them.
+func (m *meter) exports(section []byte) (content []byte, names []string) {
+	const kindGlobal = 3
+	c := cursor{b: section}
+	n := c.u32()
+	var added []byte
+	export := func(name string, index uint32) {
+		added = binary.AppendUvarint(added, uint64(len(name)))
+		added = append(append(added, name...), kindGlobal)
+		added = binary.AppendUvarint(added, uint64(index))
+	}
+	for i, mutable := range m.p.mutable {
+		if mutable {
+			names = append(names, exportGlobal+strconv.Itoa(i))
+			export(names[len(names)-1], uint32(i))
+		}
+	}
+	export(exportFuel, m.fuel)
+	export(exportDepth, m.depth)
+	content = binary.AppendUvarint(nil, uint64(n)+uint64(len(names))+2)
+	content = append(content, section[c.at:]...)
+	return append(content, added...), names
+}
+
+func (m *meter) code() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(m.p.bodies)))
+	for i := range m.p.bodies {
+		f := m.function(&m.p.bodies[i])
+		b = binary.AppendUvarint(b, uint64(len(f)))
+		b = append(b, f...)
+	}
+	return b
+}
+
+func (m *meter) function(f *body) []byte {
+	out := m.locals(f)
+	frame := int64(1 + (len(f.code)+8*f.locals)/frameUnit)
+	region, from := 0, 0
+	for _, k := range f.marks {
+		out = append(out, f.code[from:k.at]...)
+		from = k.at
+		switch k.kind {
+		case markRegion:
+			out = m.charge(out, int64(f.costs[region]))
+			region++
+		case markBulk:
+			out = m.chargeBulk(out, uint32(f.locals))
+		case markCall, markIndirect:
+			// What calls nothing itself can nest no further.
+			if k.kind == markCall && !m.p.bodies[k.callee].calls {
+				continue
+			}
+			out = m.enter(out, frame)
+			out = append(out, f.code[from:k.after]...)
+			out = m.leave(out, frame)
+			from = k.after
+		}
+	}
+	return append(out, f.code[from:]...)
+}
+
+// locals declares what the function declared, and one i32 behind it where bulk
+// instructions need a place for their length.
+func (m *meter) locals(f *body) []byte {
+	if !f.bulk {
+		return append([]byte(nil), f.declarations...)
+	}
+	c := cursor{b: f.declarations}
+	n := c.u32()
+	out := binary.AppendUvarint(nil, uint64(n)+1)
+	out = append(out, f.declarations[c.at:]...)
+	return append(out, 1, typeI32)
+}
+
+// charge takes a region's cost from the fuel and traps when it is used up.
+func (m *meter) charge(b []byte, cost int64) []byte {
+	b = appendSigned(append(m.global(b, opGlobalGet, m.fuel), opI64Const), cost)
+	return m.takeFuel(b)
+}
+
+// chargeBulk takes an eighth of the length on top of the stack, which it leaves
+// there.
+func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
+	b = binary.AppendUvarint(append(b, opLocalSet), uint64(scratch))
+	b = m.global(b, opGlobalGet, m.fuel)
+	b = binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
+	b = m.takeFuel(append(b, opI64Extend, opI64Const, 3, opI64ShrU))
+	return binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
+}
+
+// takeFuel subtracts what is on top of the stack from the fuel below it.
+func (m *meter) takeFuel(b []byte) []byte {
+	b = m.global(append(b, opI64Sub), opGlobalSet, m.fuel)
+	b = m.global(b, opGlobalGet, m.fuel)
+	return append(b, opI64Const, 0, opI64LtS, opIf, typeEmpty, opUnreachable, opEnd)
+}
+
+func (m *meter) enter(b []byte, frame int64) []byte {
+	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
+	b = m.global(append(b, opI32Sub), opGlobalSet, m.depth)
+	b = m.global(b, opGlobalGet, m.depth)
+	return append(b, opI32Const, 0, opI32LtS, opIf, typeEmpty, opUnreachable, opEnd)
+}
+
+func (m *meter) leave(b []byte, frame int64) []byte {
+	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
+	return m.global(append(b, opI32Add), opGlobalSet, m.depth)
+}
+
+func (m *meter) global(b []byte, op byte, index uint32) []byte {
+	return binary.AppendUvarint(append(b, op), uint64(index))
+}
+
+// appendSigned appends a signed LEB128.
+func appendSigned(b []byte, v int64) []byte {
+	for {
+		low := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
+			return append(b, low)
+		}
+		b = append(b, low|0x80)
+	}
+}
