@@ -41,7 +41,8 @@ var mayImport = map[string][]string{
 	"origin/safehttp": {""},
 	"origin/llms":     {""},
 
-	"origin/llms/probe": {"", "origin/llms", "origin/safehttp"},
+	"origin/llms/probe":      {"", "origin/llms", "origin/safehttp"},
+	"origin/store/storetest": {"origin/store"}, // for tests alone
 }
 
 // homes says which rooms alone may import a technology.
@@ -51,7 +52,8 @@ var homes = map[string][]string{
 	"github.com/dgraph-io/ristretto":      {"cache"},
 	"modernc.org/sqlite":                  {"origin/store"},
 	"github.com/pressly/goose":            {"origin/store"},
-	"database/sql":                        {"origin/store"},
+	"database/sql":                        {"origin/store", "origin/store/storetest"},
+	"github.com/jackc/pgx":                {"origin/store", "origin/store/storetest"},
 	"github.com/danielgtaylor/huma":       {"origin/api"},
 	"github.com/alecthomas/kong":          {"cmd/fieldmark"},
 	"github.com/jimsmart/grobotstxt":      {"origin/audit", "origin/llms/probe"},
@@ -62,7 +64,7 @@ var homes = map[string][]string{
 	"golang.org/x/crypto/argon2":          {"origin"},
 	"github.com/go-json-experiment/json":  {"origin/api"},
 	"golang.org/x/term":                   {"cmd/fieldmark"},
-	"os/exec":                             {"cache/cachetest"},
+	"os/exec":                             {"cache/cachetest", "origin/store/storetest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},
 	"unsafe":                              {"edge", "cache", "wasm"},

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,33 +18,18 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 var appSecret = bytes.Repeat([]byte("s"), 32)
 
-// template is a migrated, empty record, made once and copied for each test.
-var template = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "fieldmark")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "template.db")
-	s, err := store.Open(context.Background(), store.Config{Path: path})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Close(); err != nil { // moves the write-ahead log into the file
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 
 // world is a service over its own record.
 type world struct {
 	*origin.Service
 	Store *store.Store
-	Path  string
+	At    store.Config
 	Log   *bytes.Buffer
 }
 
@@ -56,20 +40,13 @@ func loopback() *safehttp.Client {
 // newWorld may be used inside a bubble: nothing of it is older than the bubble.
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	db, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "record.db")
-	if err := os.WriteFile(path, db, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return openWorld(t, path)
+	return openWorld(t, storetest.New(t))
 }
 
-func openWorld(t testing.TB, path string) *world {
+// openWorld opens a record anew, as a second origin on it would.
+func openWorld(t testing.TB, cfg store.Config) *world {
 	t.Helper()
-	st, err := store.Open(context.Background(), store.Config{Path: path})
+	st, err := store.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +55,7 @@ func openWorld(t testing.TB, path string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Store: st, Path: path, Log: &bytes.Buffer{}}
+	w := &world{Store: st, At: cfg, Log: &bytes.Buffer{}}
 	w.Service, err = origin.New(origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
 		Module: module, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(&locked{w: w.Log}, nil)),

@@ -220,7 +220,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 	if waiting, running, err := w.AuditStatus(t.Context()); waiting != 0 || running != 1 || err != nil {
 		t.Errorf("audits before the start: %d wait, %d run, %v; want 0, 1", waiting, running, err)
 	}
-	second := openWorld(t, w.Path)
+	second := openWorld(t, w.At)
 	began := time.Now()
 	stop := second.run(t)
 	defer stop()

@@ -15,7 +15,7 @@ import (
 )
 
 type adminCmd struct {
-	Create adminCreateCmd `cmd:"" help:"Create an administrator, or set a new password, directly in the database of --data."`
+	Create adminCreateCmd `cmd:"" help:"Create an administrator, or set a new password, directly in the database."`
 }
 
 type adminCreateCmd struct {

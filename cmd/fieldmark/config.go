@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // minSecret is the least length of the application secret, in bytes: the size
@@ -35,9 +37,11 @@ func (t *tokenSettings) requireToken() (string, error) {
 
 // dataSettings are what an origin keeps its record with.
 type dataSettings struct {
-	Data       string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of the database and of generated secrets."`
-	Secret     string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret every key at rest is derived from, at least 32 characters; made and kept in the data folder if unset."`
-	SecretFile string `env:"FIELDMARK_SECRET_FILE" type:"path" placeholder:"FILE" help:"File that holds the application secret."`
+	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of the SQLite database and of generated secrets."`
+	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL to keep the record in, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; unset means SQLite in the data folder."`
+	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the address of the database."`
+	Secret          string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret every key at rest is derived from, at least 32 characters; made and kept in the data folder if unset."`
+	SecretFile      string `env:"FIELDMARK_SECRET_FILE" type:"path" placeholder:"FILE" help:"File that holds the application secret."`
 }
 
 // appSecret returns the application secret, making one in the data folder on
@@ -48,6 +52,11 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 		return nil, err
 	}
 	if value == "" {
+		// One made here would be another on the next machine, where every key
+		// and every webhook secret of the shared record would be wrong.
+		if url, err := secretOrFile(d.DatabaseURL, d.DatabaseURLFile); err != nil || url != "" {
+			return nil, errors.Join(err, errors.New("FIELDMARK_SECRET is required with FIELDMARK_DATABASE_URL: the same on every origin"))
+		}
 		if value, err = keptSecret(filepath.Join(d.Data, "secret")); err != nil {
 			return nil, err
 		}
@@ -58,7 +67,25 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 	return []byte(value), nil
 }
 
-func (d *dataSettings) database() string { return filepath.Join(d.Data, "fieldmark.db") }
+// record returns where the record is, making the folder of one that is a file.
+func (d *dataSettings) record() (store.Config, error) {
+	url, err := secretOrFile(d.DatabaseURL, d.DatabaseURLFile)
+	if err != nil || url != "" {
+		return store.Config{URL: url}, err
+	}
+	if err := os.MkdirAll(d.Data, 0o700); err != nil {
+		return store.Config{}, fmt.Errorf("make the data folder: %w", err)
+	}
+	return store.Config{Path: filepath.Join(d.Data, "fieldmark.db")}, nil
+}
+
+// place names the engine for a log line.
+func place(cfg store.Config) string {
+	if cfg.URL != "" {
+		return "postgres"
+	}
+	return cfg.Path
+}
 
 // outboundSettings are where an origin may connect to on behalf of others.
 type outboundSettings struct {

@@ -11,7 +11,7 @@ import (
 )
 
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Create an API key, directly in the database of --data; how the first key is made."`
+	Create keyCreateCmd `cmd:"" help:"Create an API key, directly in the database; how the first key is made."`
 	List   keyListCmd   `cmd:"" help:"List API keys."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 }
@@ -50,7 +50,11 @@ func (d *dataSettings) withService(ctx context.Context, s *streams, act func(*or
 	if err != nil {
 		return err
 	}
-	st, err := store.Open(ctx, store.Config{Path: d.database()})
+	at, err := d.record()
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, at)
 	if err != nil {
 		return err
 	}

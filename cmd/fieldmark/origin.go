@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +33,7 @@ type originSettings struct {
 
 // originNode is an origin, opened.
 type originNode struct {
+	at      string // where the record is, for the log
 	store   *store.Store
 	service *origin.Service
 	handler http.Handler
@@ -42,18 +42,19 @@ type originNode struct {
 // open opens the record and builds everything over it. auditDelay paces audits
 // per host; zero is the auditor's own politeness.
 func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay time.Duration, log *slog.Logger) (*originNode, error) {
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
-	}
 	secret, err := o.appSecret()
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, store.Config{Path: o.database()})
+	at, err := o.record()
 	if err != nil {
 		return nil, err
 	}
-	n := &originNode{store: st}
+	st, err := store.Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	n := &originNode{at: place(at), store: st}
 	if err := n.build(ctx, o, secret, nodeToken, auditDelay, log); err != nil {
 		return nil, fmt.Errorf("%w%s", err, closing(st.Close()))
 	}
@@ -145,7 +146,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "data", c.Data, "publicAPI", c.PublicAPI)
+	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "database", n.at, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error { return serveHTTP(ctx, debugHandler(n.service.Health), debug) })

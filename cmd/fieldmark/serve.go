@@ -82,7 +82,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "data", c.Data, "publicAPI", c.PublicAPI)
+	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
 	ready := func(ctx context.Context) error { return errors.Join(n.service.Health(ctx), e.Ready()) }
 
 	// The origin outlives the edge by its drain, so that what the edge still

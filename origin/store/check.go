@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -13,7 +15,7 @@ import (
 // is a row that breaks it.
 type rule struct{ name, question string }
 
-// rules are asked by Check. Each names the rows that break it.
+// rules are asked by Inspect, beside those of the engine. Each names the rows that break it.
 var rules = []rule{
 	{"the log counts its events", `SELECT l.number FROM log l
 		WHERE l.number <> (SELECT COALESCE(MAX(e.number), 0) FROM event e)`},
@@ -40,103 +42,66 @@ var rules = []rule{
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
 }
 
-// Check reads the whole record and returns every way in which it is wrong. It
-// is for tests and for an operator's peace of mind, not for the request path.
-func (s *Store) Check(ctx context.Context) error {
-	var wrong []error
-	for _, r := range rules {
-		rows, err := s.query(ctx, r.question)
-		broken, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
-		if err != nil {
-			return fmt.Errorf("check that %s: %w", r.name, err)
-		}
-		for _, name := range broken {
-			wrong = append(wrong, fmt.Errorf("%s: not %s", r.name, name))
-		}
-	}
-	digests, err := s.checkDigests(ctx)
-	if err != nil {
-		return err
-	}
-	engine, err := s.checkEngine(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(append(append(wrong, digests...), engine...)...)
-}
-
-// checkDigests computes the digest of every document that is named by one.
-func (s *Store) checkDigests(ctx context.Context) ([]error, error) {
-	rows, err := s.query(ctx, `SELECT digest, body FROM facts UNION ALL SELECT digest, body FROM module`)
-	return collectWrong(rows, err, func(row scanner) error {
-		var digest fieldmark.Digest
-		var body []byte
-		if err := row.Scan(&digest, &body); err != nil {
-			return err
-		}
-		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
-			return broken(fmt.Sprintf("a digest names its bytes: %s holds %s", digest, got))
-		}
-		return nil
-	})
-}
-
-// checkEngine asks SQLite itself.
-func (s *Store) checkEngine(ctx context.Context) ([]error, error) {
-	rows, err := s.query(ctx, `PRAGMA quick_check`)
-	wrong, err := collectWrong(rows, err, func(row scanner) error {
-		var word string
-		if err := row.Scan(&word); err != nil {
-			return err
-		}
-		if word != "ok" {
-			return broken(word)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows, err = s.query(ctx, `PRAGMA foreign_key_check`)
-	loose, err := collectWrong(rows, err, func(row scanner) error {
-		var table, parent string
-		var id, key any
-		if err := row.Scan(&table, &id, &parent, &key); err != nil {
-			return err
-		}
-		return broken(fmt.Sprintf("a row of %s names none of %s: %v", table, parent, id))
-	})
-	return append(wrong, loose...), err
-}
-
-// broken is a finding, told apart from a failure to look.
-type broken string
-
-// Error implements error.
-func (b broken) Error() string { return string(b) }
-
 // maxFindings bounds what one kind of damage may add to a report.
 const maxFindings = 100
 
-// collectWrong gathers findings from rows until there are enough.
-func collectWrong(rows interface {
-	scanner
-	Next() bool
-	Close() error
-	Err() error
-}, err error, look func(scanner) error) ([]error, error) {
+// Finding is something that must hold of the record, and what breaks it.
+type Finding struct {
+	Rule   string
+	Broken []string // names the rows that break it, the first hundred; empty when it holds
+}
+
+// Inspect reads the whole record and reports on every rule. It is for tests and
+// for an operator's peace of mind, not for the request path.
+func (s *Store) Inspect(ctx context.Context) ([]Finding, error) {
+	var report []Finding
+	for _, r := range slices.Concat(rules, s.dialect.engine) {
+		rows, err := s.query(ctx, fmt.Sprintf(`SELECT * FROM (%s) AS broken LIMIT %d`, r.question, maxFindings))
+		broken, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
+		if err != nil {
+			return report, fmt.Errorf("check that %s: %w", r.name, err)
+		}
+		report = append(report, Finding{Rule: r.name, Broken: broken})
+	}
+	named := Finding{Rule: "a digest names its bytes"}
+	for _, question := range []string{`SELECT digest, body FROM facts`, `SELECT digest, body FROM module`} {
+		rows, err := s.query(ctx, question)
+		wrong, err := collectDigests(rows, err)
+		if err != nil {
+			return report, fmt.Errorf("check that %s: %w", named.Rule, err)
+		}
+		named.Broken = append(named.Broken, wrong...)
+	}
+	return append(report, named), nil
+}
+
+// collectDigests names the documents that are not what their digest says.
+func collectDigests(rows *sql.Rows, err error) (wrong []string, _ error) {
 	if err != nil {
-		return nil, fmt.Errorf("check the record: %w", err)
+		return nil, err
 	}
 	defer rows.Close()
-	var wrong []error
 	for rows.Next() && len(wrong) < maxFindings {
-		err := look(rows)
-		if _, ok := errors.AsType[broken](err); ok {
-			wrong = append(wrong, err)
-		} else if err != nil {
-			return nil, fmt.Errorf("check the record: %w", err)
+		var digest fieldmark.Digest
+		var body []byte
+		if err := rows.Scan(&digest, &body); err != nil {
+			return nil, err
+		}
+		if fieldmark.DigestOf(sha256.Sum256(body)) != digest {
+			wrong = append(wrong, string(digest))
 		}
 	}
 	return wrong, rows.Err()
+}
+
+// Check returns every way in which the record is wrong, as one error.
+func (s *Store) Check(ctx context.Context) error {
+	report, err := s.Inspect(ctx)
+	wrong := []error{err}
+	for _, f := range report {
+		for _, name := range f.Broken {
+			wrong = append(wrong, fmt.Errorf("%s: not %s", f.Rule, name))
+		}
+	}
+	return errors.Join(wrong...)
 }

@@ -15,10 +15,11 @@ type Event struct {
 
 // AppendEvent writes the next line of the log and sets its number.
 func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
-	err := t.queryRow(ctx, `UPDATE log SET number = number + 1 WHERE name = $1 RETURNING number`, logName).Scan(&e.Number)
+	number, err := t.group.number(ctx, t)
 	if err != nil {
 		return fmt.Errorf("take an event number: %w", err)
 	}
+	e.Number = number
 	tags, err := text(e.Tags)
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)

@@ -37,6 +37,10 @@ func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if !s.dialect.prepares {
+		rows, err := s.readers.QueryContext(ctx, text, s.dialect.args(args)...)
+		return rows, unreachable(err)
+	}
 	st, err := s.stmt(ctx, text)
 	if err != nil {
 		return nil, err
@@ -45,6 +49,9 @@ func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 }
 
 func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	if !s.dialect.prepares {
+		return s.readers.QueryRowContext(ctx, text, s.dialect.args(args)...)
+	}
 	st, err := s.stmt(ctx, text)
 	if err != nil {
 		return s.readers.QueryRowContext(ctx, text, args...) // fails in the same way, inside a Row
@@ -77,7 +84,7 @@ func none(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNone
 	}
-	return err
+	return unreachable(err)
 }
 
 // instant reads microseconds into a time.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,13 +14,16 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
-func open(t testing.TB, path string) *store.Store {
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+
+func open(t testing.TB, cfg store.Config) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path})
+	s, err := store.Open(t.Context(), cfg)
 	if err != nil {
-		t.Fatalf("open %s: %v", path, err)
+		t.Fatalf("open %+v: %v", cfg, err)
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -32,7 +35,7 @@ func open(t testing.TB, path string) *store.Store {
 
 func scratch(t testing.TB) *store.Store {
 	t.Helper()
-	return open(t, filepath.Join(t.TempDir(), "a dir?", "..", "record 100%.db"))
+	return open(t, storetest.New(t))
 }
 
 func appendEvent(ctx context.Context, tx *store.Tx, id string) error {
@@ -49,12 +52,12 @@ func check(t testing.TB, s *store.Store) {
 }
 
 func TestOpenAgainKeepsTheLog(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "record.db")
-	first := open(t, path)
+	cfg := storetest.New(t)
+	first := open(t, cfg)
 	if err := first.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, "one") }); err != nil {
 		t.Fatal(err)
 	}
-	second := open(t, path)
+	second := open(t, cfg)
 	if first.Log() == "" || first.Log() != second.Log() {
 		t.Errorf("names of the log: first %q, second %q; want the same", first.Log(), second.Log())
 	}
@@ -130,7 +133,7 @@ func TestWriteUndoesOneMember(t *testing.T) {
 
 func TestWriteLetsTheImpatientGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "record.db")})
+		s, err := store.Open(t.Context(), storetest.New(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,9 +126,8 @@ type Job struct {
 // cheap however much is due.
 func (t *Tx) ClaimDeliveries(ctx context.Context, now, lease time.Time, perEndpoint, limit int) ([]Job, error) {
 	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = $1 WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
-		AND id IN (SELECT d.id FROM endpoint e CROSS JOIN delivery d
-			WHERE e.deleted_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $2) AND d.id IN (SELECT x.id FROM delivery x
-				WHERE x.endpoint = e.id AND x.state = 'due' AND x.due_at <= $2 ORDER BY x.due_at, x.id LIMIT $3)
+		AND id IN (SELECT d.id FROM endpoint e CROSS JOIN `+t.group.dialect.firstDue+`
+			AND e.deleted_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $2)
 			AND (d.lease_until IS NULL OR d.lease_until <= $2) ORDER BY d.due_at, d.id LIMIT $4)
 		RETURNING id`, lease.UnixMicro(), now.UnixMicro(), perEndpoint, limit)
 	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })

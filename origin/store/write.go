@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -23,11 +24,7 @@ type Tx struct {
 }
 
 func (t *Tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	st, err := t.group.stmt(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.ExecContext(ctx, args...)
+	res, err := t.group.exec(ctx, text, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -35,6 +32,9 @@ func (t *Tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if !t.group.dialect.prepares {
+		return t.group.conn.QueryContext(ctx, text, t.group.dialect.args(args)...)
+	}
 	st, err := t.group.stmt(ctx, text)
 	if err != nil {
 		return nil, err
@@ -43,6 +43,9 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 }
 
 func (t *Tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	if !t.group.dialect.prepares {
+		return t.group.conn.QueryRowContext(ctx, text, t.group.dialect.args(args)...)
+	}
 	st, err := t.group.stmt(ctx, text)
 	if err != nil {
 		return t.group.conn.QueryRowContext(ctx, text, args...)
@@ -54,8 +57,13 @@ func (t *Tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
 // find nobody at work leads, runs what is waiting in one transaction, and hands
 // the lead to the first of those who came meanwhile.
 type group struct {
-	conn     *sql.Conn            // the one connection that writes; only the leader touches it
-	prepared map[string]*sql.Stmt // its statements; only the leader touches them
+	dialect *dialect
+	db      *sql.DB // where connections come from
+
+	// Only the leader touches these.
+	conn     *sql.Conn // the one connection that writes; nil until it is needed and after it broke
+	prepared map[string]*sql.Stmt
+	log      counter
 
 	mu      sync.Mutex
 	waiting []*write
@@ -77,9 +85,10 @@ type write struct {
 	touched [topics]bool
 }
 
-// Write runs fn in a transaction and returns when what it wrote is on disk.
-// Functions of several callers share one transaction, each under its own
-// savepoint: an error or panic of fn undoes fn alone, and comes back here. The
+// Write runs fn in a transaction and returns when what it wrote is on disk. No
+// other fn runs beside it, in whatever process: it may read and then write what
+// follows from it. Functions of several callers share one transaction, each
+// under its own savepoint: an error or panic of fn undoes fn alone, and comes back here. The
 // caller may give up by ctx until fn was begun; then it is seen through, under
 // a context that outlives the caller's, because interrupting one statement
 // would roll back the others.
@@ -185,29 +194,114 @@ func (s *Store) lead(me *write) {
 // commit runs a batch in one transaction and notes each member's result.
 func (g *group) commit(batch []*write) {
 	// No caller's context: the first to hang up would undo everybody's work.
-	// What it may wait for is bounded by the busy time-out.
-	ctx := context.Background()
-	if err := g.run(ctx, "BEGIN IMMEDIATE"); err != nil {
-		fail(batch, fmt.Errorf("begin: %w", err))
+	ctx, cancel := g.bounded()
+	defer cancel()
+	if err := g.begin(ctx); err != nil {
+		fail(batch, fmt.Errorf("begin: %w", unreachable(err)))
 		return
 	}
 	wrote := false
-	for _, w := range batch {
-		if err := g.member(ctx, w); err != nil {
-			fail(batch, errors.Join(err, g.run(ctx, "ROLLBACK")))
+	for i, w := range batch {
+		if err := g.member(ctx, w, i, len(batch)); err != nil {
+			fail(batch, errors.Join(unreachable(err), g.rollBack()))
 			return
 		}
 		wrote = wrote || w.err == nil && w.crashed == ""
 	}
 	if !wrote {
-		if err := g.run(ctx, "ROLLBACK"); err != nil {
-			fail(batch, fmt.Errorf("roll back: %w", err))
+		if err := g.rollBack(); err != nil {
+			fail(batch, err)
 		}
 		return
 	}
-	if err := g.run(ctx, "COMMIT"); err != nil {
-		fail(batch, errors.Join(fmt.Errorf("commit: %w", err), g.run(ctx, "ROLLBACK")))
+	if err := g.end(ctx); err != nil {
+		fail(batch, errors.Join(unreachable(err), g.rollBack()))
 	}
+}
+
+// bounded returns the context of one transaction.
+func (g *group) bounded() (context.Context, context.CancelFunc) {
+	if g.dialect.patience == 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), g.dialect.patience)
+}
+
+// begin opens the transaction, on a new connection if the one there was broke
+// since: nothing was run yet, so nothing can be done twice.
+func (g *group) begin(ctx context.Context) error {
+	g.log = counter{}
+	for {
+		fresh := g.conn == nil
+		if fresh {
+			conn, err := g.db.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			g.conn, g.prepared = conn, make(map[string]*sql.Stmt)
+		}
+		err := g.run(ctx, g.dialect.begin)
+		if err == nil {
+			return nil
+		}
+		err = errors.Join(err, g.rollBack())
+		if fresh || g.conn != nil {
+			return err
+		}
+	}
+}
+
+// end writes down how far the log has come, and commits.
+func (g *group) end(ctx context.Context) error {
+	if g.log.taken > 0 {
+		res, err := g.exec(ctx, `UPDATE log SET number = $1 WHERE name = $2 AND number = $3`,
+			g.log.from+g.log.taken, logName, g.log.from)
+		if err != nil {
+			return fmt.Errorf("write the head of the log: %w", err)
+		}
+		if n, err := res.RowsAffected(); n != 1 || err != nil {
+			return fmt.Errorf("BUG: event %d was not the newest: %w", g.log.from, errors.Join(err, ErrNone))
+		}
+	}
+	if err := g.run(ctx, "COMMIT"); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// rollBack undoes the transaction. A connection that cannot even do that is
+// dropped: the engine undoes the rest.
+func (g *group) rollBack() error {
+	ctx, cancel := g.bounded()
+	defer cancel()
+	err := g.run(ctx, "ROLLBACK")
+	if err == nil || g.dialect.patience == 0 {
+		return err
+	}
+	_ = g.conn.Raw(func(any) error { return driver.ErrBadConn }) // says what it was told
+	_ = g.conn.Close()                                           // and has nothing to add
+	g.conn = nil
+	return nil
+}
+
+// counter numbers events inside a transaction. The row is read once and written
+// once, however many events there are.
+type counter struct {
+	read  bool
+	from  int64 // the newest before the transaction
+	taken int64
+}
+
+// number takes the next number of the log.
+func (g *group) number(ctx context.Context, t *Tx) (int64, error) {
+	if !g.log.read {
+		if err := t.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&g.log.from); err != nil {
+			return 0, err
+		}
+		g.log.read = true
+	}
+	g.log.taken++
+	return g.log.from + g.log.taken, nil
 }
 
 // fail gives err to every member that had none of its own.
@@ -219,20 +313,29 @@ func fail(batch []*write, err error) {
 	}
 }
 
-// member runs one function under its savepoint. An error returned here is one
-// of the transaction, not of the function.
-func (g *group) member(ctx context.Context, w *write) error {
-	if err := g.run(ctx, "SAVEPOINT member"); err != nil {
-		return fmt.Errorf("savepoint: %w", err)
+// member runs the i-th of n functions under its savepoint. An error returned
+// here is one of the transaction, not of the function.
+func (g *group) member(ctx context.Context, w *write, i, n int) error {
+	if n == 1 { // undone by undoing the transaction
+		w.call(ctx, &Tx{group: g})
+		return nil
 	}
+	steps := g.dialect.next
+	if i == 0 {
+		steps = []string{"SAVEPOINT member"}
+	}
+	for _, step := range steps {
+		if err := g.run(ctx, step); err != nil {
+			return fmt.Errorf("set a savepoint: %w", err)
+		}
+	}
+	taken := g.log.taken
 	w.call(ctx, &Tx{group: g})
 	if w.err != nil || w.crashed != "" {
+		g.log.taken = taken
 		if err := g.run(ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back one write: %w", err)
 		}
-	}
-	if err := g.run(ctx, "RELEASE member"); err != nil {
-		return fmt.Errorf("release: %w", err)
 	}
 	return nil
 }
@@ -249,12 +352,19 @@ func (w *write) call(ctx context.Context, t *Tx) {
 }
 
 func (g *group) run(ctx context.Context, text string) error {
+	_, err := g.exec(ctx, text)
+	return err
+}
+
+func (g *group) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	if !g.dialect.prepares {
+		return g.conn.ExecContext(ctx, text, g.dialect.args(args)...)
+	}
 	st, err := g.stmt(ctx, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = st.ExecContext(ctx)
-	return err
+	return st.ExecContext(ctx, args...)
 }
 
 // stmt prepares a text once for the writing connection.

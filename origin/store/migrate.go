@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
+var migrations embed.FS
+
+// maxMigrateTries is how often SQLite is migrated anew when another process,
+// which did the same, won the race. It has done the work by then.
+const maxMigrateTries = 3
+
+// ErrOldSchema says that a record must be migrated before this program can use it.
+var ErrOldSchema = errors.New("the database is older than this program; run fieldmark migrate up")
+
+// Step is one migration.
+type Step struct {
+	Version   int64
+	Name      string
+	AppliedAt time.Time // zero while it is pending
+}
+
+// Migrate brings the schema of a record up to what this program was built with
+// and returns what it did. Any number of processes may do so at once.
+func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
+	if cfg.URL == "" {
+		if err := touch(cfg.Path); err != nil {
+			return nil, fmt.Errorf("migrate: %w", err)
+		}
+	}
+	d, db, err := bare(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	free := func() error { return nil }
+	if d.shared {
+		if free, err = lockSchema(ctx, db); err != nil {
+			return nil, fmt.Errorf("migrate: %w", unreachable(err))
+		}
+	}
+	p, err := provider(d, db)
+	if err != nil {
+		return nil, errors.Join(err, free())
+	}
+	var results []*goose.MigrationResult
+	for range maxMigrateTries {
+		if results, err = p.Up(ctx); err == nil || d.shared || ctx.Err() != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, free()); err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	for _, r := range results {
+		done = append(done, step(r.Source))
+	}
+	return done, nil
+}
+
+// lockSchema waits until no other process migrates. Of origins that start at
+// once, one does it and the others find it done.
+func lockSchema(ctx context.Context, db *sql.DB) (free func() error, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+lockKey+` + 1)`); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return func() error {
+		// Whatever ctx says by now: the connection goes back to a pool.
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(`+lockKey+` + 1)`)
+		return errors.Join(err, conn.Close())
+	}, nil
+}
+
+func step(from *goose.Source) Step {
+	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(from.Path), ".sql"), "_")
+	return Step{Version: from.Version, Name: name}
+}
+
+// Steps lists every migration this program knows, oldest first, and when each
+// was applied to a record.
+func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
+	d, db, err := bare(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	if db == nil { // there is no record yet
+		if db, err = sql.Open("sqlite", ":memory:"); err != nil {
+			return nil, fmt.Errorf("list migrations: %w", err)
+		}
+		db.SetMaxOpenConns(1)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := provider(d, db)
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	all, err := p.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", unreachable(err))
+	}
+	for _, m := range all {
+		one := step(m.Source)
+		one.AppliedAt = m.AppliedAt
+		steps = append(steps, one)
+	}
+	return steps, nil
+}
+
+// bare opens a record without looking at its schema; the answer is nil for a
+// file that is not there.
+func bare(cfg Config) (*dialect, *sql.DB, error) {
+	if cfg.URL != "" {
+		from, err := address(cfg.URL, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return postgres(), stdlib.OpenDB(*from), nil
+	}
+	abs, err := absolute(cfg.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Stat(abs); errors.Is(err, fs.ErrNotExist) {
+		return sqlite(), nil, nil
+	}
+	db, err := sql.Open("sqlite", dsn(abs, writerPragmas))
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return sqlite(), db, nil
+}
+
+func provider(d *dialect, db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, d.folder)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
+}
+
+// schema makes sure that the record has the tables this program needs.
+func (s *Store) schema(ctx context.Context, cfg Config) error {
+	p, err := provider(s.dialect, s.writer)
+	if err != nil {
+		return err
+	}
+	pending, err := p.HasPending(ctx)
+	switch {
+	case err != nil:
+		return unreachable(err)
+	case !pending:
+		return nil
+	case cfg.KeepSchema:
+		return ErrOldSchema
+	}
+	_, err = Migrate(ctx, cfg)
+	return err
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// connectTimeout bounds the wait for a server that does not answer; a caller
+// waits for it.
+const connectTimeout = 5 * time.Second
+
+// Settings of a session, unless the address has its own.
+var (
+	writerSettings = map[string]string{
+		"lock_timeout":                        "10000", // ms in line behind other origins, then the caller hears of it
+		"idle_in_transaction_session_timeout": "10000", // ms an origin that stands still may hold up the others
+		"synchronous_commit":                  "on",    // an acknowledged mission survives a power cut
+	}
+	readerSettings = map[string]string{"default_transaction_read_only": "on"}
+)
+
+// address reads where a PostgreSQL is.
+func address(from string, settings map[string]string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(from)
+	if err != nil {
+		return nil, errors.New("the address of the database cannot be read; it is written postgres://USER:PASSWORD@HOST:PORT/NAME")
+	}
+	own := cfg.RuntimeParams
+	cfg.RuntimeParams = map[string]string{"application_name": "fieldmark", "timezone": "UTC", "client_encoding": "UTF8"}
+	maps.Copy(cfg.RuntimeParams, settings)
+	maps.Copy(cfg.RuntimeParams, own)
+	if u, err := url.Parse(from); err != nil || u.Query().Get("connect_timeout") == "" {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	return cfg, nil
+}
+
+// openPostgres opens the database at an address.
+func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error {
+	writer, err := address(from, writerSettings)
+	if err != nil {
+		return err
+	}
+	reader, err := address(from, readerSettings)
+	if err != nil {
+		return err
+	}
+	s.writer = stdlib.OpenDB(*writer)
+	s.writer.SetMaxOpenConns(1)
+	var encoding string
+	if err := s.writer.QueryRowContext(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
+		return unreachable(err)
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database has encoding %s; create it with ENCODING 'UTF8'", encoding)
+	}
+	if err := s.schema(ctx, cfg); err != nil {
+		return err
+	}
+	s.readers = stdlib.OpenDB(*reader)
+	return nil
+}
+
+// unreachable tells a caller that the server is away, if that is what went
+// wrong; he may come again.
+func unreachable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err // a caller's deadline is a time-out of the network too, in Go's eyes
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	away := connecting || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		// 57P01 to 57P03: shut down, crashed, starting; 53300: too many connections;
+		// 55P03: the lock did not come within lock_timeout.
+		switch said.Code {
+		case "57P01", "57P02", "57P03", "53300", "55P03":
+			away = true
+		}
+	}
+	if !away {
+		return err
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the database cannot be reached", Err: err}
+}
+
+// redacted returns an address without its password.
+func redacted(from string) string {
+	u, err := url.Parse(from)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	q := u.Query()
+	if q.Has("password") {
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,208 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// startWithin is how long a server may take to answer; a busy machine needs a
+// few seconds.
+const startWithin = 60 * time.Second
+
+// errNoServer says what is missing.
+var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in /usr/lib/postgresql/*/bin; " +
+	"on Debian: apt-get install postgresql")
+
+// server is a throwaway PostgreSQL that answers on a socket in its own folder.
+type server struct {
+	address string
+	dir     string
+	ended   chan struct{} // closed when the server is gone
+	end     chan struct{} // closed to end it
+}
+
+// startServer makes a database cluster in a temporary folder and runs it. It
+// keeps nothing through a power cut, which tests do not ask for.
+func startServer() (*server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fieldmark-pg") // short: a socket's path has at most 107 bytes
+	if err != nil {
+		return nil, err
+	}
+	s := &server{dir: dir, ended: make(chan struct{}), end: make(chan struct{})}
+	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
+	if err := s.start(bin); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// programs finds the folder of the server's programs, installing them where
+// that is possible.
+func programs() (string, error) {
+	if bin := find(); bin != "" {
+		return bin, nil
+	}
+	apt, err := exec.LookPath("apt-get")
+	if err != nil || os.Geteuid() != 0 {
+		return "", errNoServer
+	}
+	// Debian starts a cluster of its own after the installation, unless told.
+	const quiet = "/etc/postgresql-common/createcluster.conf"
+	if err := os.MkdirAll(filepath.Dir(quiet), 0o755); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(quiet); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(quiet, []byte("create_main_cluster = false\n"), 0o644); err != nil {
+			return "", err
+		}
+	}
+	for _, args := range [][]string{{"update", "-q"}, {"install", "-q", "-y", "--no-install-recommends", "postgresql"}} {
+		cmd := exec.Command(apt, append([]string{"-o", "DPkg::Lock::Timeout=300"}, args...)...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w; installing it failed: %w\n%s", errNoServer, err, out)
+		}
+	}
+	if bin := find(); bin != "" {
+		return bin, nil
+	}
+	return "", errNoServer
+}
+
+// find returns the folder of initdb and postgres, the newest there is.
+func find() string {
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
+	slices.Reverse(folders)
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			folders = append(folders, filepath.Dir(path))
+		}
+	}
+	for _, dir := range folders {
+		_, initdb := os.Stat(filepath.Join(dir, "initdb"))
+		_, postgres := os.Stat(filepath.Join(dir, "postgres"))
+		if initdb == nil && postgres == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// start makes the cluster and waits until the server answers.
+func (s *server) start(bin string) error {
+	who, err := s.giveAway()
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: who}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("make a database cluster: %w\n%s", err, out)
+	}
+	var said bytes.Buffer
+	postgres := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=64MB",
+		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning")
+	postgres.Dir, postgres.Stdout, postgres.Stderr = s.dir, &said, &said
+	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+	begun := make(chan error)
+	go s.watch(postgres, begun)
+	if err := <-begun; err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := s.wait(); err != nil {
+		s.stop()
+		return fmt.Errorf("%w\n%s", err, said.Bytes())
+	}
+	return nil
+}
+
+// giveAway makes the folder another user's where this one is root, as whom the
+// server refuses to run.
+func (s *server) giveAway() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	who, err := user.Lookup("postgres")
+	if err != nil {
+		if who, err = user.Lookup("nobody"); err != nil {
+			return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres or nobody: %w", err)
+		}
+	}
+	uid, err := strconv.ParseUint(who.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(who.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(s.dir, int(uid), int(gid))
+}
+
+// watch runs the server until it is told to end. The thread is its own, because
+// the system ends the child when the thread that started it ends: so the server
+// does not outlive a test binary that is killed.
+func (s *server) watch(cmd *exec.Cmd, begun chan<- error) {
+	runtime.LockOSThread()
+	defer close(s.ended)
+	err := cmd.Start()
+	begun <- err
+	if err != nil {
+		return
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	select {
+	case <-exited:
+		return
+	case <-s.end:
+	}
+	_ = cmd.Process.Signal(syscall.SIGQUIT) // at once: nothing is kept
+	<-exited
+}
+
+// wait asks until the server answers.
+func (s *server) wait() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := ask(s.address, `SELECT 1`)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("PostgreSQL ended: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("PostgreSQL does not answer: %w", err)
+		case <-again.C:
+		}
+	}
+}
+
+// stop ends the server and removes all it kept.
+func (s *server) stop() {
+	close(s.end)
+	<-s.ended
+	_ = os.RemoveAll(s.dir) // a temporary folder
+}
