@@ -149,7 +149,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		<-ctx.Done()
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
-		if err := e.server.ShutdownWithContext(drain); err != nil {
+		if err := e.server.ShutdownWithContext(drain); errors.Is(err, context.DeadlineExceeded) {
+			e.log.Warn("drained for long enough; what is still open is cut off", "after", drainTimeout)
+		} else if err != nil {
 			return fmt.Errorf("drain: %w", err)
 		}
 		return nil

@@ -87,6 +87,7 @@ func (h *house) startEdge() {
 	done := make(chan error, 1)
 	go func() { done <- h.edge.Run(ctx, ln) }()
 	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections() // what a client keeps open, a drain waits for
 		h.origin.CloseClientConnections()
 		stop()
 		must(t, <-done)
