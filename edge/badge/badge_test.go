@@ -334,12 +334,3 @@ func checkImage(t *testing.T, image []byte) {
 		t.Errorf("elements %v, depth %d: %q", elements, depth, image)
 	}
 }
-
-func BenchmarkAppendSVG(b *testing.B) {
-	buf := make([]byte, 0, 2048)
-	b.ReportAllocs()
-	for b.Loop() {
-		buf = badge.AppendSVG(buf[:0], samples[0].badge, badge.Look{Theme: badge.Auto})
-	}
-	b.SetBytes(int64(len(buf)))
-}

@@ -17,7 +17,7 @@ var (
 	cardFont  = font{size: 13 * px, weight: bold}
 	cardMark  = font{size: 14 * px, weight: bold}
 	cardNote  = font{size: 10 * px, weight: regular}
-	sealGauge = gauge{x: 48 * px, y: 38 * px, r: 24 * px, stroke: 5 * px, around: 15080}
+	sealGauge = gauge{x: 48 * px, y: 36 * px, r: 23 * px, stroke: 5 * px, around: 14451}
 	sealFont  = font{size: 11 * px, weight: bold}
 	sealMark  = font{size: 24 * px, weight: bold}
 	sealNote  = font{size: 9 * px, weight: regular}
@@ -94,6 +94,15 @@ func (p *pen) note() {
 	p.text(cardNote, cardText, 4100, start, schemes[p.look.Theme].mutedFill, parts[:n]...)
 }
 
+// outOf are the scores as a fraction. Without spaces it keeps its order among
+// words read from the right.
+var outOf = func() (n [101]string) {
+	for i := range n {
+		n[i] = numerals[i] + "/100"
+	}
+	return n
+}()
+
 // graded are the letters of the grades as they follow a word.
 var graded = [...]string{" A", " B", " C", " D", " E"}
 
@@ -106,7 +115,7 @@ func (p *pen) cardWidth() int {
 	return width
 }
 
-func cardWith(words int) int { return (cardText + words + cardEnd + px - 1) / px * px }
+func cardWith(words int) int { return cardText + roundUp(words) + cardEnd }
 
 var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
 	width := cardWith(cardNote.widthOf(0, part{word: &w[gradeWord]}, part{text: " A"}, part{text: " · "},
@@ -125,17 +134,17 @@ func (p *pen) seal(e *fieldmark.Error) {
 	if width := f.widthOf(0, p.face.says); width > sealText {
 		f.size = f.size * sealText / width
 	}
-	base := 8350
+	base := 8200
 	if p.hasNote() {
-		base = 7800
+		base = 7650
 	}
 	p.text(f, sealSize/2, base, middle, c.textFill, p.face.says)
 	if p.hasNote() {
-		note := []part{{text: p.face.score}, {text: " / 100"}}
+		note := []part{{text: outOf[p.face.fill]}}
 		if p.face.month {
 			note = []part{{month: true}}
 		}
-		p.text(sealNote, sealSize/2, 8950, middle, c.mutedFill, note...)
+		p.text(sealNote, sealSize/2, 8800, middle, c.mutedFill, note...)
 	}
 	p.ring(sealGauge)
 	if p.face.mark != "" {

@@ -2,8 +2,8 @@ package badge
 
 import "sync/atomic"
 
-// frameSlots bounds how many frames a Painter remembers: enough for every score
-// of a busy month in the common looks, and about 2 MB when all are full.
+// A Painter remembers so many frames: enough for every score of a busy month in
+// the common looks, and about 2 MB when all are full.
 const (
 	frameBits  = 11
 	frameSlots = 1 << frameBits
@@ -14,25 +14,29 @@ const fibonacci = 0x9e3779b97f4a7c15
 
 // Painter draws badges faster than AppendSVG, and to the same bytes: of what is
 // drawn only a brand's name and a free label are not from a fixed vocabulary,
-// so it remembers the rest. The zero value is ready; it may be used by many
-// goroutines, and must not be copied.
+// and of a label only the width matters to the rest. So it remembers the rest.
+// The zero value is ready; it may be used by many goroutines, and must not be
+// copied.
 type Painter struct {
 	frames [frameSlots]atomic.Pointer[frame]
 }
 
-// frame is a badge without its name, which stands between its pieces.
+// frame is a badge in pieces. Between them go the name, twice, and then the
+// label, as often as there are pieces left.
 type frame struct {
-	key        uint64
-	head, tail string // before the first name, after the second
-	between    string // between them
+	key     uint64
+	head    string
+	between string
+	pieces  [maxHoles + 1]string
+	holes   int
 }
 
 // AppendSVG appends the picture of b to dst, as the function of that name does.
 func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
-	if look.Label != "" {
-		return AppendSVG(dst, b, look)
+	if look.Label != "" && (look.Outline || look.Style == Seal) {
+		return AppendSVG(dst, b, look) // the letters are part of the drawing
 	}
-	key := frameKey(&b, look)
+	key := frameKey(&b, &look)
 	slot := &p.frames[key*fibonacci>>(64-frameBits)]
 	f := slot.Load()
 	if f == nil || f.key != key {
@@ -41,29 +45,45 @@ func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
 	}
 	dst = append(dst, f.head...)
 	if b.Name == "" {
-		return append(append(dst, f.between...), f.tail...)
+		dst = append(dst, f.between...)
+	} else {
+		from := len(dst)
+		dst = appendEscaped(dst, b.Name, maxName)
+		dst = append(dst, ": "...)
+		name := dst[from:]
+		dst = append(dst, f.between...)
+		dst = append(dst, name...)
 	}
-	from := len(dst)
-	dst = appendEscaped(dst, b.Name, maxName)
-	dst = append(dst, ": "...)
-	name := dst[from:]
-	dst = append(dst, f.between...)
-	return append(append(dst, name...), f.tail...)
+	for i := range f.holes {
+		dst = append(dst, f.pieces[i]...)
+		dst = appendEscaped(dst, look.Label, MaxLabel)
+	}
+	return append(dst, f.pieces[f.holes]...)
 }
 
-// frameKey packs everything about a badge but its name.
-func frameKey(b *Badge, l Look) uint64 {
-	key := uint64(1) // no key is zero
-	add := func(v uint64, bits uint) { key = key<<bits | v }
-	add(uint64(l.Style), 3)
-	add(uint64(l.Theme), 2)
-	add(uint64(l.Lang), 8)
-	add(flag(l.Animate)<<1|flag(l.Outline), 2)
-	add(uint64(b.State), 8)
-	add(uint64(whole(b.Score)), 7)
-	add(uint64(inkOf(b.Grade).class), 7)
-	add(uint64(b.AsOf), 16)
-	return key
+// frameKey packs everything about a badge but its name and the letters of its
+// label. Where the sum of bits would pass 64, the key would not be one.
+func frameKey(b *Badge, l *Look) uint64 {
+	key := uint64(l.Style)                              // 3 bits
+	key = key<<2 | uint64(l.Theme)                      // themes
+	key = key<<5 | uint64(l.Lang)                       // languages
+	key = key<<2 | flag(l.Animate)<<1 | flag(l.Outline) //
+	key = key<<3 | uint64(min(b.State, 7))              // states, and what is none
+	key = key<<7 | uint64(whole(b.Score))               // 0 to 100
+	key = key<<3 | uint64(inkOf(b.Grade).class&7)       // A to E, or N
+	key = key<<16 | uint64(b.AsOf)
+	if l.Label == "" {
+		return key<<13 | 1 // no key is zero
+	}
+	f := labelFonts[min(l.Style, styleCount-1)]
+	return key<<13 | uint64(roundUp(f.widthOf(0, part{text: l.Label}))/px)<<3 |
+		flag(readsLeft(l.Label))<<2 | flag(!canOutline(l.Label))<<1 | 1
+}
+
+// labelFonts are how a label is set, by style. Its width is less than 1024 px.
+var labelFonts = [styleCount]font{
+	Pill: pillFont, Card: cardFont, Compact: shapes[Compact].label,
+	Flat: shapes[Flat].label, FlatSquare: shapes[FlatSquare].label, ForTheBadge: shapes[ForTheBadge].label,
 }
 
 func flag(is bool) uint64 {
@@ -73,12 +93,19 @@ func flag(is bool) uint64 {
 	return 0
 }
 
-// newFrame draws a badge without a name and cuts it where names go.
+// newFrame draws a badge without a name and cuts it where names and labels go.
 func newFrame(key uint64, b Badge, look Look) *frame {
 	b.Name = ""
 	p := newPen(nil, b, look, tenth)
 	p.face = faceOf(&b)
 	p.draw(nil)
 	all := string(p.dst)
-	return &frame{key: key, head: all[:p.label], between: all[p.label:p.title], tail: all[p.title:]}
+	f := &frame{key: key, head: all[:p.label], between: all[p.label:p.title], holes: p.holes}
+	from := p.title
+	for i, hole := range p.hole[:p.holes] {
+		f.pieces[i] = all[from:hole[0]]
+		from = hole[1]
+	}
+	f.pieces[p.holes] = all[from:]
+	return f
 }

@@ -70,7 +70,7 @@ func (p *pen) halves() (label part, message [3]part) {
 	}
 	label = part{word: &words[readyWord]}
 	if p.look.Label != "" {
-		label = part{text: p.look.Label}
+		label = part{text: p.look.Label, label: true}
 	}
 	f := &p.face
 	switch {

@@ -16,7 +16,13 @@ type pen struct {
 	path   path // of the text being drawn as outlines
 	// Where the sentence stands in dst, both times: the name goes there.
 	label, title int
+	// Where the free label stands in dst.
+	hole  [maxHoles][2]int
+	holes int
 }
+
+// maxHoles is how often a label is drawn: once, and once for its shadow.
+const maxHoles = 2
 
 const (
 	px       = 100     // the pen's unit in a pixel
@@ -68,6 +74,7 @@ type part struct {
 	word  *word
 	text  string
 	month bool
+	label bool // the text is the free label
 }
 
 // anchor says which place of a text is given.
@@ -168,8 +175,13 @@ func (p *pen) part(t *part) {
 	case t.month:
 		digits := p.badge.AsOf.digits()
 		p.dst = append(p.dst, digits[:]...)
-	default:
+	case t.label:
+		from := len(p.dst)
 		p.dst = appendEscaped(p.dst, t.text, MaxLabel)
+		p.hole[p.holes] = [2]int{from, len(p.dst)}
+		p.holes++
+	default:
+		p.raw(t.text) // ours, and plain
 	}
 }
 
@@ -213,15 +225,15 @@ func (p *pen) outline(f font, x, y int, a anchor, paint string, parts []part) {
 // outlinePart draws a part from x on and returns how wide it is.
 func (p *pen) outlinePart(f font, t *part, x, y int) int {
 	switch {
-	case t.word != nil && f.spacing == 0:
-		at := wordsAt() + int(t.word.at[f.weight])
-		for n := int(glyphs[at]); n > 0; n-- {
-			p.glyph(f, uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits, y+i16(at+5)*f.size/emUnits)
-			at += 6
-		}
-		return int(t.word.width[f.weight]) * f.size / emUnits
 	case t.word != nil:
-		return p.letters(f, t.word.text, x, y)
+		at := wordsAt() + int(t.word.at[f.weight])
+		spread := 0
+		for n := int(glyphs[at]); n > 0; n-- {
+			p.glyph(f, uint16(u16(at+1)), x+i16(at+3)*f.size/emUnits+spread, y+i16(at+5)*f.size/emUnits)
+			at += 6
+			spread += f.spacing
+		}
+		return int(t.word.width[f.weight])*f.size/emUnits + spread
 	case t.month:
 		digits := p.badge.AsOf.digits()
 		from := x

@@ -55,11 +55,11 @@ var (
 
 // pillWith returns the width of a pill of words and a number, in whole pixels.
 func pillWith(words, number int) int {
-	width := pillText + words + pillCurve
+	words = roundUp(words)
 	if number > 0 {
-		width = pillText + words + pillGap + number + pillEnd
+		return pillText + words + pillGap + roundUp(number) + pillEnd
 	}
-	return (width + px - 1) / px * px
+	return pillText + words + pillCurve
 }
 
 // pillWidths are the widths of the pill in each language.

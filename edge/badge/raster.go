@@ -113,9 +113,11 @@ func number(s string) float64 {
 
 // canvas is the image and how it is reached.
 type canvas struct {
-	image *image.NRGBA
+	image *image.RGBA
 	scale float64
 	fill  vector.Rasterizer
+
+	shapes [][]point // to be painted together
 }
 
 type point struct{ x, y float64 }
@@ -131,7 +133,7 @@ func (c *canvas) element(el xml.StartElement, s paint) {
 	}
 	switch el.Name.Local {
 	case "svg":
-		c.image = image.NewNRGBA(image.Rect(0, 0, int(math.Ceil(get("width")*c.scale)), int(math.Ceil(get("height")*c.scale))))
+		c.image = image.NewRGBA(image.Rect(0, 0, int(math.Ceil(get("width")*c.scale)), int(math.Ceil(get("height")*c.scale))))
 	case "rect":
 		outline := [][]point{rounded(get("x"), get("y"), get("width"), get("height"), get("rx"), c.scale)}
 		c.paint(outline, s)
@@ -168,27 +170,48 @@ func (c *canvas) paint(contours [][]point, s paint) {
 	c.end(s.stroke, s.opacity)
 }
 
-func (c *canvas) begin() {
-	size := c.image.Bounds().Size()
-	c.fill.Reset(size.X, size.Y)
+func (c *canvas) begin() { c.shapes = c.shapes[:0] }
+
+func (c *canvas) polygon(contour []point) { c.shapes = append(c.shapes, contour) }
+
+// end paints what was collected since begin, in no more than the part of the
+// image it covers.
+func (c *canvas) end(hex string, opacity float64) {
+	box := c.bounds()
+	if box.Empty() {
+		return
+	}
+	c.fill.Reset(box.Dx(), box.Dy())
+	for _, contour := range c.shapes {
+		for i, p := range contour {
+			x, y := float32(p.x*c.scale-float64(box.Min.X)), float32(p.y*c.scale-float64(box.Min.Y))
+			if i == 0 {
+				c.fill.MoveTo(x, y)
+			} else {
+				c.fill.LineTo(x, y)
+			}
+		}
+		c.fill.ClosePath()
+	}
+	r, g, b := rgb(hex)
+	c.fill.Draw(c.image, box, image.NewUniform(color.NRGBA{r, g, b, uint8(math.Round(255 * opacity))}), image.Point{})
 }
 
-func (c *canvas) polygon(contour []point) {
-	for i, p := range contour {
-		x, y := float32(p.x*c.scale), float32(p.y*c.scale)
-		if i == 0 {
-			c.fill.MoveTo(x, y)
-		} else {
-			c.fill.LineTo(x, y)
+// bounds returns the pixels the collected contours may touch.
+func (c *canvas) bounds() image.Rectangle {
+	if len(c.shapes) == 0 {
+		return image.Rectangle{}
+	}
+	lo := point{math.Inf(1), math.Inf(1)}
+	hi := point{math.Inf(-1), math.Inf(-1)}
+	for _, contour := range c.shapes {
+		for _, p := range contour {
+			lo = point{min(lo.x, p.x), min(lo.y, p.y)}
+			hi = point{max(hi.x, p.x), max(hi.y, p.y)}
 		}
 	}
-	c.fill.ClosePath()
-}
-
-// end paints what was collected since begin.
-func (c *canvas) end(hex string, opacity float64) {
-	r, g, b := rgb(hex)
-	c.fill.Draw(c.image, c.image.Bounds(), image.NewUniform(color.NRGBA{r, g, b, uint8(math.Round(255 * opacity))}), image.Point{})
+	box := image.Rect(int(math.Floor(lo.x*c.scale)), int(math.Floor(lo.y*c.scale)), int(math.Ceil(hi.x*c.scale)), int(math.Ceil(hi.y*c.scale)))
+	return box.Intersect(c.image.Bounds())
 }
 
 // rgb reads a colour we have written: three or six digits.

@@ -111,7 +111,7 @@ func (p *pen) draw(e *fieldmark.Error) {
 	if p.face.says == (part{}) {
 		p.face.says.word = &p.lang.words[p.face.word]
 		if p.face.word == readyWord && p.look.Label != "" {
-			p.face.says = part{text: p.look.Label}
+			p.face.says = part{text: p.look.Label, label: true}
 		}
 	}
 	switch p.look.Style {

@@ -1,0 +1,48 @@
+package badge_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/badge"
+)
+
+// A painter draws what AppendSVG draws, whatever it drew before.
+func TestPainterIsAppendSVG(t *testing.T) {
+	const rounds = 20_000
+	p := new(badge.Painter)
+	r := rand.New(rand.NewPCG(1, 2))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	var got, want []byte
+	for range rounds {
+		b := badge.Badge{
+			Name: pick("", "Acme", "<&>", "Zürich", "שלום"), State: badge.State(r.IntN(9)),
+			Score: fieldmark.Milli(r.IntN(101_000)), Grade: fieldmark.Grade(pick("A", "B", "C", "D", "E", "")),
+			AsOf: badge.Month(pick("\x00", "a", "b")[0]) * 240,
+		}
+		l := badge.Look{
+			Style: badge.Style(r.IntN(len(styles))), Theme: badge.Theme(r.IntN(4)), Lang: badge.Lang(r.IntN(4)),
+			Animate: r.IntN(4) == 0, Outline: r.IntN(8) == 0,
+			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii"),
+		}
+		got, want = p.AppendSVG(got[:0], b, l), badge.AppendSVG(want[:0], b, l)
+		if string(got) != string(want) {
+			t.Fatalf("%+v %+v:\n got %s\nwant %s", b, l, got, want)
+		}
+	}
+}
+
+func TestPainterDoesNotAllocate(t *testing.T) {
+	p := new(badge.Painter)
+	buf := make([]byte, 0, 8192)
+	for _, style := range styles {
+		for _, label := range []string{"", "Our score", "我们的分数"} {
+			l := look(t, "style="+style)
+			l.Label = label
+			if n := testing.AllocsPerRun(100, func() { buf = p.AppendSVG(buf[:0], samples[0].badge, l) }); n != 0 {
+				t.Errorf("%s %q: %v allocations, want 0", style, label, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package badge_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/edge/badge"
+)
+
+func decode(t testing.TB, raw []byte, err error) image.Image {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Every look in every language and state becomes a picture of the right size.
+func TestPNG(t *testing.T) {
+	for _, style := range styles {
+		for _, tag := range badge.Languages() {
+			l := look(t, "style="+style+"&lang="+tag)
+			w, h := badge.Size(samples[0].badge, l)
+			raw, err := badge.PNG(samples[0].badge, l, 1)
+			if got := decode(t, raw, err).Bounds().Size(); got != (image.Point{w, h}) {
+				t.Errorf("%s: %v, want %d by %d", l.Query(), got, w, h)
+			}
+		}
+		for _, s := range samples {
+			l := look(t, "style="+style)
+			w, h := badge.Size(s.badge, l)
+			raw, err := badge.PNG(s.badge, l, 3)
+			if got := decode(t, raw, err).Bounds().Size(); got != (image.Point{3 * w, 3 * h}) {
+				t.Errorf("%s %s: %v, want %d by %d", s.name, l.Query(), got, 3*w, 3*h)
+			}
+		}
+	}
+}
+
+// The inks are where they belong, to the exact colour where nothing is blended.
+func TestPNGColours(t *testing.T) {
+	raw, err := badge.PNG(samples[0].badge, badge.Look{}, 3)
+	m := decode(t, raw, err)
+	for _, p := range []struct {
+		what string
+		x, y int
+		want color.NRGBA
+	}{
+		{"the corner", 0, 0, color.NRGBA{}},
+		{"the surface", 100 * 3, 6 * 3, color.NRGBA{255, 255, 255, 255}},
+		{"the arc, at three o'clock", 23 * 3, 14 * 3, color.NRGBA{0x1a, 0x7f, 0x37, 255}},
+		{"the arc, at nine o'clock", 7 * 3, 14 * 3, color.NRGBA{0x1a, 0x7f, 0x37, 255}},
+	} {
+		if got := color.NRGBAModel.Convert(m.At(p.x, p.y)); got != p.want {
+			t.Errorf("%s is %v, want %v", p.what, got, p.want)
+		}
+	}
+	if track := color.NRGBAModel.Convert(m.At(13*3-2, 6*3)).(color.NRGBA); track.G < 200 || track.R > 230 {
+		t.Errorf("the track, just before twelve, is %v, want a pale green", track)
+	}
+}
+
+func TestErrorPNG(t *testing.T) {
+	raw, err := badge.ErrorPNG(failures["error-400"], badge.Look{}, 2)
+	if got := decode(t, raw, err).Bounds().Size(); got.Y != 2*badge.Height {
+		t.Errorf("size %v", got)
+	}
+}
+
+func FuzzLabelPNG(f *testing.F) {
+	for _, s := range []string{"Our score", "Ähre", "Привет", "", "i & <b>", "\x00"} {
+		f.Add(s, uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, label string, style uint8) {
+		l, err := badge.ParseLook(func(name string) string {
+			if name == "label" {
+				return label
+			}
+			return ""
+		})
+		if err != nil || !l.Drawable() {
+			return
+		}
+		l.Style = badge.Style(style % uint8(len(styles)))
+		raw, err := badge.PNG(samples[0].badge, l, 1)
+		decode(t, raw, err)
+	})
+}
