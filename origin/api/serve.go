@@ -161,6 +161,9 @@ func (s *server) survive(w *writer, r *http.Request) {
 // carry what is not ours to keep.
 func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	level := slog.LevelInfo
+	if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
+		level = slog.LevelDebug // edges ask all day; what they ask is no news
+	}
 	attrs := []slog.Attr{
 		slog.String("requestId", w.id),
 		slog.String("method", r.Method),
