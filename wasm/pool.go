@@ -149,3 +149,14 @@ func (p *pool) warm(ctx context.Context, n int) error {
 	}
 	return nil
 }
+
+// discard closes every idle instance, so that the next caller gets a new one.
+func (p *pool) discard() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, in := range idle {
+		in.close()
+	}
+}

@@ -54,7 +54,12 @@ const plain = `{
 
 func compilePlain(t testing.TB) []byte {
 	t.Helper()
-	c, err := card.Parse([]byte(plain))
+	return compileCard(t, plain)
+}
+
+func compileCard(t testing.TB, text string) []byte {
+	t.Helper()
+	c, err := card.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,12 +36,14 @@ const (
 type Module struct {
 	Manifest *Manifest
 	Vectors  []Vector
+	Imports  []string // as module.name; a module that has any is refused
 	Exports  []string // names, in the order of the module
+	Pages    int      // declared maximum of the memory
 }
 
 // Parse reads a module and refuses whatever its sections show to be no
-// scorer/1 module; the error is Complaints where the sections could be told
-// apart. It does not look at code.
+// scorer/1 module. Where the sections could be told apart, the error is
+// Complaints and what could be read comes with it. It does not look at code.
 func Parse(module []byte) (*Module, error) {
 	sections, err := Sections(module)
 	if err != nil {
@@ -52,10 +54,7 @@ func Parse(module []byte) (*Module, error) {
 		w.section(&sections[i])
 	}
 	m := w.finish()
-	if err := w.complaints.err(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m, w.complaints.err()
 }
 
 // Section is one section of a module: its number and what stands in it.
@@ -128,7 +127,7 @@ type walker struct {
 	hasMemory         bool
 	pages             uint32 // declared maximum
 	exports           map[string]byte
-	names             []string
+	imports, names    []string
 	complaints        Complaints
 }
 
@@ -145,7 +144,8 @@ func (w *walker) section(s *Section) {
 		w.custom(&r)
 	case sectionImport:
 		if n := r.u32(); n != 0 {
-			w.complain("%d imports, none are allowed: %s", n, importNames(r, n))
+			w.imports = importNames(r, n)
+			w.complain("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
 		}
 	case sectionMemory:
 		w.memory(&r)
@@ -164,7 +164,7 @@ const shownImports = 5
 
 // importNames lists the first imports of functions as module.name; an import of
 // anything else ends the list.
-func importNames(r reader, n uint32) string {
+func importNames(r reader, n uint32) []string {
 	var names []string
 	for range min(n, shownImports) {
 		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
@@ -177,7 +177,7 @@ func importNames(r reader, n uint32) string {
 		}
 		r.u32() // type
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func (w *walker) custom(r *reader) {
@@ -248,7 +248,7 @@ func (w *walker) exported(r *reader) {
 
 // finish checks what the sections only show together.
 func (w *walker) finish() *Module {
-	m := &Module{Exports: w.names}
+	m := &Module{Imports: w.imports, Exports: w.names, Pages: int(w.pages)}
 	if !w.hasMemory {
 		w.complain("no memory")
 	}

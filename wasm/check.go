@@ -1,0 +1,356 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// How much a module is tried. Each part ends at its number of calls, or where
+// its calls together took the fuel, so that the dearest module is done in
+// seconds: 100 million units are up to half a second compiled and some seconds
+// interpreted.
+const (
+	trialFuel      = 100_000_000
+	randomCases    = 100  // of the corpus, beside the chosen ones
+	freshCases     = 16   // cases run on an instance of their own
+	repeatedCalls  = 1000 // of one case in a row
+	searchCalls    = 2000 // for the most expensive input
+	directionBases = 100  // inputs from which every input is moved
+)
+
+// Check does all that is done to a module before it may be activated, and
+// complains of everything that speaks against it: its structure, golden vectors
+// and a corpus of edge cases by both engines with equal outcome and fuel, the
+// same cases on fresh and used instances and in another order, a search for the
+// input that costs most, and every declared direction.
+//
+// Compiling a module made to hurt may take seconds and much memory; a caller
+// that serves others calls Check in a process it can do without.
+func Check(ctx context.Context, module []byte) Report {
+	r, parsed, p := inspect(module)
+	if len(r.Complaints) > 0 {
+		return r
+	}
+	t := trial{report: &r, manifest: parsed.Manifest, random: rand.New(rand.NewPCG(1, 0))}
+	for _, interpret := range []bool{false, true} {
+		engine, err := New(Config{Instances: 1, Interpret: interpret})
+		if err != nil {
+			r.complain(err)
+			return r
+		}
+		m, err := engine.compile(ctx, p.meter(), r.Digest, parsed.Manifest)
+		if err != nil {
+			r.complain(err)
+			return r
+		}
+		defer func() { r.complain(m.pool.close(context.WithoutCancel(ctx))) }()
+		t.modules = append(t.modules, m)
+	}
+	r.Trial = &Trial{}
+	t.vectors(ctx, parsed.Vectors)
+	t.corpus()
+	t.engines(ctx)
+	t.orders(ctx)
+	t.worst(ctx)
+	t.directions(ctx)
+	r.complain(ctx.Err())
+	return r
+}
+
+// trial is a module under examination.
+type trial struct {
+	report   *Report
+	manifest *abi.Manifest
+	modules  []*Module // by the compiler, by the interpreter
+	random   *rand.Rand
+	cases    []example
+	pools    [][]int64 // of each input, values worth trying
+	faults   map[string]bool
+}
+
+// example is an input and what came of it.
+type example struct {
+	values []int64
+	states []byte
+	got    finding
+}
+
+// finding is all in which two runs of one input could differ.
+type finding struct {
+	fault  string
+	fuel   int64
+	result abi.Result
+}
+
+func (f *finding) equal(g *finding) bool {
+	return f.fault == g.fault && f.fuel == g.fuel && f.result.Score == g.result.Score &&
+		f.result.Gates == g.result.Gates && slices.Equal(f.result.Marks, g.result.Marks)
+}
+
+func (f *finding) String() string {
+	if f.fault != "" {
+		return fmt.Sprintf("%s after %d units", f.fault, f.fuel)
+	}
+	return fmt.Sprintf("score %d, gates %#x, marks %v, %d units", f.result.Score, f.result.Gates, f.result.Marks, f.fuel)
+}
+
+// run scores once. What it finds of a fault is its kind and text.
+func (t *trial) run(ctx context.Context, m *Module, values []int64, states []byte) finding {
+	var f finding
+	fuel, err := m.Measure(ctx, values, states, &f.result)
+	f.fuel = fuel
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		f.fault, f.result = string(fault.Kind)+": "+fault.Err.Error(), abi.Result{}
+	} else if err != nil {
+		f.fault = err.Error()
+	}
+	if m == t.modules[0] {
+		t.report.Trial.Calls++
+	}
+	return f
+}
+
+// complainOnce keeps a module that always fails from being told so a thousand
+// times: the first time names the input.
+func (t *trial) complainOnce(kind, format string, args ...any) {
+	if t.faults[kind] {
+		return
+	}
+	if t.faults == nil {
+		t.faults = map[string]bool{}
+	}
+	t.faults[kind] = true
+	t.report.complainf(format, args...)
+}
+
+// vectors runs the golden vectors by both engines.
+func (t *trial) vectors(ctx context.Context, vectors []abi.Vector) {
+	t.pools = make([][]int64, len(t.manifest.Inputs))
+	for i := range vectors {
+		v := &vectors[i]
+		states := v.AppendStates(nil)
+		t.cases = append(t.cases, example{values: v.Values, states: states})
+		for j, value := range v.Values {
+			t.pools[j] = append(t.pools[j], value)
+		}
+		want := finding{result: v.Result()}
+		for _, m := range t.modules {
+			got := t.run(ctx, m, v.Values, states)
+			t.report.Trial.Fuel = max(t.report.Trial.Fuel, got.fuel)
+			if want.fuel = got.fuel; !got.equal(&want) {
+				t.report.complainf("golden vector %d: got %s, want %s", i, &got, &want)
+				break
+			}
+		}
+	}
+	for i := range t.pools {
+		t.pools[i] = append(t.pools[i], 0, 1, -1, 500, 1000, -1000, 1_000_000, abi.MaxValue, -abi.MaxValue)
+		slices.Sort(t.pools[i])
+		t.pools[i] = slices.Compact(t.pools[i])
+	}
+}
+
+// corpus adds the cases a careless author did not think of.
+func (t *trial) corpus() {
+	n := len(t.manifest.Inputs)
+	add := func(state byte, value func(i int) int64) *example {
+		e := example{values: make([]int64, n), states: slices.Repeat([]byte{state}, n)}
+		for i := range e.values {
+			e.values[i] = value(i)
+		}
+		t.cases = append(t.cases, e)
+		return &t.cases[len(t.cases)-1]
+	}
+	same := func(v int64) func(int) int64 { return func(int) int64 { return v } }
+	add(abi.StateUnknown, same(0))
+	add(abi.StateNotApplicable, same(0))
+	for _, v := range []int64{0, 1, -1, 1000, -1000, abi.MaxValue, -abi.MaxValue} {
+		add(abi.StateMeasured, same(v))
+	}
+	add(abi.StateMeasured, func(i int) int64 { return abi.MaxValue * int64(1-i%2*2) })
+	for i := range n {
+		add(abi.StateMeasured, same(1000)).states[i] = abi.StateUnknown
+		add(abi.StateUnknown, same(0)).states[i] = abi.StateMeasured
+	}
+	for range randomCases {
+		t.fill(add(abi.StateMeasured, same(0)))
+	}
+}
+
+// fill gives an example random inputs, most of them measured.
+func (t *trial) fill(e *example) {
+	for i := range e.values {
+		e.values[i] = t.value(i)
+		e.states[i] = abi.StateMeasured
+		if t.random.IntN(8) == 0 {
+			e.states[i] = byte(t.random.IntN(3))
+		}
+	}
+}
+
+// value returns something an input may be: a value worth trying, or one between
+// two of them.
+func (t *trial) value(input int) int64 {
+	pool := t.pools[input]
+	at := t.random.IntN(len(pool))
+	if at == 0 || t.random.IntN(2) == 0 {
+		return pool[at]
+	}
+	return pool[at-1] + t.random.Int64N(pool[at]-pool[at-1])
+}
+
+// engines runs the corpus by both engines, which must agree to the unit.
+func (t *trial) engines(ctx context.Context) {
+	var spent int64
+	for i := range t.cases {
+		e := &t.cases[i]
+		e.got = t.run(ctx, t.modules[0], e.values, e.states)
+		if e.got.fault != "" {
+			t.complainOnce(e.got.fault, "values %v, states %v: %s", e.values, e.states, e.got.fault)
+		}
+		if spent > trialFuel {
+			continue
+		}
+		spent += e.got.fuel
+		other := t.run(ctx, t.modules[1], e.values, e.states)
+		if !other.equal(&e.got) {
+			t.complainOnce("engines", "values %v, states %v: the compiler says %s, the interpreter %s", e.values, e.states, &e.got, &other)
+			continue
+		}
+		t.report.Trial.Compared++
+	}
+}
+
+// orders runs the corpus again where only the past differs.
+func (t *trial) orders(ctx context.Context) {
+	m := t.modules[0]
+	again := func(past string, e *example) bool {
+		got := t.run(ctx, m, e.values, e.states)
+		if !got.equal(&e.got) {
+			t.complainOnce("state", "values %v, states %v, %s: %s, before %s", e.values, e.states, past, &got, &e.got)
+		}
+		return got.equal(&e.got)
+	}
+	var spent int64
+	for i := len(t.cases) - 1; i >= 0 && spent < trialFuel; i-- {
+		again("in reversed order", &t.cases[i])
+		spent += t.cases[i].got.fuel
+	}
+	for i := range min(freshCases, len(t.cases)) {
+		m.pool.discard()
+		again("on a fresh instance", &t.cases[i])
+	}
+	last := &t.cases[len(t.cases)-1]
+	for i := 0; i < repeatedCalls && int64(i)*last.got.fuel < trialFuel; i++ {
+		if !again("called once more", last) {
+			break
+		}
+	}
+	t.addresses(ctx)
+}
+
+// addresses asks an instance that has scored where its inputs go.
+func (t *trial) addresses(ctx context.Context) {
+	in, err := t.modules[0].pool.get(ctx)
+	if err != nil {
+		t.report.complain(err)
+		return
+	}
+	addr, err := in.askInput(ctx)
+	if err == nil && addr != in.image.input {
+		err = fmt.Errorf("%s says %d after some calls, at first %d", abi.ExportInput, addr, in.image.input)
+	}
+	t.modules[0].pool.put(in, false)
+	t.report.complain(err)
+}
+
+// worst looks for the input that costs most: from random ones, then uphill by
+// changing one input at a time.
+func (t *trial) worst(ctx context.Context) {
+	best := t.cases[0]
+	for _, e := range t.cases {
+		if e.got.fuel > best.got.fuel {
+			best = e
+		}
+	}
+	next := example{values: slices.Clone(best.values), states: slices.Clone(best.states)}
+	var spent int64
+	for i := 0; i < searchCalls && spent < trialFuel; i++ {
+		if i < searchCalls/4 {
+			t.fill(&next)
+		} else {
+			copy(next.values, best.values)
+			copy(next.states, best.states)
+			for range 1 + t.random.IntN(3) {
+				at := t.random.IntN(len(next.values))
+				next.values[at], next.states[at] = t.value(at), byte(t.random.IntN(3))
+			}
+		}
+		next.got = t.run(ctx, t.modules[0], next.values, next.states)
+		spent += next.got.fuel
+		if next.got.fault != "" {
+			t.complainOnce(next.got.fault, "values %v, states %v: %s", next.values, next.states, next.got.fault)
+		}
+		if next.got.fuel >= best.got.fuel {
+			best = example{slices.Clone(next.values), slices.Clone(next.states), next.got}
+		}
+	}
+	found := abi.NewVector(best.values, best.states, best.got.result)
+	r := t.report.Trial
+	r.WorstFuel, r.WorstValues, r.WorstStates = best.got.fuel, found.Values, found.States
+	r.WorstShare = float64(best.got.fuel) / MaxFuel * 100
+}
+
+// directions moves one input at a time and watches the score a page would show.
+func (t *trial) directions(ctx context.Context) {
+	base := example{values: make([]int64, len(t.manifest.Inputs)), states: make([]byte, len(t.manifest.Inputs))}
+	var spent int64
+	for i := 0; i < directionBases && spent < trialFuel; i++ {
+		if t.fill(&base); i < len(t.cases) && i%2 == 0 {
+			copy(base.values, t.cases[i].values)
+			copy(base.states, t.cases[i].states)
+		}
+		before := t.run(ctx, t.modules[0], base.values, base.states)
+		for j := range t.manifest.Inputs {
+			in := &t.manifest.Inputs[j]
+			if in.Direction == abi.None || base.states[j] != abi.StateMeasured || before.fault != "" {
+				continue
+			}
+			old := base.values[j]
+			base.values[j] = t.value(j)
+			after := t.run(ctx, t.modules[0], base.values, base.states)
+			spent += after.fuel
+			t.report.Trial.Directions++
+			grew := t.shown(&after.result) - t.shown(&before.result)
+			if base.values[j] < old {
+				grew = -grew
+			}
+			if after.fault == "" && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
+				t.complainOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
+					in.Name, in.Direction, old, base.values[j], t.shown(&before.result), t.shown(&after.result), base.values, base.states)
+			}
+			base.values[j] = old
+		}
+	}
+}
+
+// shown is the score with gates applied, in thousandths; no score is below all.
+func (t *trial) shown(r *abi.Result) int64 {
+	score := int64(r.Score)
+	for i, g := range t.manifest.Gates {
+		if r.Gates>>i&1 == 0 {
+			continue
+		}
+		if g.ID == fieldmark.GateUnreachable {
+			return int64(abi.NoScore)
+		}
+		score = min(score, int64(g.Limit)*1000)
+	}
+	return score
+}

@@ -1,0 +1,100 @@
+package wasm
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// Report is what there is to say about a module. One without complaints may be
+// activated.
+type Report struct {
+	Digest   fieldmark.Digest `json:"digest"`
+	Bytes    int              `json:"bytes"`
+	Manifest *abi.Manifest    `json:"manifest,omitempty"` // unless it cannot be read
+	Vectors  int              `json:"vectors"`
+	Imports  []string         `json:"imports"`
+	Exports  []string         `json:"exports"`
+	Limits   []LimitUse       `json:"limits"`
+	Trial    *Trial           `json:"trial,omitempty"` // only of Check, if the module could be loaded
+
+	Complaints []string `json:"complaints"` // every reason against it
+}
+
+// LimitUse is how much of a limit a module uses.
+type LimitUse struct {
+	Name string `json:"name"`
+	Used int    `json:"used"`
+	Max  int    `json:"max"`
+}
+
+// Trial is what was seen while a module ran.
+type Trial struct {
+	Calls       int     `json:"calls"`       // by the compiling engine
+	Compared    int     `json:"compared"`    // also run by the interpreter, with equal outcome and fuel
+	Directions  int     `json:"directions"`  // steps along a declared direction
+	Fuel        int64   `json:"fuel"`        // of the golden vectors, the most
+	WorstFuel   int64   `json:"worstFuel"`   // of the most expensive input found
+	WorstShare  float64 `json:"worstShare"`  // of the budget, in percent
+	WorstValues []int64 `json:"worstValues"` // that input
+	WorstStates string  `json:"worstStates"` // as in a golden vector
+}
+
+// Inspect reads a module without running anything of it.
+func Inspect(_ context.Context, module []byte) Report {
+	r, _, _ := inspect(module)
+	return r
+}
+
+func inspect(module []byte) (Report, *abi.Module, *program) {
+	r := Report{
+		Digest: fieldmark.DigestOf(sha256.Sum256(module)), Bytes: len(module),
+		Imports: []string{}, Exports: []string{}, Limits: []LimitUse{}, Complaints: []string{},
+	}
+	parsed, p, err := read(module)
+	r.complain(err)
+	r.limit("bytes", len(module), fieldmark.MaxModule)
+	if p != nil {
+		r.limits(&p.used)
+	}
+	if parsed != nil {
+		r.Manifest, r.Vectors = parsed.Manifest, len(parsed.Vectors)
+		r.Imports, r.Exports = append(r.Imports, parsed.Imports...), append(r.Exports, parsed.Exports...)
+		r.limit("memory pages", parsed.Pages, abi.MaxPages)
+	}
+	return r, parsed, p
+}
+
+// complain takes over every complaint of an error.
+func (r *Report) complain(err error) {
+	if list, ok := errors.AsType[abi.Complaints](err); ok {
+		r.Complaints = append(r.Complaints, list...)
+	} else if err != nil {
+		r.Complaints = append(r.Complaints, err.Error())
+	}
+}
+
+func (r *Report) complainf(format string, args ...any) {
+	r.Complaints = append(r.Complaints, fmt.Sprintf(format, args...))
+}
+
+func (r *Report) limit(name string, used, limit int) {
+	r.Limits = append(r.Limits, LimitUse{name, used, limit})
+}
+
+func (r *Report) limits(u *usage) {
+	r.limit("types", u.types, maxTypes)
+	r.limit("functions", u.functions, maxFunctions)
+	r.limit("globals", u.globals, maxGlobals)
+	r.limit("table entries", u.table, maxTable)
+	r.limit("bytes of a function", u.body, maxBody)
+	r.limit("locals of a function", u.locals, maxLocals)
+	r.limit("targets of a br_table", u.branchTable, maxBranchTable)
+	r.limit("blocks of a function", u.blocks, maxBlocks)
+	r.limit("loops of a function", u.loops, maxLoops)
+	r.limit("blocks", u.allBlocks, maxAllBlocks)
+}
