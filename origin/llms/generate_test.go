@@ -433,54 +433,6 @@ func TestGenerateInstall(t *testing.T) {
 	}
 }
 
-// The table must hold every title of every language, each once, and none that
-// would read as markup.
-func TestTitlesComplete(t *testing.T) {
-	raw, err := os.ReadFile("titles.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []map[string]string
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != 28 || rows[0]["tag"] != "en" {
-		t.Errorf("%d rows beginning with %q, want 28 beginning with en", len(rows), rows[0]["tag"])
-	}
-	seen := map[string]bool{}
-	for _, row := range rows {
-		if seen[row["tag"]] {
-			t.Errorf("%s stands twice", row["tag"])
-		}
-		seen[row["tag"]] = true
-		for _, field := range []string{"tag", "website", "profiles", "contact", "field", "uniqueValue", "language"} {
-			if row[field] == "" || row[field] != strings.TrimSpace(row[field]) || strings.ContainsAny(row[field], "[]*_`<>#\\:") {
-				t.Errorf("%s: %s is %q", row["tag"], field, row[field])
-			}
-		}
-		for i, a := range []string{"website", "profiles", "contact"} {
-			for _, b := range []string{"website", "profiles", "contact"}[i+1:] {
-				if row[a] == row[b] {
-					t.Errorf("%s: %s and %s are both %q", row["tag"], a, b, row[a])
-				}
-			}
-		}
-		if len(row) != 7 {
-			t.Errorf("%s: %d fields, want 7", row["tag"], len(row))
-		}
-		doc, err := llms.Generate(llms.Request{Name: "A", Niche: "b", Description: "Twenty characters ok", UniqueValue: "c", URL: "https://a.example", Language: row["tag"]})
-		if err != nil {
-			t.Errorf("%s: %v", row["tag"], err)
-			continue
-		}
-		for _, line := range []string{"## " + row["website"], "- " + row["field"] + ": b", "- " + row["language"] + ": " + row["tag"], row["uniqueValue"] + ": c"} {
-			if !strings.Contains(doc.Content, "\n"+line+"\n") {
-				t.Errorf("%s: no line %q in\n%s", row["tag"], line, doc.Content)
-			}
-		}
-	}
-}
-
 func FuzzGenerate(f *testing.F) {
 	for _, r := range requests {
 		var l llms.Link

@@ -19,7 +19,8 @@ type titles struct {
 	Language    string `json:"language"`
 }
 
-// titlesJSON is the table of titles, English first.
+// titlesJSON is the table of titles, English first, with a word to those who
+// speak a language better than we do.
 //
 //go:embed titles.json
 var titlesJSON []byte
@@ -32,10 +33,13 @@ type titleTable struct {
 }
 
 var loadTitles = sync.OnceValue(func() titleTable {
-	var t titleTable
-	if err := json.Unmarshal(titlesJSON, &t.rows); err != nil {
+	var file struct {
+		Titles []titles `json:"titles"`
+	}
+	if err := json.Unmarshal(titlesJSON, &file); err != nil {
 		panic("BUG: titles.json: " + err.Error())
 	}
+	t := titleTable{rows: file.Titles}
 	for _, row := range t.rows {
 		t.tags = append(t.tags, language.MustParse(row.Tag))
 	}
