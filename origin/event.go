@@ -13,8 +13,8 @@ import (
 // Bounds of one page of the log.
 const (
 	MaxEvents      = 1000
-	maxEventBytes  = 4 << 20         // of data: an edge decodes a page in one piece
-	eventLookAgain = 1 * time.Second // how late another process's event may be seen
+	maxEventBytes  = 4 << 20                // of data: an edge decodes a page in one piece
+	eventLookAgain = 500 * time.Millisecond // how late another process's event may be seen; edges promise a second
 )
 
 // tell appends an event and makes it due to every endpoint of the account that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -43,6 +44,8 @@ type Service struct {
 	moduleRef fieldmark.ModuleRef
 	log       *slog.Logger
 	publicAPI bool
+	worker    string       // owns the leases of this process
+	busy      atomic.Int64 // pieces of work under a lease
 
 	vault   vault
 	uses    uses
@@ -75,7 +78,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
-		module: cfg.Module, moduleRef: cfg.ModuleRef, log: cfg.Log, publicAPI: cfg.PublicAPI,
+		module: cfg.Module, moduleRef: cfg.ModuleRef, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		vault: v, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -30,7 +29,7 @@ type world struct {
 	*origin.Service
 	Store *store.Store
 	At    store.Config
-	Log   *bytes.Buffer
+	Log   *locked
 }
 
 func loopback() *safehttp.Client {
@@ -55,10 +54,10 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Store: st, At: cfg, Log: &bytes.Buffer{}}
+	w := &world{Store: st, At: cfg, Log: &locked{}}
 	w.Service, err = origin.New(origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
-		Module: module, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(&locked{w: w.Log}, nil)),
+		Module: module, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +74,7 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 			t.Errorf("close: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("log:\n%s", w.Log)
+			t.Logf("log:\n%s", w.logged())
 		}
 	})
 	return w
@@ -84,13 +83,20 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 // locked lets several goroutines write to one buffer.
 type locked struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
 func (l *locked) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(b)
+}
+
+// logged returns the log so far.
+func (w *world) logged() string {
+	w.Log.mu.Lock()
+	defer w.Log.mu.Unlock()
+	return w.Log.b.String()
 }
 
 // run runs the workers until the returned function is called.

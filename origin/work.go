@@ -21,10 +21,10 @@ import (
 const (
 	maxSending      = 64               // deliveries on the wire: a socket and a goroutine each
 	maxSendingTo    = 8                // of those to one endpoint: a slow one cannot take all places
-	deliveryLease   = 60 * time.Second // four times an attempt; then a delivery whose worker died is due again
 	maxAuditing     = 4                // audits at once: each is slow by politeness, not by work
 	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
-	auditLease      = 6 * time.Minute  // an audit and its writing
+	lease           = 15 * time.Second // what a dead worker held waits that long for another
+	renewEvery      = 4 * time.Second  // so that three renewals may fail, or clocks differ by some seconds
 	maxAuditTries   = 3                // failures of ours; a site that does not answer is a finding
 	auditRetry      = 1 * time.Minute  // times the tries made
 	lookAgain       = 1 * time.Second  // how late work may be noticed that no wake-up told of
@@ -33,19 +33,17 @@ const (
 	shutdownWriting = 5 * time.Second // for what is written after the end was asked for
 )
 
-// Run delivers webhooks, audits brands and sweeps, until ctx ends. It frees what
-// an earlier process had claimed, so one process at a time runs on a record.
+// Run delivers webhooks, audits brands and sweeps, until ctx ends. On a record
+// that is a file one process at a time may run, so it frees what an earlier one
+// had claimed; on a shared one any number may, and what one of them claimed is
+// its own until the lease is over.
 func (s *Service) Run(ctx context.Context) error {
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.FreeAudits(ctx); err != nil {
-			return err
+	if !s.store.Shared() {
+		if err := s.freeLeases(ctx, ""); err != nil {
+			return fmt.Errorf("run origin: %w", err)
 		}
-		return tx.FreeDeliveries(ctx, reasonDeleted)
-	})
-	if err != nil {
-		return fmt.Errorf("run origin: %w", err)
 	}
-	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil))
+	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil), slog.String("worker", s.worker))
 	var g errgroup.Group
 	g.Go(func() error {
 		return s.work(ctx, store.TopicDeliveries, maxSending, s.claimDeliveries)
@@ -53,8 +51,48 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.auditor != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
 	}
+	g.Go(func() error { return s.renew(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
-	return g.Wait()
+	err := g.Wait()
+	last, cancel := afterEnd(ctx)
+	defer cancel()
+	if err := s.freeLeases(last, s.worker); err != nil { // they run out by themselves
+		s.log.Error("free leases", slog.Any("error", err))
+	}
+	return err
+}
+
+// freeLeases ends leases of a worker, or of all.
+func (s *Service) freeLeases(ctx context.Context, worker string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.FreeLeases(ctx, worker); err != nil {
+			return err
+		}
+		return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+	})
+}
+
+// renew keeps the leases of this process while it works.
+func (s *Service) renew(ctx context.Context) error {
+	again := time.NewTicker(renewEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // what is still running is being broken off
+		case <-again.C:
+		}
+		if s.busy.Load() == 0 {
+			continue
+		}
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			now := time.Now()
+			return tx.RenewLeases(ctx, s.worker, now, now.Add(lease))
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("renew leases", slog.Any("error", err))
+		}
+	}
 }
 
 // claim takes up to limit pieces of work and returns what to do for each.
@@ -78,8 +116,10 @@ func (s *Service) work(ctx context.Context, topic store.Topic, limit int, claim 
 			}
 			for _, do := range jobs {
 				places <- struct{}{}
+				s.busy.Add(1)
 				begun.Go(func() {
 					defer func() {
+						s.busy.Add(-1)
 						<-places
 						select {
 						case freed <- struct{}{}:
@@ -115,7 +155,7 @@ func (s *Service) claimDeliveries(ctx context.Context, limit int) ([]func(contex
 	var jobs []store.Job
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		jobs, err = tx.ClaimDeliveries(ctx, now, now.Add(deliveryLease), maxSendingTo, limit)
+		jobs, err = tx.ClaimDeliveries(ctx, s.worker, now, now.Add(lease), maxSendingTo, limit)
 		return err
 	})
 	if err != nil {
@@ -136,10 +176,10 @@ func (s *Service) deliver(ctx context.Context, j store.Job) {
 		a = webhook.Send(ctx, s.http, j.URL, secret, j.Envelope, time.Now())
 	}
 	if !a.OK() && ctx.Err() != nil {
-		return // we hung up, not the receiver; the lease is freed at the next start
+		return // we hung up, not the receiver; Run frees the lease
 	}
 	row := store.Attempt{
-		Delivery: j.ID, Number: j.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
+		Delivery: j.ID, Owner: s.worker, Number: j.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
 		State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
 	}
 	if !a.OK() {
@@ -170,7 +210,7 @@ func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Co
 	var claimed []store.Audit
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		claimed, err = tx.ClaimAudits(ctx, now, now.Add(auditLease), limit)
+		claimed, err = tx.ClaimAudits(ctx, s.worker, now, now.Add(lease), limit)
 		return err
 	})
 	if err != nil {
@@ -193,7 +233,7 @@ func (s *Service) audit(ctx context.Context, a store.Audit) {
 	}
 	facts, err := s.findOut(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
-		return // the lease is freed at the next start
+		return // Run frees the lease
 	}
 	ctx, cancel := afterEnd(ctx)
 	defer cancel()
@@ -210,7 +250,7 @@ func (s *Service) audit(ctx context.Context, a store.Audit) {
 		if giveUp {
 			return tx.EndAudit(ctx, a)
 		}
-		return tx.RetryAudit(ctx, a.Brand, time.Now().Add(time.Duration(a.Attempts)*auditRetry))
+		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*auditRetry))
 	})
 	if err != nil {
 		log.Error("put back an audit", slog.Any("error", err))
@@ -273,6 +313,9 @@ func (s *Service) sweep(ctx context.Context) error {
 			report("end expired endpoints", s.endExpired(ctx))
 		case <-usage.C:
 			report("note the use of keys", s.writeUses(ctx))
+			report("give up deliveries", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+			}))
 		case <-old.C:
 			now := time.Now()
 			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -13,6 +13,7 @@ type Audit struct {
 	Brand       fieldmark.Slug
 	RequestedAt time.Time // names the request, to the microsecond
 	Attempts    int       // begun, this one included
+	Owner       string    // who claimed it
 }
 
 // RequestAudit puts a brand in line. One that waits already keeps its place; one
@@ -27,17 +28,17 @@ func (t *Tx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time
 	return nil
 }
 
-// ClaimAudits takes up to limit due audits until the lease ends.
-func (t *Tx) ClaimAudits(ctx context.Context, now, lease time.Time, limit int) ([]Audit, error) {
-	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, attempts = attempts + 1
+// ClaimAudits takes up to limit due audits for owner until the lease ends.
+func (t *Tx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]Audit, error) {
+	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
 		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND (a.lease_until IS NULL OR a.lease_until <= $2)
 			ORDER BY a.due_at, a.brand LIMIT $3)
 		AND (lease_until IS NULL OR lease_until <= $2)
-		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit)
+		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit, owner)
 	list, err := collect(rows, err, func(row scanner) (a Audit, err error) {
 		var requested int64
 		err = row.Scan(&a.Brand, &requested, &a.Attempts)
-		a.RequestedAt = time.UnixMicro(requested)
+		a.RequestedAt, a.Owner = time.UnixMicro(requested), owner
 		return a, err
 	})
 	if err != nil {
@@ -52,7 +53,8 @@ func (t *Tx) EndAudit(ctx context.Context, a Audit) error {
 	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
 	if err == nil && ended == 0 {
 		t.touched[TopicAudits] = true
-		_, err = t.exec(ctx, `UPDATE audit SET lease_until = NULL, attempts = 0, due_at = requested_at WHERE brand = $1`, string(a.Brand))
+		_, err = t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, attempts = 0, due_at = requested_at
+			WHERE brand = $1 AND lease_owner = $2`, string(a.Brand), a.Owner)
 	}
 	if err != nil {
 		return fmt.Errorf("end the audit of %s: %w", a.Brand, err)
@@ -60,11 +62,12 @@ func (t *Tx) EndAudit(ctx context.Context, a Audit) error {
 	return nil
 }
 
-// RetryAudit puts a failed audit back in line for later.
-func (t *Tx) RetryAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
-	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, due_at = $1 WHERE brand = $2`, due.UnixMicro(), string(slug))
+// RetryAudit puts a failed audit back in line for later, unless its lease was lost.
+func (t *Tx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
+	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2 AND lease_owner = $3`,
+		due.UnixMicro(), string(a.Brand), a.Owner)
 	if err != nil {
-		return fmt.Errorf("put back the audit of %s: %w", slug, err)
+		return fmt.Errorf("put back the audit of %s: %w", a.Brand, err)
 	}
 	return nil
 }
@@ -76,13 +79,4 @@ func (s *Store) AuditLine(ctx context.Context, now time.Time) (waiting, running 
 		return 0, 0, fmt.Errorf("count audits: %w", err)
 	}
 	return waiting - running, running, nil
-}
-
-// FreeAudits ends all leases, which is right when no worker runs.
-func (t *Tx) FreeAudits(ctx context.Context) error {
-	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL WHERE lease_until IS NOT NULL`)
-	if err != nil {
-		return fmt.Errorf("free audits: %w", err)
-	}
-	return nil
 }

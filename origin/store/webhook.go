@@ -120,16 +120,16 @@ type Job struct {
 	Envelope fieldmark.Envelope
 }
 
-// ClaimDeliveries takes up to limit due deliveries until the lease ends. Of each
+// ClaimDeliveries takes up to limit due deliveries for owner until the lease ends. Of each
 // endpoint only the first perEndpoint due rows are looked at, those under a
 // lease among them, which caps what is on the wire to it and keeps the question
 // cheap however much is due.
-func (t *Tx) ClaimDeliveries(ctx context.Context, now, lease time.Time, perEndpoint, limit int) ([]Job, error) {
-	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = $1 WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
+func (t *Tx) ClaimDeliveries(ctx context.Context, owner string, now, lease time.Time, perEndpoint, limit int) ([]Job, error) {
+	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $5 WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
 		AND id IN (SELECT d.id FROM endpoint e CROSS JOIN `+t.group.dialect.firstDue+`
 			AND e.deleted_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $2)
 			AND (d.lease_until IS NULL OR d.lease_until <= $2) ORDER BY d.due_at, d.id LIMIT $4)
-		RETURNING id`, lease.UnixMicro(), now.UnixMicro(), perEndpoint, limit)
+		RETURNING id`, lease.UnixMicro(), now.UnixMicro(), perEndpoint, limit, owner)
 	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return nil, fmt.Errorf("claim deliveries: %w", err)
@@ -159,7 +159,8 @@ func (t *Tx) job(ctx context.Context, id string) (Job, error) {
 // Attempt is one try to deliver and what follows from it.
 type Attempt struct {
 	Delivery string
-	Number   int // 1 and up
+	Owner    string // who claimed it
+	Number   int    // 1 and up
 	At       time.Time
 	Took     time.Duration
 	Status   int    // HTTP; 0 when no answer came
@@ -170,11 +171,22 @@ type Attempt struct {
 }
 
 // RecordAttempt writes an attempt, the delivery's new state and its next due
-// time. It is idempotent on delivery and number: after a lease ran out and two
-// workers sent, the first to record wins.
+// time. It is idempotent on delivery and number. Of a worker that lost its lease
+// only a success is taken down: the worker that holds the lease now is at the
+// same attempt, and what became of that is to be known.
 func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 	fail := func(err error) error {
 		return fmt.Errorf("record attempt %d of delivery %s: %w", a.Number, a.Delivery, err)
+	}
+	if a.State != fieldmark.DeliveryDone {
+		var owner string
+		err := t.queryRow(ctx, `SELECT COALESCE(lease_owner, '') FROM delivery WHERE id = $1`, a.Delivery).Scan(&owner)
+		if err != nil {
+			return fail(none(err))
+		}
+		if owner != "" && owner != a.Owner {
+			return nil
+		}
 	}
 	n, err := t.exec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (delivery, number) DO NOTHING`,
@@ -185,8 +197,8 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 	if n == 0 {
 		return nil
 	}
-	_, err = t.exec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, last_status = $4,
-		last_error = $5, updated_at = $6 WHERE id = $7`,
+	_, err = t.exec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL,
+		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7`,
 		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
 	if err != nil {
 		return fail(err)
@@ -200,14 +212,13 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 	return nil
 }
 
-// FreeDeliveries ends all leases, which is right when no worker runs. What was
-// on its way to an endpoint that ended meanwhile is given up, for a reason.
-func (t *Tx) FreeDeliveries(ctx context.Context, reason string) error {
-	if _, err := t.exec(ctx, `UPDATE delivery SET lease_until = NULL WHERE state = 'due' AND lease_until IS NOT NULL`); err != nil {
-		return fmt.Errorf("free deliveries: %w", err)
-	}
-	_, err := t.exec(ctx, `UPDATE delivery SET state = $1, last_error = $2 WHERE state = 'due'
-		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, string(fieldmark.DeliveryFailed), reason)
+// GiveUpEnded gives up deliveries to endpoints that ended while a worker held
+// them who then died, for a reason.
+func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
+	_, err := t.exec(ctx, `UPDATE delivery SET state = $1, last_error = $2, lease_until = NULL, lease_owner = NULL
+		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $3)
+		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`,
+		string(fieldmark.DeliveryFailed), reason, now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("give up deliveries to ended endpoints: %w", err)
 	}
