@@ -1,0 +1,174 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// raw opens a record beside the store.
+func raw(t testing.TB, cfg store.Config) *sql.DB {
+	t.Helper()
+	driver, name := "sqlite", cfg.Path
+	if cfg.URL != "" {
+		driver, name = "pgx", cfg.URL
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func lines(t testing.TB, db *sql.DB, question string) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), question)
+	if err != nil {
+		t.Fatalf("%s: %v", question, err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all, "\n")
+}
+
+// The two schemas are written by hand. What they make must be the same.
+func TestEnginesHaveOneSchema(t *testing.T) {
+	if storetest.Engine() == storetest.SQLite {
+		t.Skip("needs both engines at once; done in the turn of PostgreSQL")
+	}
+	file := store.Config{Path: filepath.Join(t.TempDir(), "record.db")}
+	if _, err := store.Migrate(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	lite, pg := raw(t, file), raw(t, storetest.New(t))
+	for what, questions := range map[string][2]string{
+		"columns": {
+			`SELECT m.name || '.' || p.name || CASE WHEN p.type IN ('INTEGER', 'BIGINT') THEN ' number' WHEN p.type = 'BLOB' THEN ' bytes'
+				ELSE ' ' || lower(p.type) END || CASE WHEN p."notnull" + p.pk > 0 THEN ' required' ELSE '' END
+				FROM sqlite_master m JOIN pragma_table_info(m.name) p
+				WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' ORDER BY 1`,
+			`SELECT table_name || '.' || column_name || CASE data_type WHEN 'bigint' THEN ' number' WHEN 'bytea' THEN ' bytes'
+				ELSE ' ' || data_type END || CASE is_nullable WHEN 'NO' THEN ' required' ELSE '' END COLLATE "C"
+				FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'goose_db_version' ORDER BY 1`,
+		},
+		"indexes": {
+			`SELECT i.tbl_name || ' ' || i.name || ' (' || (SELECT group_concat(c.name, ', ') FROM pragma_index_info(i.name) c) || ')'
+				FROM sqlite_master i WHERE i.type = 'index' AND i.sql IS NOT NULL ORDER BY 1`,
+			`SELECT tablename || ' ' || indexname || ' ' || substring(indexdef from '\([^)]*\)') COLLATE "C" FROM pg_indexes
+				WHERE schemaname = 'public' AND indexname NOT LIKE '%\_pkey' AND indexname NOT LIKE '%\_key' ORDER BY 1`,
+		},
+		"references": {
+			`SELECT m.name || '.' || f."from" || ' ' || f."table" FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f ORDER BY 1`,
+			`SELECT (conrelid::regclass::text || '.' || a.attname || ' ' || confrelid::regclass::text) COLLATE "C" FROM pg_constraint c
+				JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE contype = 'f' ORDER BY 1`,
+		},
+	} {
+		if diff := cmp.Diff(lines(t, lite, questions[0]), lines(t, pg, questions[1])); diff != "" {
+			t.Errorf("%s of SQLite (-) and PostgreSQL (+):\n%s", what, diff)
+		}
+	}
+	// In any other collation lists and cursors would disagree with Go.
+	if other := lines(t, pg, `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = 'public'
+		AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' AND table_name <> 'goose_db_version'`); other != "" {
+		t.Errorf("columns that are not compared byte by byte:\n%s", other)
+	}
+}
+
+// fresh is a record without any table.
+func fresh(t testing.TB) store.Config {
+	t.Helper()
+	if storetest.Engine() == storetest.SQLite {
+		return store.Config{Path: filepath.Join(t.TempDir(), "record.db")}
+	}
+	cfg := storetest.New(t)
+	if _, err := raw(t, cfg).ExecContext(t.Context(), `CREATE SCHEMA fresh`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := raw(t, cfg).Exec(`DROP SCHEMA fresh CASCADE`); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg.URL += "&search_path=fresh"
+	return cfg
+}
+
+func TestMigrateAtOnce(t *testing.T) {
+	cfg := fresh(t)
+	if steps, err := store.Steps(t.Context(), cfg); err != nil || len(steps) < 2 || !steps[0].AppliedAt.IsZero() || steps[0].Name != "record" {
+		t.Fatalf("steps of a new record: %+v, %v; want record and others, pending", steps, err)
+	}
+	cfg.KeepSchema = true
+	if s, err := store.Open(t.Context(), cfg); !errors.Is(err, store.ErrOldSchema) {
+		t.Fatalf("open without migrating: %v, %v; want %v", s, err, store.ErrOldSchema)
+	}
+	cfg.KeepSchema = false
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			s, err := store.Open(t.Context(), cfg)
+			if err != nil {
+				t.Errorf("open: %v", err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	steps, err := store.Steps(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		if step.AppliedAt.IsZero() {
+			t.Errorf("%+v is pending", step)
+		}
+	}
+	if done, err := store.Migrate(t.Context(), cfg); len(done) != 0 || err != nil {
+		t.Errorf("migrate again: %+v, %v; want nothing done", done, err)
+	}
+	check(t, open(t, cfg))
+}
+
+// During a deployment the older program meets the schema of the newer one.
+func TestOpenNewerSchema(t *testing.T) {
+	cfg := fresh(t)
+	check(t, open(t, cfg))
+	db := raw(t, cfg)
+	for _, change := range []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9001, %s)`, `ALTER TABLE mission ADD COLUMN later TEXT`,
+		`CREATE TABLE later (id TEXT PRIMARY KEY)`} {
+		yes := "1"
+		if cfg.URL != "" {
+			yes = "true"
+		}
+		if strings.Contains(change, "%s") {
+			change = fmt.Sprintf(change, yes)
+		}
+		if _, err := db.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, open(t, cfg))
+}

@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+func shared(t testing.TB) (store.Config, *store.Store) {
+	t.Helper()
+	cfg := storetest.New(t)
+	s := open(t, cfg)
+	if !s.Shared() {
+		t.Skip("about processes that share a record")
+	}
+	return cfg, s
+}
+
+// Writers of several processes take numbers in the order of their commits.
+func TestNumbersOfTwoWriters(t *testing.T) {
+	cfg, a := shared(t)
+	b := open(t, cfg)
+	const each = 200
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() { // whoever has seen a number never sees a smaller one appear later
+		for seen := int64(0); ; {
+			events, err := b.Events(context.Background(), seen, 1000, 1<<20)
+			if err != nil {
+				t.Errorf("read: %v", err)
+				return
+			}
+			for _, e := range events {
+				if e.Number != seen+1 {
+					t.Errorf("event %d follows %d", e.Number, seen)
+				}
+				seen = e.Number
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for i := range each {
+		for name, s := range map[string]*store.Store{"a": a, "b": b} {
+			all.Go(func() {
+				err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+					if err := appendEvent(ctx, tx, fmt.Sprint(name, i)); err != nil || i%5 > 0 {
+						return err
+					}
+					return fmt.Errorf("undone")
+				})
+				if err != nil && err.Error() != "undone" {
+					t.Errorf("write: %v", err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	close(stop)
+	reader.Wait()
+	if head, err := a.Head(t.Context()); head != 2*each*4/5 || err != nil {
+		t.Errorf("head = %d, %v; want %d", head, err, 2*each*4/5)
+	}
+	check(t, a)
+}
+
+// The server may end connections between any two writes, and during one.
+func TestConnectionsBreak(t *testing.T) {
+	cfg, s := shared(t)
+	db := raw(t, cfg)
+	const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	write := func(id string) error {
+		return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			if strings.HasPrefix(id, "during") {
+				if _, err := db.ExecContext(ctx, kill); err != nil {
+					t.Error(err)
+				}
+			}
+			return appendEvent(ctx, tx, id)
+		})
+	}
+	for i := range 3 {
+		if err := write(fmt.Sprint("before", i)); err != nil {
+			t.Errorf("write: %v", err)
+		}
+		if _, err := db.ExecContext(t.Context(), kill); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(fmt.Sprint("after", i)); err != nil {
+			t.Errorf("write after the connection broke: %v", err)
+		}
+		if err := write(fmt.Sprint("during", i)); err == nil {
+			t.Error("a write whose connection broke before the commit succeeded")
+		}
+	}
+	if head, err := s.Head(t.Context()); head != 6 || err != nil {
+		t.Errorf("head = %d, %v; want 6", head, err)
+	}
+	check(t, s)
+}
+
+func TestServerAway(t *testing.T) {
+	cfg := store.Config{URL: "postgres://user:hidden@127.0.0.1:1/none"}
+	_, err := store.Open(t.Context(), cfg)
+	if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("open %s: %v; want %s, without the password", cfg.URL, err, fieldmark.CodeOriginUnavailable)
+	}
+	cfg.URL = "postgres://user:hidden@host:port/x"
+	if _, err := store.Open(t.Context(), cfg); err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("open %s: %v; want a complaint without the password", cfg.URL, err)
+	}
+}
+
+// A text that PostgreSQL cannot hold names nothing, as in SQLite.
+func TestUnstorableNames(t *testing.T) {
+	s := scratch(t)
+	for _, name := range []string{"a\x00b", "a\xffb"} {
+		if _, err := s.Brand(t.Context(), fieldmark.Slug(name)); err == nil || !strings.Contains(err.Error(), store.ErrNone.Error()) {
+			t.Errorf("brand %q: %v, want %v", name, err, store.ErrNone)
+		}
+	}
+}
