@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 const nodeToken = "node-token-of-the-tests"
@@ -32,11 +33,13 @@ type world struct {
 	stranger               string // a key of another account with both mission scopes
 }
 
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+
 // newWorld starts an origin; change may alter the API's configuration.
 func newWorld(t testing.TB, change func(*api.Config)) *world {
 	t.Helper()
 	ctx := t.Context()
-	db, err := store.Open(ctx, store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
+	db, err := store.Open(ctx, storetest.New(t))
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}
