@@ -29,6 +29,7 @@ type assembly struct {
 	elems   []byte
 	memory  [2]int
 	raw     map[byte][]byte
+	header  []byte
 }
 
 type function struct {
@@ -112,6 +113,8 @@ func (a *assembly) line(words []string, line string) {
 			a.t.Fatal(err)
 		}
 		a.raw[byte(a.number(words[1]))] = content
+	case "header": // the version and layer of a module
+		a.header, _ = hex.DecodeString(strings.Join(words[1:], ""))
 	case "input":
 		a.at = &a.funcs[0]
 	case "score":
@@ -217,6 +220,9 @@ func (a *assembly) module() []byte {
 		{7, count(exports, names)}, {8, a.raw[8]}, {9, a.elems}, {10, count(len(a.funcs), code)}, {11, count(1, append(data, answer...))},
 	}
 	out := []byte("\x00asm\x01\x00\x00\x00")
+	if a.header != nil {
+		copy(out[4:], a.header)
+	}
 	for _, s := range all {
 		if body, ok := a.raw[s.id]; ok {
 			s.body = body

@@ -50,6 +50,10 @@ func Check(ctx context.Context, module []byte) Report {
 			return r
 		}
 		defer func() { r.complain(m.pool.close(context.WithoutCancel(ctx))) }()
+		if err := m.pool.warm(ctx, 1); err != nil {
+			r.complain(err) // and so would every case
+			return r
+		}
 		t.modules = append(t.modules, m)
 	}
 	r.Trial = &Trial{}

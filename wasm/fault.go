@@ -23,7 +23,12 @@ type Fault struct {
 }
 
 // Error says which module did what.
-func (f *Fault) Error() string { return "module " + string(f.Digest) + ": " + f.Err.Error() }
+func (f *Fault) Error() string {
+	if f.Digest == "" {
+		return f.Err.Error()
+	}
+	return "module " + string(f.Digest) + ": " + f.Err.Error()
+}
 
 // Unwrap returns what exactly went wrong.
 func (f *Fault) Unwrap() error { return f.Err }

@@ -37,7 +37,7 @@ type image struct {
 
 func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	module, err := p.runtime.InstantiateModule(ctx, p.compiled,
-		wazero.NewModuleConfig().WithName("").WithStartFunctions(abi.ExportInit))
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", firstLine(err))
 	}
@@ -49,8 +49,8 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	return in, nil
 }
 
-// prepare asks where the inputs go and holds the new instance against the image
-// of the first.
+// prepare lets the module set itself up, asks where the inputs go, and holds the
+// new instance against the image of the first.
 func (p *pool) prepare(ctx context.Context, in *instance) error {
 	for _, g := range []struct {
 		name string
@@ -68,9 +68,18 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 		}
 		in.globals = append(in.globals, global)
 	}
+	if f := in.module.ExportedFunction(abi.ExportInit); f != nil {
+		in.refill()
+		if err := f.CallWithStack(ctx, in.stack[:]); err != nil {
+			return fmt.Errorf("%s: %w", abi.ExportInit, in.fault(err))
+		}
+	}
 	addr, err := in.askInput(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", abi.ExportInput, err)
+	}
+	if again, err := in.askInput(ctx); err != nil || again != addr {
+		return fmt.Errorf("%s says %d, then %d (%v)", abi.ExportInput, addr, again, err)
 	}
 	var ok bool
 	if in.view, ok = in.memory.Read(0, in.memory.Size()); !ok {

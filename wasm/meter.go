@@ -80,8 +80,8 @@ type meter struct {
 	fuel, depth uint32 // indices of the two globals
 }
 
-// globals appends fuel and depth. What they begin with is the budget of
-// _initialize, which runs before a host can set anything.
+// globals appends fuel and depth, full: a host that forgot to fill them would
+// still not wait for ever.
 func (m *meter) globals(section []byte) []byte {
 	c := cursor{b: section}
 	n := c.u32()

@@ -100,7 +100,10 @@ func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, stat
 // blame names the module in an error.
 func (m *Module) blame(err error) error {
 	if fault, ok := errors.AsType[*Fault](err); ok {
-		return &Fault{Digest: m.ref.Digest, Kind: fault.Kind, Err: fault.Err}
+		if err == error(fault) {
+			err = fault.Err // else keep where it happened
+		}
+		return &Fault{Digest: m.ref.Digest, Kind: fault.Kind, Err: err}
 	}
 	return fmt.Errorf("module %s: %w", m.ref.Digest, err)
 }

@@ -1,0 +1,153 @@
+package wasm_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// stopTime is how long a hostile call may take, and how long the collector of
+// the process may wait for it.
+const stopTime = 50 * time.Millisecond
+
+// hostileFixtures reads the corpus of testdata/hostile: name, text.
+func hostileFixtures(t testing.TB) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/hostile/*.txt")
+	if err != nil || len(paths) < 40 {
+		t.Fatalf("%d fixtures, %v", len(paths), err)
+	}
+	all := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(path), ".txt")] = string(text)
+	}
+	return all
+}
+
+// TestHostileCorpus loads every fixture. What it wants is one of
+//
+//	refused TEXT   it is not loaded, and a reason says TEXT
+//	stopped KIND   it is loaded; its call ends by that fault, in time
+//	same           it is loaded; its calls are all alike
+func TestHostileCorpus(t *testing.T) {
+	for name, text := range hostileFixtures(t) {
+		t.Run(name, func(t *testing.T) {
+			module, want := assemble(t, text)
+			verb, rest, _ := strings.Cut(want, " ")
+			start := time.Now()
+			m, err := newEngine(t, wasm.Config{Instances: 2}).Load(t.Context(), module)
+			took := time.Since(start)
+			if verb == "refused" {
+				if err == nil || !strings.Contains(err.Error(), rest) {
+					t.Errorf("got error %v, want one with %q", err, rest)
+				}
+				if r := wasm.Check(t.Context(), module); len(r.Complaints) == 0 {
+					t.Error("check does not complain")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("not loaded: %v", err)
+			}
+			if took > 5*time.Second {
+				t.Errorf("loaded in %s", took)
+			}
+			if verb == "same" {
+				rest = ""
+			}
+			for range 3 {
+				if got := run(t, m, []int64{trigger}, []byte{1}); string(got.Kind) != rest {
+					t.Errorf("fault %q, want %q", got.Kind, rest)
+				}
+			}
+			stopsInTime(t, m)
+			var out abi.Result
+			if err := m.Score(t.Context(), []int64{1}, []byte{1}, &out); err != nil || out.Score != abi.NoScore {
+				t.Errorf("the call after it: score %d, error %v", out.Score, err)
+			}
+		})
+	}
+}
+
+// stopsInTime times the call and the garbage collections beside it. Other work
+// on the machine may take the processor away, so the best of some tries counts.
+func stopsInTime(t *testing.T, m *wasm.Module) {
+	t.Helper()
+	var call, pause time.Duration
+	for range 10 {
+		if call, pause = besideCollector(t, m); call <= stopTime && pause <= stopTime {
+			t.Logf("call %s, collection beside it %s", call, pause)
+			return
+		}
+	}
+	t.Errorf("call took %s and a collection beside it %s, at most %s", call, pause, stopTime)
+}
+
+func besideCollector(t *testing.T, m *wasm.Module) (call, pause time.Duration) {
+	var stop atomic.Bool
+	var collector sync.WaitGroup
+	running := make(chan struct{})
+	collector.Go(func() {
+		for first := true; first || !stop.Load(); first = false {
+			start := time.Now()
+			if first {
+				close(running)
+			}
+			runtime.GC()
+			pause = max(pause, time.Since(start))
+		}
+	})
+	<-running
+	start := time.Now()
+	run(t, m, []int64{trigger}, []byte{1})
+	call = time.Since(start)
+	stop.Store(true)
+	collector.Wait()
+	return call, pause
+}
+
+// FuzzLoad feeds the walk, the rewriter and the engine: whatever the bytes, no
+// crash, and what loads answers or is stopped.
+func FuzzLoad(f *testing.F) {
+	for _, text := range hostileFixtures(f) {
+		if module, _ := assemble(f, text); len(module) < 4<<10 {
+			f.Add(codeOf(module))
+		}
+	}
+	f.Fuzz(func(t *testing.T, code []byte) {
+		engine, err := wasm.New(wasm.Config{Instances: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := engine.Load(t.Context(), stamp(t, bytes.Clone(code), 1))
+		if err != nil {
+			return
+		}
+		run(t, m, []int64{trigger}, []byte{1})
+		if err := engine.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// codeOf is a module without what stamp appends.
+func codeOf(module []byte) []byte {
+	at := bytes.Index(module, []byte(abi.SectionManifest))
+	for at > 0 && !(module[at] == 0 && at+6 > bytes.Index(module, []byte(abi.SectionManifest))-6) {
+		at--
+	}
+	return module[:max(at, 0)]
+}
