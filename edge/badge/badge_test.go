@@ -287,17 +287,31 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// FuzzName draws any name and any label, in every look and state, whether a
+// browser could have sent them or not.
 func FuzzName(f *testing.F) {
-	for _, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe", "\uFFFE\uFFFF", "\u202E92\u2069", "שלום", "👩‍👩‍👧", strings.Repeat("x", 1000)} {
-		f.Add(s, uint8(1), int64(92_000), "A")
+	for i, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe", "\uFFFE\uFFFF", "\u202E92\u2069", "שלום", "👩‍👩‍👧", strings.Repeat("x", 1000)} {
+		f.Add(s, s, uint8(i), uint8(1), int64(92_000), "A")
 	}
-	f.Fuzz(func(t *testing.T, name string, state uint8, score int64, grade string) {
+	f.Fuzz(func(t *testing.T, name, label string, options, state uint8, score int64, grade string) {
 		b := badge.Badge{Name: name, State: badge.State(state), Score: fieldmark.Milli(score), Grade: fieldmark.Grade(grade), AsOf: november}
-		for _, image := range [][]byte{
-			badge.AppendSVG(nil, b, badge.Look{Theme: badge.Auto}),
-			badge.AppendError(nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s", name), badge.Look{Theme: badge.Dark}),
-		} {
-			checkImage(t, image)
+		parsed, err := badge.ParseLook(func(p string) string {
+			if p == "label" {
+				return label
+			}
+			return ""
+		})
+		if err != nil {
+			parsed = badge.Look{}
+		}
+		for style := range styles {
+			l := badge.Look{Style: badge.Style(style), Theme: badge.Theme(options % 4), Lang: badge.Lang(int(options) % len(badge.Languages())), Animate: options&1 != 0, Outline: options&2 != 0, Label: parsed.Label}
+			checkImage(t, badge.AppendSVG(nil, b, l))
+			if utf8.RuneCountInString(label) <= badge.MaxLabel {
+				l.Label = label
+				checkImage(t, badge.AppendSVG(nil, b, l))
+			}
+			checkImage(t, badge.AppendError(nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s", name), l))
 		}
 	})
 }
@@ -308,10 +322,11 @@ func checkImage(t *testing.T, image []byte) {
 		t.Errorf("not UTF-8: %q", image)
 	}
 	if i := bytes.IndexFunc(image, func(r rune) bool { return r < ' ' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 }); i >= 0 {
-		t.Errorf("control or override at %d: %q", i, image)
+		t.Errorf("control or override at %d: %.2000q", i, image)
 	}
-	if len(image) > 2<<10+900 { // 2 × 64 or so code points of at most 5 bytes, and the drawing
-		t.Errorf("%d bytes: %q", len(image), image)
+	// Twice 200 code points of at most 5 bytes, and a drawing with letters.
+	if limit := 16 << 10; len(image) > limit {
+		t.Errorf("%d bytes, want at most %d: %.200q", len(image), limit, image)
 	}
 	depth, elements := 0, map[string]int{}
 	for dec := xml.NewDecoder(bytes.NewReader(image)); ; {
@@ -331,6 +346,6 @@ func checkImage(t *testing.T, image []byte) {
 		}
 	}
 	if depth != 0 || elements["svg"] != 1 || elements["script"] != 0 || elements["title"] != 1 {
-		t.Errorf("elements %v, depth %d: %q", elements, depth, image)
+		t.Errorf("elements %v, depth %d: %.2000q", elements, depth, image)
 	}
 }

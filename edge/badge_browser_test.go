@@ -1,0 +1,275 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fieldmark/fieldmark/edge/badge"
+)
+
+// chromium finds the browser these tests need. On a machine of ours that runs
+// nothing but tests it is installed; elsewhere nobody's machine is changed.
+func chromium(t *testing.T) string {
+	t.Helper()
+	find := func() string {
+		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+			if path, err := exec.LookPath(name); err == nil {
+				return path
+			}
+		}
+		return ""
+	}
+	path := find()
+	if path == "" && os.Getenv("CI") == "true" {
+		for _, args := range [][]string{{"update", "-q"}, {"install", "-q", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"}} {
+			if out, err := exec.CommandContext(t.Context(), "apt-get", args...).CombinedOutput(); err != nil {
+				t.Fatalf("badges are checked in a browser: Chromium is missing, and apt-get %v: %v\n%s", args, err, out)
+			}
+		}
+		if path = find(); path == "" {
+			t.Fatal("badges are checked in a browser: Chromium is missing after apt-get install chromium")
+		}
+	}
+	if path == "" {
+		t.Skip("Chromium is not installed")
+	}
+	return path
+}
+
+// browser starts an empty Chromium.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(stop)
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())}
+	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	return ctx
+}
+
+// ask opens a page and returns what a promise of its script comes to.
+func ask(t *testing.T, ctx context.Context, address, script string, answer any) {
+	t.Helper()
+	if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
+		t.Fatalf("open the page: %v", err)
+	}
+	raw, err := chromedp.Run(ctx, chromedp.Evaluate[string]("("+script+")().then(JSON.stringify)", chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("ask the page: %v", err)
+	}
+	if err := json.Unmarshal([]byte(raw), answer); err != nil {
+		t.Fatalf("the page says %q: %v", raw, err)
+	}
+}
+
+// serve serves one page of HTML with a field more in its head.
+func serve(t *testing.T, body string, field ...string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		for i := 0; i < len(field); i += 2 {
+			w.Header().Set(field[i], field[i+1])
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+var browserBadges = []badge.Badge{
+	{Name: "Acme", State: badge.Ready, Score: 100_000, Grade: "A", AsOf: 2026*12 + 10},
+	{Name: "Acme", State: badge.NotYet, Score: 54_000, Grade: "D", AsOf: 2026*12 + 10},
+	{Name: "Acme", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: 2026*12 + 6},
+	{Name: "Acme", State: badge.Pending},
+	{Name: "Acme", State: badge.Unreachable, AsOf: 2026*12 + 10},
+	{Name: "Acme", State: badge.Unrated},
+}
+
+var browserStyles = []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.Flat, badge.FlatSquare, badge.ForTheBadge}
+
+// measureText looks at every text of every badge: it must lie inside the badge,
+// inside its half of it, and on no other text.
+const measureText = `async () => {
+	await document.fonts.ready;
+	const wrong = [];
+	let texts = 0;
+	for (const svg of document.querySelectorAll("svg")) {
+		const width = svg.width.baseVal.value, height = svg.height.baseVal.value;
+		const path = svg.querySelector("rect+path[d$='z']");
+		const half = path && svg.getAttribute("fill") == "#fff" ? path.getBBox() : null;
+		const boxes = [...svg.querySelectorAll(":scope > text")].map(e => [e.textContent, e.getBBox()]);
+		texts += boxes.length;
+		for (const [i, [text, b]] of boxes.entries()) {
+			const say = what => wrong.push(svg.dataset.look + ": " + text + " " + what + " " + [b.x, b.x + b.width, width].map(v => v.toFixed(1)));
+			if (b.x < 2 || b.x + b.width > width - 2 || b.y < 0 || b.y + b.height > height) say("leaves the badge");
+			if (half && b.x < half.x + half.width && b.x + b.width > half.x && (b.x < half.x || b.x + b.width > half.x + half.width)) say("leaves its half");
+			for (const [other, o] of boxes.slice(i + 1))
+				if (b.x < o.x + o.width && o.x < b.x + b.width && b.y + 3 < o.y + o.height && o.y + 3 < b.y + b.height) say("lies on " + other);
+		}
+	}
+	return {wrong, texts};
+}`
+
+// Text stays in its place in every language, state and style, in the face this
+// browser takes and in the widest that is common.
+func TestBadgeTextFits(t *testing.T) {
+	ctx := browser(t)
+	var page strings.Builder
+	page.WriteString(`<!doctype html><meta charset="utf-8"><style>FACE</style>`)
+	add := func(b badge.Badge, l badge.Look) {
+		image := string(badge.AppendSVG(nil, b, l))
+		page.WriteString(strings.Replace(image, "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
+	}
+	for _, style := range browserStyles {
+		for lang := range badge.Languages() {
+			for _, b := range browserBadges {
+				add(b, badge.Look{Style: style, Lang: badge.Lang(lang)})
+			}
+		}
+		for _, label := range []string{"Our score", "WWWWWWWW", "iiiiiiiiiiiiiiiiiiiii", "Zürich & Söhne", "Ελληνικά", "Привет", "我们的分数", "점수", "スコア", "שלום", "مرحبا بالعالم", "नमस्ते", "สวัสดี", "🚀🔥", "👩‍👩‍👧", "é", strings.Repeat("m", badge.MaxLabel)} {
+			add(browserBadges[0], badge.Look{Style: style, Label: label})
+		}
+	}
+	for _, face := range []string{"", `svg{font-family:"DejaVu Sans",sans-serif}`} {
+		var got struct {
+			Wrong []string
+			Texts int
+		}
+		ask(t, ctx, serve(t, strings.Replace(page.String(), "FACE", face, 1)), measureText, &got)
+		if got.Texts < 2500 {
+			t.Errorf("%q: the browser has seen %d texts, want thousands", face, got.Texts)
+		}
+		for i, wrong := range got.Wrong {
+			if i == 20 {
+				t.Errorf("and %d more", len(got.Wrong)-i)
+				break
+			}
+			t.Errorf("%q: %s", face, wrong)
+		}
+	}
+}
+
+// comparePictures draws pairs of pictures at two times the size and tells the
+// mean difference of a channel, in 255ths, and the share of pixels that differ
+// by more than a quarter.
+const comparePictures = `async () => {
+	const pixels = async img => {
+		await img.decode();
+		const c = new OffscreenCanvas(+img.dataset.w, +img.dataset.h), d = c.getContext("2d");
+		d.fillStyle = "#888"; d.fillRect(0, 0, c.width, c.height);
+		d.drawImage(img, 0, 0, c.width, c.height);
+		return d.getImageData(0, 0, c.width, c.height).data;
+	};
+	const all = [];
+	for (const pair of document.querySelectorAll("p")) {
+		const [a, b] = await Promise.all([...pair.querySelectorAll("img")].map(pixels));
+		let sum = 0, far = 0;
+		for (let i = 0; i < a.length; i++) { const d = Math.abs(a[i] - b[i]); sum += d; if (d > 64) far++; }
+		all.push({look: pair.dataset.look, mean: sum / a.length, far: far / a.length});
+	}
+	return all;
+}`
+
+// A browser's picture of the SVG is our PNG, but for the edges of shapes.
+func TestBadgePixels(t *testing.T) {
+	ctx := browser(t)
+	const mean, far = 2, 0.005
+	looks := []string{
+		"", "theme=dark", "theme=mono", "style=compact", "style=compact&theme=dark", "style=compact&theme=mono",
+		"style=card", "style=card&theme=dark", "style=card&theme=mono", "style=seal", "style=seal&theme=dark", "style=seal&theme=mono",
+		"style=flat", "style=flat&theme=mono", "style=flat-square", "style=for-the-badge", "style=for-the-badge&theme=mono",
+		"lang=ar", "style=card&lang=he", "style=compact&lang=fa", "style=flat&lang=ar", "style=for-the-badge&lang=he",
+		"lang=ja", "style=card&lang=ko", "style=seal&lang=zh", "style=card&lang=hi", "lang=th", "style=card&lang=vi", "style=for-the-badge&lang=el",
+		"lang=ru", "style=flat&lang=de", "label=Our+score", "style=card&label=%D0%9D%D0%B0%D1%88",
+	}
+	var page strings.Builder
+	page.WriteString(`<!doctype html><meta charset="utf-8">`)
+	pair := func(b badge.Badge, query string) {
+		q, err := url.ParseQuery(query)
+		must(t, err)
+		l, err := badge.ParseLook(q.Get)
+		must(t, err)
+		l.Outline = true
+		if l.Theme == badge.Auto {
+			l.Theme = badge.Light
+		}
+		w, h := badge.Size(b, l)
+		ours, err := badge.PNG(b, l, 2)
+		must(t, err)
+		fmt.Fprintf(&page, `<p data-look="%d %s">`, b.State, query)
+		for kind, image := range map[string][]byte{"svg+xml": badge.AppendSVG(nil, b, l), "png": ours} {
+			fmt.Fprintf(&page, `<img data-w=%d data-h=%d src="data:image/%s;base64,%s">`, 2*w, 2*h, kind, base64.StdEncoding.EncodeToString(image))
+		}
+	}
+	for _, query := range looks {
+		pair(badge.Badge{Name: "Acme", State: badge.Ready, Score: 74_000, Grade: "B", AsOf: 2026*12 + 10}, query)
+	}
+	for _, b := range browserBadges {
+		pair(b, "")
+		pair(b, "style=card")
+	}
+	var got []struct {
+		Look      string
+		Mean, Far float64
+	}
+	ask(t, ctx, serve(t, page.String()), comparePictures, &got)
+	if len(got) < 40 {
+		t.Errorf("%d pictures compared, want at least 40", len(got))
+	}
+	for _, g := range got {
+		if g.Mean > mean || g.Far > far {
+			t.Errorf("%s: the pictures differ by %.2f on average and %.2f %% of them much, want at most %d and %.1f %%", g.Look, g.Mean, 100*g.Far, mean, 100*far)
+		}
+	}
+}
+
+const loadedWidths = `async () => {
+	const all = [...document.images];
+	await Promise.allSettled(all.map(img => img.decode()));
+	return {isolated: self.crossOriginIsolated, widths: all.map(img => img.naturalWidth)};
+}`
+
+// A page that isolates itself shows the badge, though it shows nothing that
+// does not allow it; so does one that shows an answer of 404.
+func TestBadgeInIsolatedPage(t *testing.T) {
+	ctx := browser(t)
+	h := badgeHouse(t)
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = w.Write(badge.AppendSVG(nil, badge.Badge{}, badge.Look{}))
+	}))
+	t.Cleanup(plain.Close)
+	// Another host name is another site, as a badge's always is.
+	base := strings.Replace(h.base, "127.0.0.1", "localhost", 1)
+	page := serve(t, fmt.Sprintf(`<!doctype html><img src="%s/api/badge/acme"><img src="%s/api/badge/acme.png?scale=2"><img src="%s/api/badge/nobody"><img src="%s/">`,
+		base, base, base, strings.Replace(plain.URL, "127.0.0.1", "localhost", 1)),
+		"Cross-Origin-Embedder-Policy", "require-corp", "Cross-Origin-Opener-Policy", "same-origin")
+	var got struct {
+		Isolated bool
+		Widths   []int
+	}
+	ask(t, ctx, page, loadedWidths, &got)
+	want := []int{badge.Width, 2 * badge.Width, badge.Width, 0}
+	if !got.Isolated || fmt.Sprint(got.Widths) != fmt.Sprint(want) {
+		t.Errorf("isolated %v, widths %v, want true and %v: the last picture has no permission", got.Isolated, got.Widths, want)
+	}
+}
