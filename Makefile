@@ -45,3 +45,8 @@ fuzz: ## every fuzz target for FUZZ (default 10s) each
 .PHONY: wasm
 wasm: ## compile the built-in scoring module again from its scorecard
 	$(GO) test ./wasm/geo -run TestCommittedModule -update
+
+.PHONY: gallery
+gallery: ## every badge on one page: bin/gallery.html
+	@mkdir -p bin
+	$(GO) test ./edge/badge -count 1 -run TestGallery -gallery $(CURDIR)/bin

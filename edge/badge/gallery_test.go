@@ -13,18 +13,41 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-var gallery = flag.String("gallery", "", "write the gallery to this HTML `file`")
+var gallery = flag.String("gallery", "", "write the gallery to this `folder`")
 
 // TestGallery writes one page with every style, theme, state and language, on
 // white, on black and on a picture, at one and two times the size, and the
-// badges of shields.io beside ours.
+// badges of shields.io beside ours; and a small page, of which
+// testdata/gallery.png is a picture.
 func TestGallery(t *testing.T) {
 	if *gallery == "" {
-		t.Skip("run with -gallery FILE, or make gallery")
+		t.Skip("run with -gallery FOLDER, or make gallery")
 	}
-	if err := os.WriteFile(*gallery, []byte(galleryPage(t)), 0o644); err != nil {
-		t.Fatal(err)
+	for name, page := range map[string]string{"gallery.html": galleryPage(t), "gallery-small.html": smallPage(t)} {
+		if err := os.WriteFile(filepath.Join(*gallery, name), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+// smallPage is the gallery for a README: 860 px wide, light beside dark.
+func smallPage(t *testing.T) string {
+	var w strings.Builder
+	w.WriteString(galleryHead + `<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div class="grounds">`)
+	for _, theme := range []string{"light", "dark"} {
+		fmt.Fprintf(&w, `<div class="g %s">`, map[string]string{"light": "white", "dark": "black"}[theme])
+		show := func(sample int, query string) { w.WriteString(img(samples[sample].badge, look(t, query+"&theme="+theme))) }
+		show(0, "style=card&font=outline")
+		show(0, "style=seal")
+		for _, sample := range []int{0, 3, 4, 5, 6, 8, 9, 10} {
+			show(sample, "font=outline")
+		}
+		for _, query := range []string{"style=compact", "style=flat", "style=flat-square", "style=for-the-badge", "style=pill&lang=ar", "style=pill&lang=ja", "style=pill&lang=hi", "style=pill&lang=de", "style=compact&lang=el", "style=compact&lang=ko", "style=compact&lang=he"} {
+			show(3, query+"&font=outline")
+		}
+		w.WriteString(`</div>`)
+	}
+	return w.String() + `</div>`
 }
 
 // dataURI is how a page embeds a picture as a stranger would: sealed off.
