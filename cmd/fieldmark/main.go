@@ -37,6 +37,7 @@ type cli struct {
 	Webhook webhookCmd `cmd:"" help:"Receive webhooks while developing."`
 	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
 	Admin   adminCmd   `cmd:"" help:"Create administrators."`
+	Module  moduleCmd  `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	LogLevel slog.Level `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// moduleCmd works on scoring modules in files. None of it needs a server.
+type moduleCmd struct {
+	Inspect moduleInspectCmd `cmd:"" help:"Show what a module says of itself and what it uses, without running it."`
+	Check   moduleCheckCmd   `cmd:"" help:"Try a module as before its activation; the exit status is 0 only if it may be activated."`
+	Run     moduleRunCmd     `cmd:"" help:"Score facts with a module and print the assessment."`
+	Bench   moduleBenchCmd   `cmd:"" help:"Measure what a module costs."`
+	Trial   moduleTrialCmd   `cmd:"" hidden:"" help:"Check the module on standard input within bounds and print the report."`
+}
+
+// moduleFile is the module a command is about.
+type moduleFile struct {
+	File string `arg:"" help:"The module, a .wasm file; - reads standard input."`
+}
+
+// read reads the module; one byte more than allowed is enough to refuse it.
+func (m *moduleFile) read(s *streams) ([]byte, error) {
+	if m.File == "-" {
+		return readModule(s.in)
+	}
+	f, err := os.Open(m.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readModule(f)
+}
+
+func readModule(r io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, fieldmark.MaxModule+1))
+}
+
+type moduleInspectCmd struct {
+	moduleFile
+	JSON bool `name:"json" help:"Print the report as JSON."`
+}
+
+// Run prints the report.
+func (c *moduleInspectCmd) Run(ctx context.Context, s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	report := wasm.Inspect(ctx, module)
+	return printModule(s, &report, c.JSON)
+}
+
+type moduleCheckCmd struct {
+	moduleFile
+	JSON bool `name:"json" help:"Print the report as JSON."`
+}
+
+// Run checks the module aside and prints the report.
+func (c *moduleCheckCmd) Run(ctx context.Context, s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	report, err := checkAside(ctx, module)
+	if err != nil {
+		return err
+	}
+	return printModule(s, &report, c.JSON)
+}
+
+// The bounds of a check, which compiles what a stranger made. The built-in
+// takes a tenth of a second and 100 MB, code at every limit some seconds.
+const (
+	trialTime    = time.Minute // by the wall clock, on a busy machine
+	trialSeconds = 30          // of processor time
+	trialMemory  = 4 << 30     // bytes of address space, of which a Go process reserves much unused
+)
+
+// checkAside checks a module in a process of its own, which may be killed by
+// what it compiles without harm to this one.
+func checkAside(ctx context.Context, module []byte) (report wasm.Report, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return report, fmt.Errorf("check module aside: %w", err)
+	}
+	deadline, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	var out bytes.Buffer
+	child := exec.CommandContext(deadline, self, "module", "trial")
+	child.Args[0] = os.Args[0]
+	child.Stdin, child.Stdout = bytes.NewReader(module), &out
+	child.Env = append(os.Environ(), "GOTRACEBACK=none", "GOMEMLIMIT=2GiB")
+	if err := child.Run(); err != nil {
+		if ctx.Err() != nil {
+			return report, ctx.Err()
+		}
+		// What it was made to swallow is the module's fault.
+		report = wasm.Inspect(ctx, module)
+		report.Complaints = append(report.Complaints, fmt.Sprintf("could not be compiled and tried within %s of processor time and %d GiB: %v",
+			time.Duration(trialSeconds)*time.Second, trialMemory>>30, err))
+		return report, nil
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		return report, fmt.Errorf("check module aside: %w", err)
+	}
+	return report, nil
+}
+
+type moduleTrialCmd struct{}
+
+// Run is the child of checkAside.
+func (c *moduleTrialCmd) Run(ctx context.Context, s *streams) error {
+	if err := limitProcess(trialSeconds, trialMemory); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	module, err := readModule(s.in)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(s.out).Encode(wasm.Check(ctx, module))
+}
+
+// errMayNot is the end of a report with complaints.
+var errMayNot = errors.New("this module may not be activated")
+
+// printModule prints a report; complaints make it an error.
+func printModule(s *streams, r *wasm.Report, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(s, r); err != nil {
+			return err
+		}
+	} else if err := printModuleText(s.out, r); err != nil {
+		return err
+	}
+	if len(r.Complaints) > 0 {
+		return errMayNot
+	}
+	return nil
+}
+
+func printModuleText(w io.Writer, r *wasm.Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "digest\t%s\nsize\t%d bytes\n", r.Digest, r.Bytes)
+	if m := r.Manifest; m != nil {
+		signals := len(m.Points())
+		fmt.Fprintf(t, "name\t%s %s\nmethodology\t%s %s\nauthor\t%s, %s\n", m.Name, m.Version, m.Methodology.ID, m.Methodology.Version, m.Author, m.Licence)
+		fmt.Fprintf(t, "reads\t%d inputs\nmarks\t%d signals in %d components, %d gates\n", len(m.Inputs), signals, len(m.Components), len(m.Gates))
+	}
+	fmt.Fprintf(t, "vectors\t%d\nimports\t%s\nexports\t%s\n", r.Vectors, listOr(r.Imports, "none"), listOr(r.Exports, "none"))
+	for _, l := range r.Limits {
+		fmt.Fprintf(t, "%s\t%d of %d\n", l.Name, l.Used, l.Max)
+	}
+	if tr := r.Trial; tr != nil {
+		fmt.Fprintf(t, "tried\t%d calls, %d of them by both engines, %d along directions\n", tr.Calls, tr.Compared, tr.Directions)
+		fmt.Fprintf(t, "fuel\t%d for its vectors, %d at worst, %.2f %% of the budget\n", tr.Fuel, tr.WorstFuel, tr.WorstShare)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, c := range r.Complaints {
+		fmt.Fprintln(w, "✗", c)
+	}
+	if len(r.Complaints) == 0 && r.Trial != nil {
+		fmt.Fprintln(w, "✓ may be activated")
+	}
+	return nil
+}
+
+func listOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
+
+type moduleRunCmd struct {
+	moduleFile
+	Facts string `required:"" placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them."`
+}
+
+// Run scores the facts as an edge would.
+func (c *moduleRunCmd) Run(ctx context.Context, s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	facts, err := readFacts(c.Facts)
+	if err != nil {
+		return err
+	}
+	return withModule(ctx, module, func(m *wasm.Module) error {
+		a, err := m.Assess(ctx, &facts, time.Now())
+		if err != nil {
+			return err
+		}
+		return printJSON(s, a)
+	})
+}
+
+// readFacts reads facts, alone or in the document of an audit.
+func readFacts(path string) (fieldmark.Facts, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fieldmark.Facts{}, err
+	}
+	var document auditDocument
+	if err := json.Unmarshal(raw, &document); err == nil && len(document.Facts.Facts) > 0 {
+		return document.Facts, nil
+	}
+	var facts fieldmark.Facts
+	if err := json.Unmarshal(raw, &facts); err != nil {
+		return facts, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(facts.Facts) == 0 {
+		return facts, fmt.Errorf("%s: holds no facts", path)
+	}
+	return facts, nil
+}
+
+// withModule loads a module for one use.
+func withModule(ctx context.Context, module []byte, use func(*wasm.Module) error) (err error) {
+	engine, err := wasm.New(wasm.Config{Instances: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	m, err := engine.Load(ctx, module)
+	if err != nil {
+		return err
+	}
+	return use(m)
+}
+
+type moduleBenchCmd struct {
+	moduleFile
+	Calls int `default:"20000" help:"How many calls to time."`
+}
+
+// Run loads the module and times calls on its golden vectors.
+func (c *moduleBenchCmd) Run(ctx context.Context, s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	if c.Calls < 1 {
+		return errors.New("--calls must be at least 1")
+	}
+	start := time.Now()
+	return withModule(ctx, module, func(m *wasm.Module) error {
+		loaded := time.Since(start)
+		parsed, err := abi.Parse(module)
+		if err != nil {
+			return err
+		}
+		took, fuel, err := timeVectors(ctx, m, parsed.Vectors, c.Calls)
+		if err != nil {
+			return err
+		}
+		slices.Sort(took)
+		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(t, "load\t%s with its vectors\n", loaded.Round(10*time.Microsecond))
+		fmt.Fprintf(t, "score\t%s at best, %s median, %s in 99 of 100 calls\n", took[0], took[len(took)/2], took[len(took)*99/100])
+		fmt.Fprintf(t, "fuel\t%d at most, %.2f %% of the budget\n", fuel, float64(fuel)/wasm.MaxFuel*100)
+		return t.Flush()
+	})
+}
+
+func timeVectors(ctx context.Context, m *wasm.Module, vectors []abi.Vector, calls int) (took []time.Duration, most int64, err error) {
+	took = make([]time.Duration, calls)
+	states := make([][]byte, len(vectors))
+	for i := range vectors {
+		states[i] = vectors[i].AppendStates(nil)
+	}
+	var out abi.Result
+	for i := range took {
+		v := i % len(vectors)
+		start := time.Now()
+		fuel, err := m.Measure(ctx, vectors[v].Values, states[v], &out)
+		took[i] = time.Since(start)
+		if err != nil {
+			return nil, 0, err
+		}
+		most = max(most, fuel)
+	}
+	return took, most, nil
+}
