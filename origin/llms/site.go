@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -169,7 +170,7 @@ func (l *linter) languages(v Visit) {
 		return
 	}
 	have, all := 0, 0
-	for _, r := range string(v.Body[:min(len(v.Body), maxLint)]) {
+	for _, r := range string(webAddress.ReplaceAll(v.Body[:min(len(v.Body), maxLint)], nil)) {
 		if unicode.IsLetter(r) {
 			all++
 			if unicode.In(r, wanted...) {
@@ -177,11 +178,14 @@ func (l *linter) languages(v Visit) {
 			}
 		}
 	}
-	// Addresses and product names are Latin everywhere, so a tenth will do.
+	// Product names are Latin everywhere, so a tenth will do.
 	if all >= minLetters && have*10 < all {
 		l.add("language-mismatch", SeverityInfo, -1, refDiscovery, "the page is in %s; the file is in another script", tag)
 	}
 }
+
+// webAddress is Latin in every language.
+var webAddress = regexp.MustCompile(`https?://[^\s)]+`)
 
 // minLetters is below what a file is too short to have a script.
 const minLetters = 40

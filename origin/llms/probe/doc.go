@@ -2,9 +2,9 @@
 // verdict needs.
 //
 // What comes in is an address that anybody may have typed; what goes out is the
-// llms.Report of what stands there. A probe costs the site at most five
-// addresses asked for, one after the other with a pause between them, however
-// many people ask at once; robots.txt is obeyed; every answer is bounded, and
+// llms.Report of what stands there. A probe asks a site for three addresses, and
+// the redirects from them, one after the other with a pause between, however
+// many people ask at once. robots.txt is obeyed, every answer is bounded, and
 // nothing is reached but what safehttp permits.
 //
 // The package must not know who asked, and it judges nothing itself: the rules

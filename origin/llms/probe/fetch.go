@@ -71,6 +71,7 @@ func (r *reading) rules(ctx context.Context, u *url.URL) (string, error) {
 	if r.robots == nil {
 		r.robots = map[string]string{}
 	}
+	r.robots[site] = ""
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	for range 2 { // http to https, or to www, and no further
 		f, err := r.once(ctx, at, "text/plain,*/*;q=0.5", maxRobots)
