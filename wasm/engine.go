@@ -56,6 +56,9 @@ type Config struct {
 	// Interpret runs modules by the slow engine, some hundred times slower. It
 	// is the second opinion on what the compiling engine makes of a module.
 	Interpret bool
+
+	// Observer is told what modules do.
+	Observer Observer
 }
 
 // Engine loads modules. Each module lives in a runtime of its own, so none can
@@ -63,6 +66,7 @@ type Config struct {
 type Engine struct {
 	instances int
 	interpret bool // run by the slow engine, as a second opinion
+	observe   Observer
 
 	mu     sync.Mutex
 	open   map[*Module]struct{}
@@ -77,13 +81,14 @@ func New(c Config) (*Engine, error) {
 	if c.Instances == 0 {
 		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{instances: c.Instances, interpret: c.Interpret, open: map[*Module]struct{}{}}, nil
+	return &Engine{instances: c.Instances, interpret: c.Interpret, observe: c.Observer, open: map[*Module]struct{}{}}, nil
 }
 
 // Load checks a module, rewrites it to count what it does, compiles it, and runs
 // its golden vectors; a module that fails any of this is refused. A caller
 // closes what it loaded.
 func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
+	start := time.Now()
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
 	parsed, program, err := read(module)
 	if err != nil {
@@ -103,6 +108,7 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("load module %s: %w", digest, err), m.pool.close(context.WithoutCancel(ctx)))
 	}
+	e.observe.loaded(m.ref, time.Since(start))
 	return m, nil
 }
 
@@ -124,10 +130,14 @@ func (e *Engine) compile(ctx context.Context, module metered, digest fieldmark.D
 	if err != nil {
 		return nil, errors.Join(err, rt.Close(context.WithoutCancel(ctx)))
 	}
+	ref := fieldmark.ModuleRef{Name: manifest.Name, Version: manifest.Version, Digest: digest}
 	return &Module{
 		engine: e,
-		ref:    fieldmark.ModuleRef{Name: manifest.Name, Version: manifest.Version, Digest: digest},
-		pool:   newPool(e.instances, rt, compiled, module.globals, abi.InputSize(len(manifest.Inputs))),
+		ref:    ref,
+		pool: newPool(e.instances, poolConfig{
+			runtime: rt, compiled: compiled, globals: module.globals,
+			inputSize: abi.InputSize(len(manifest.Inputs)), ref: ref, observe: &e.observe,
+		}),
 
 		manifest: manifest,
 		points:   manifest.Points(),

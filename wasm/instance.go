@@ -46,6 +46,7 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 		in.close()
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
+	p.observe.instances(p.ref, 1)
 	return in, nil
 }
 

@@ -78,10 +78,14 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	if err != nil {
 		return 0, m.blame(err)
 	}
+	start := m.engine.observe.started()
 	err = m.scoreOn(ctx, in, values, states, out)
 	fuel = in.spent()
 	// What went wrong once may have left anything behind.
 	m.pool.put(in, err == nil)
+	if err == nil {
+		m.engine.observe.scored(m.ref, fuel, start)
+	}
 	return fuel, err
 }
 
@@ -100,6 +104,7 @@ func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, stat
 // blame names the module in an error.
 func (m *Module) blame(err error) error {
 	if fault, ok := errors.AsType[*Fault](err); ok {
+		m.engine.observe.faulted(m.ref, fault.Kind)
 		if err == error(fault) {
 			err = fault.Err // else keep where it happened
 		}

@@ -6,16 +6,15 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // pool holds the instances of one module and the runtime they live in. It is
 // not a sync.Pool because an instance that is dropped without Close is never
 // freed. The most recently used instance is taken first: its memory is warm.
 type pool struct {
-	runtime   wazero.Runtime
-	compiled  wazero.CompiledModule
-	globals   []string // exports of the module's mutable globals
-	inputSize int
+	poolConfig
 
 	tokens chan struct{} // one for each instance in use; its capacity is the cap
 	ending chan struct{} // closed when no more instances are given out
@@ -29,10 +28,20 @@ type pool struct {
 	fate   error  // of closing the runtime; valid when done is closed
 }
 
-func newPool(size int, rt wazero.Runtime, compiled wazero.CompiledModule, globals []string, inputSize int) *pool {
+// poolConfig is what a pool makes instances of.
+type poolConfig struct {
+	runtime   wazero.Runtime
+	compiled  wazero.CompiledModule
+	globals   []string // exports of the module's mutable globals
+	inputSize int
+	ref       fieldmark.ModuleRef
+	observe   *Observer
+}
+
+func newPool(size int, c poolConfig) *pool {
 	return &pool{
-		runtime: rt, compiled: compiled, globals: globals, inputSize: inputSize,
-		tokens: make(chan struct{}, size), ending: make(chan struct{}), done: make(chan struct{}),
+		poolConfig: c,
+		tokens:     make(chan struct{}, size), ending: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -42,6 +51,7 @@ func (p *pool) get(ctx context.Context) (*instance, error) {
 	select {
 	case p.tokens <- struct{}{}:
 	default:
+		p.observe.waited(p.ref)
 		select {
 		case p.tokens <- struct{}{}:
 		case <-p.ending:
@@ -87,7 +97,7 @@ func (p *pool) put(in *instance, healthy bool) {
 	}
 	p.mu.Unlock()
 	if in != nil && !keep {
-		in.close()
+		p.drop(in)
 	}
 	<-p.tokens
 
@@ -125,7 +135,7 @@ func (p *pool) close(ctx context.Context) error {
 // comes to zero once, and either close or the last put sees it.
 func (p *pool) finish() {
 	for _, in := range p.idle {
-		in.close()
+		p.drop(in)
 	}
 	p.idle = nil
 	p.fate = p.runtime.Close(context.Background())
@@ -157,6 +167,12 @@ func (p *pool) discard() {
 	p.idle = nil
 	p.mu.Unlock()
 	for _, in := range idle {
-		in.close()
+		p.drop(in)
 	}
+}
+
+// drop frees an instance.
+func (p *pool) drop(in *instance) {
+	in.close()
+	p.observe.instances(p.ref, -1)
 }

@@ -1,0 +1,255 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// When a module has gone wrong often enough to be taken back. One fault may be
+// one odd site; five within a minute are a bad module.
+const (
+	faultsToRollBack = 5
+	faultWindow      = time.Minute
+)
+
+var (
+	// ErrNoModule is what a Registry answers before its first Activate.
+	ErrNoModule = errors.New("no scoring module is active")
+
+	// ErrTripped refuses to activate a module again that was rolled back.
+	ErrTripped = errors.New("this scoring module was rolled back after its faults")
+)
+
+// Rollback is the news that a module went wrong and its predecessor is back.
+type Rollback struct {
+	From, To fieldmark.ModuleRef
+	Last     *Fault // the one that was too much
+}
+
+// RegistryConfig is what a Registry may be told.
+type RegistryConfig struct {
+	Engine *Engine
+
+	// RolledBack, if set, is called after a rollback, by the caller whose fault
+	// was too much. It must not block.
+	RolledBack func(Rollback)
+}
+
+// Registry holds the active module and the one before. Readers take the active
+// one without a lock and keep it while they use it; a swap makes none of them
+// fail or wait, and a module is freed when its last reader is done.
+type Registry struct {
+	engine     *Engine
+	rolledBack func(Rollback)
+	active     atomic.Pointer[generation]
+
+	mu       sync.Mutex // held while modules are swapped
+	previous *generation
+	tripped  map[fieldmark.Digest]bool
+	closed   bool
+}
+
+// generation is a module in its time. It is freed when refs comes to zero: one
+// for being active or previous, one for each reader.
+type generation struct {
+	module *Module
+	refs   atomic.Int64
+
+	mu     sync.Mutex
+	faults [faultsToRollBack]time.Time // the last ones, a ring
+	next   int
+}
+
+// NewRegistry returns a Registry without a module.
+func NewRegistry(c RegistryConfig) (*Registry, error) {
+	if c.Engine == nil {
+		return nil, errors.New("wasm: a registry needs an Engine")
+	}
+	return &Registry{engine: c.Engine, rolledBack: c.RolledBack, tripped: map[fieldmark.Digest]bool{}}, nil
+}
+
+// Activate loads a module aside, with its instances made, and swaps it in. The
+// module it replaces is kept ready for a rollback. The active module stays if
+// anything is wrong with the new one; activating it once more changes nothing.
+func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.ModuleRef, error) {
+	ref, err := Ref(module)
+	if err != nil {
+		return fieldmark.ModuleRef{}, err
+	}
+	if done, err := r.ready(ref); done || err != nil {
+		return ref, err
+	}
+	m, err := r.engine.Load(ctx, module)
+	if err != nil {
+		return fieldmark.ModuleRef{}, err
+	}
+	g := &generation{module: m}
+	g.refs.Store(1)
+
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return fieldmark.ModuleRef{}, errors.Join(ErrClosed, g.release())
+	}
+	old := r.previous
+	r.previous = r.active.Swap(g)
+	r.mu.Unlock()
+	return ref, old.release()
+}
+
+// ready swaps back to the previous module if it is the one wanted, which needs
+// no loading. It reports whether there is nothing more to do.
+func (r *Registry) ready(ref fieldmark.ModuleRef) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tripped[ref.Digest] {
+		return false, fmt.Errorf("activate module %s: %w", ref.Digest, ErrTripped)
+	}
+	if g := r.active.Load(); g != nil && g.module.ref.Digest == ref.Digest {
+		return true, nil
+	}
+	if r.previous != nil && r.previous.module.ref.Digest == ref.Digest {
+		r.previous = r.active.Swap(r.previous)
+		return true, nil
+	}
+	return false, nil
+}
+
+// Forgive lets a module be activated again that was rolled back: an operator
+// wants it after all.
+func (r *Registry) Forgive(d fieldmark.Digest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.tripped, d)
+}
+
+// Acquire returns the active module, which stays open until release is called.
+// Whoever scores many brands for one list acquires once.
+func (r *Registry) Acquire() (m *Module, release func(), err error) {
+	g, err := r.acquire()
+	if err != nil {
+		return nil, nil, err
+	}
+	return g.module, func() { _ = g.release() }, nil // freeing memory is all that is left
+}
+
+func (r *Registry) acquire() (*generation, error) {
+	for {
+		g := r.active.Load()
+		if g == nil {
+			return nil, ErrNoModule
+		}
+		// A generation at zero is being freed; the pointer has moved on.
+		if n := g.refs.Load(); n > 0 && g.refs.CompareAndSwap(n, n+1) {
+			return g, nil
+		}
+	}
+}
+
+// release gives up one reference and frees the module with the last. It may be
+// called on nil.
+func (g *generation) release() error {
+	if g == nil || g.refs.Add(-1) > 0 {
+		return nil
+	}
+	return g.module.Close(context.Background()) // nobody runs it any more
+}
+
+// Ref names the active module.
+func (r *Registry) Ref() (fieldmark.ModuleRef, error) {
+	g := r.active.Load()
+	if g == nil {
+		return fieldmark.ModuleRef{}, ErrNoModule
+	}
+	return g.module.ref, nil
+}
+
+// Assess scores facts by the active module, as Module.Assess does. Faults are
+// counted; too many bring the previous module back.
+func (r *Registry) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
+	g, err := r.acquire()
+	if err != nil {
+		return fieldmark.Assessment{}, err
+	}
+	a, err := g.module.Assess(ctx, facts, now)
+	r.watch(g, err)
+	return a, errors.Join(err, g.release())
+}
+
+// Score runs the active module once, as Module.Score does, and counts faults.
+func (r *Registry) Score(ctx context.Context, values []int64, states []byte, out *abi.Result) error {
+	g, err := r.acquire()
+	if err != nil {
+		return err
+	}
+	err = g.module.Score(ctx, values, states, out)
+	if err != nil {
+		r.watch(g, err)
+	}
+	if closing := g.release(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// Report counts a fault of a module that was acquired.
+func (r *Registry) Report(m *Module, err error) {
+	if g := r.active.Load(); g != nil && g.module == m {
+		r.watch(g, err)
+	}
+}
+
+// watch counts an error that is a module's fault and acts on too many.
+func (r *Registry) watch(g *generation, err error) {
+	fault, ok := errors.AsType[*Fault](err)
+	if !ok || !g.count(time.Now()) {
+		return
+	}
+	r.rollBack(g, fault)
+}
+
+// count notes a fault and reports whether it is the last of too many.
+func (g *generation) count(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.faults[g.next] = now
+	g.next = (g.next + 1) % len(g.faults)
+	first := g.faults[g.next] // the oldest of the last few
+	return !first.IsZero() && now.Sub(first) < faultWindow
+}
+
+// rollBack puts the previous module in the place of g, unless that has happened
+// or there is none.
+func (r *Registry) rollBack(g *generation, last *Fault) {
+	r.mu.Lock()
+	if r.closed || r.previous == nil || r.active.Load() != g {
+		r.mu.Unlock()
+		return
+	}
+	back := r.previous
+	r.active.Store(back)
+	r.previous = nil
+	r.tripped[g.module.ref.Digest] = true
+	r.mu.Unlock()
+	_ = g.release() // the caller of watch still holds one
+	if r.rolledBack != nil {
+		r.rolledBack(Rollback{From: g.module.ref, To: back.module.ref, Last: last})
+	}
+}
+
+// Close frees both modules when their readers are done, and refuses more.
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	active, previous := r.active.Swap(nil), r.previous
+	r.previous = nil
+	r.mu.Unlock()
+	return errors.Join(active.release(), previous.release())
+}
