@@ -16,8 +16,13 @@ type Embed struct {
 	Width  int    `json:"width"`  // in CSS pixels
 	Height int    `json:"height"` // in CSS pixels
 
+	// Privacy is what may be told to the readers of the page.
+	Privacy  string    `json:"privacy"`
 	Snippets []Snippet `json:"snippets"`
 }
+
+// privacy is a promise the tests of the edge hold us to.
+const privacy = "The badge is one image: no cookie, no script, no third party."
 
 // Snippet is a badge in one markup.
 type Snippet struct {
@@ -31,7 +36,7 @@ type Snippet struct {
 // has no way to say it, gives the size, so that the page does not shift when
 // the picture arrives.
 func EmbedOf(b Badge, look Look, image, page string) Embed {
-	e := Embed{Image: image + look.Query(), Page: page, Alt: "GEO readiness of " + oneLine(b.Name)}
+	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: "GEO readiness of " + oneLine(b.Name)}
 	e.Width, e.Height = Size(b, look)
 	light, dark := look, look
 	light.Theme, dark.Theme = Light, Dark

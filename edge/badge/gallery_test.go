@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"html"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,9 @@ func smallPage(t *testing.T) string {
 	w.WriteString(galleryHead + `<style>.grounds{grid-template-columns:1fr 1fr;width:860px}.g{gap:12px;padding:22px 26px}</style><div class="grounds">`)
 	for _, theme := range []string{"light", "dark"} {
 		fmt.Fprintf(&w, `<div class="g %s">`, map[string]string{"light": "white", "dark": "black"}[theme])
-		show := func(sample int, query string) { w.WriteString(img(samples[sample].badge, look(t, query+"&theme="+theme))) }
+		show := func(sample int, query string) {
+			w.WriteString(img(samples[sample].badge, look(t, query+"&theme="+theme)))
+		}
 		show(0, "style=card&font=outline")
 		show(0, "style=seal")
 		for _, sample := range []int{0, 3, 4, 5, 6, 8, 9, 10} {
@@ -141,8 +144,7 @@ func galleryForms(t *testing.T) string {
 	var w strings.Builder
 	for _, label := range []string{"Our score", "Zürich", "我们的分数", "الموقع", "i & <b>"} {
 		for _, style := range styles {
-			l := look(t, "style="+style)
-			l.Label = label
+			l := look(t, "style="+style+"&label="+url.QueryEscape(label))
 			w.WriteString(img(samples[0].badge, l))
 		}
 	}

@@ -134,6 +134,9 @@ func (l Look) normal() Look {
 	if !l.Style.gauge() {
 		l.Animate = false
 	}
+	if l.Style == ForTheBadge {
+		l.Label = strings.ToUpper(l.Label)
+	}
 	if l.Style == Seal {
 		l.Outline = false // a seal is always outlines
 	}

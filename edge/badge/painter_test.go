@@ -10,7 +10,7 @@ import (
 
 // A painter draws what AppendSVG draws, whatever it drew before.
 func TestPainterIsAppendSVG(t *testing.T) {
-	const rounds = 20_000
+	const rounds = 4_000
 	p := new(badge.Painter)
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }

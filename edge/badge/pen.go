@@ -173,6 +173,9 @@ func (p *pen) part(t *part) {
 	case t.word != nil:
 		p.raw(t.word.text) // ours, and plain
 	case t.month:
+		if p.rtl {
+			p.raw(leftToRight)
+		}
 		digits := p.badge.AsOf.digits()
 		p.dst = append(p.dst, digits[:]...)
 	case t.label:
@@ -184,6 +187,10 @@ func (p *pen) part(t *part) {
 		p.raw(t.text) // ours, and plain
 	}
 }
+
+// leftToRight stands before a month among words read from the right: after
+// Arabic letters 2026-11 would be shown as 11-2026.
+const leftToRight = "\u200e"
 
 // drawable reports whether all of a text can be drawn as outlines.
 func drawable(parts []part) bool {

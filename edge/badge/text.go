@@ -57,8 +57,12 @@ func appendPhrase(dst []byte, b *Badge, l *language) []byte {
 	}
 	if b.AsOf != 0 {
 		dst = append(append(dst, ", "...), l.words[verifiedWord].text...)
+		dst = append(dst, ' ')
+		if l.rtl {
+			dst = append(dst, leftToRight...)
+		}
 		digits := b.AsOf.digits()
-		dst = append(append(dst, ' '), digits[:]...)
+		dst = append(dst, digits[:]...)
 	}
 	return dst
 }
