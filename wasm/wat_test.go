@@ -1,0 +1,61 @@
+package wasm_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// TestHandWritten takes the module that was written in WAT from ABI.md alone,
+// stamps it with the manifest and the vectors of that page, and wants it to
+// pass. So the page's examples are tested too.
+func TestHandWritten(t *testing.T) {
+	page, err := os.ReadFile("ABI.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```json\n(.*?)\n```").FindAllSubmatch(page, -1)
+	if len(examples) != 2 {
+		t.Fatalf("ABI.md has %d examples in JSON, want 2", len(examples))
+	}
+	module, err := os.ReadFile("testdata/wat/words.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module = abi.AppendCustom(module, abi.SectionManifest, examples[0][1])
+	module = abi.AppendCustom(module, abi.SectionVectors, examples[1][1])
+	r := wasm.Check(t.Context(), module)
+	if len(r.Complaints) > 0 {
+		t.Errorf("complaints: %q", r.Complaints)
+	}
+	if r.Trial == nil || r.Trial.WorstFuel > 100 {
+		t.Errorf("trial %+v", r.Trial)
+	}
+}
+
+// TestHandWrittenIsCompiled holds the committed binary against the text, where
+// the tool is installed (make wat).
+func TestHandWrittenIsCompiled(t *testing.T) {
+	tool := filepath.Join("testdata", "wat", "node_modules", ".bin", "wat2wasm")
+	if _, err := os.Stat(tool); err != nil {
+		t.Skip("wabt is not installed; make wat does it")
+	}
+	out := filepath.Join(t.TempDir(), "words.wasm")
+	if said, err := exec.Command(tool, "testdata/wat/words.wat", "-o", out).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	got, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/wat/words.wasm")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("words.wat compiles to %d bytes that differ from the %d committed (%v)", len(got), len(want), err)
+	}
+}
