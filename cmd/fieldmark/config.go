@@ -35,13 +35,18 @@ func (t *tokenSettings) requireToken() (string, error) {
 	return token, err
 }
 
-// dataSettings are what an origin keeps its record with.
-type dataSettings struct {
+// databaseSettings say where an origin's record is.
+type databaseSettings struct {
 	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of the SQLite database and of generated secrets."`
 	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL to keep the record in, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; unset means SQLite in the data folder."`
 	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the address of the database."`
-	Secret          string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret every key at rest is derived from, at least 32 characters; made and kept in the data folder if unset."`
-	SecretFile      string `env:"FIELDMARK_SECRET_FILE" type:"path" placeholder:"FILE" help:"File that holds the application secret."`
+}
+
+// dataSettings are what an origin keeps its record with.
+type dataSettings struct {
+	databaseSettings `embed:""`
+	Secret           string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret every key at rest is derived from, at least 32 characters; made and kept in the data folder if unset; required with a database address."`
+	SecretFile       string `env:"FIELDMARK_SECRET_FILE" type:"path" placeholder:"FILE" help:"File that holds the application secret."`
 }
 
 // appSecret returns the application secret, making one in the data folder on
@@ -68,7 +73,7 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 }
 
 // record returns where the record is, making the folder of one that is a file.
-func (d *dataSettings) record() (store.Config, error) {
+func (d *databaseSettings) record() (store.Config, error) {
 	url, err := secretOrFile(d.DatabaseURL, d.DatabaseURLFile)
 	if err != nil || url != "" {
 		return store.Config{URL: url}, err

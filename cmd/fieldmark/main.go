@@ -38,6 +38,10 @@ type cli struct {
 	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
 	Admin   adminCmd   `cmd:"" help:"Create administrators."`
 	Module  moduleCmd  `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database up to this version."`
+	Backup  backupCmd  `cmd:"" help:"Copy the database to a file while origins run."`
+	Restore restoreCmd `cmd:"" help:"Put a backup in place of the database."`
+	DB      dbCmd      `cmd:"" name:"db" help:"Look after the database."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	LogLevel slog.Level `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`

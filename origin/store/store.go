@@ -111,6 +111,15 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close ends all connections. No other method may be running.
 func (s *Store) Close() error {
 	var errs []error
+	// A connection of SQLite stays open, and its lock held, while it has
+	// statements that were not closed.
+	for _, st := range s.group.prepared {
+		errs = append(errs, st.Close())
+	}
+	s.prepared.Range(func(_, st any) bool {
+		errs = append(errs, st.(*sql.Stmt).Close())
+		return true
+	})
 	if s.group.conn != nil {
 		errs = append(errs, s.group.conn.Close())
 	}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+type dbCmd struct {
+	Check  dbCheckCmd  `cmd:"" help:"Check that everything holds which must hold of the record; exit status 1 when something does not."`
+	NewLog dbNewLogCmd `cmd:"" help:"Give the event log a new name, after a database was put back to an earlier time; no origin may be running."`
+}
+
+// withStore opens the record for one act.
+func (d *databaseSettings) withStore(ctx context.Context, act func(*store.Store) error) (err error) {
+	at, err := d.record()
+	if err != nil {
+		return err
+	}
+	at.KeepSchema = true
+	st, err := store.Open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return act(st)
+}
+
+type dbCheckCmd struct {
+	databaseSettings `embed:""`
+}
+
+// Run prints a line per rule.
+func (c *dbCheckCmd) Run(ctx context.Context, s *streams) error {
+	return c.withStore(ctx, func(st *store.Store) error {
+		report, err := st.Inspect(ctx)
+		broken := 0
+		for _, f := range report {
+			if len(f.Broken) == 0 {
+				fmt.Fprintf(s.out, "holds   %s\n", f.Rule)
+				continue
+			}
+			broken++
+			fmt.Fprintf(s.out, "BROKEN  %s; not so: %s\n", f.Rule, strings.Join(f.Broken, ", "))
+		}
+		if err == nil && broken > 0 {
+			err = fmt.Errorf("%d of %d rules are broken", broken, len(report))
+		}
+		return err
+	})
+}
+
+type dbNewLogCmd struct {
+	databaseSettings `embed:""`
+}
+
+// Run renames the log.
+func (c *dbNewLogCmd) Run(ctx context.Context, s *streams) error {
+	return c.withStore(ctx, func(st *store.Store) error {
+		was := st.Log()
+		if err := st.RenameLog(ctx); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(s.out, "the log %s is called %s now\n", was, st.Log())
+		return err
+	})
+}

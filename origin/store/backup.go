@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrNotFile says that a record in PostgreSQL has no file to copy.
+var ErrNotFile = errors.New("the record is in PostgreSQL, which has tools of its own: pg_dump and pg_restore")
+
+// Backup writes a copy of a record that is a file to a new file, as of one
+// moment, while others go on reading and writing. The copy is complete or not
+// there under its name.
+func Backup(ctx context.Context, cfg Config, to string) error {
+	fail := func(err error) error { return fmt.Errorf("back up to %s: %w", to, err) }
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return fail(errors.Join(err, fs.ErrExist))
+	}
+	if cfg.URL != "" {
+		return fail(ErrNotFile)
+	}
+	_, db, err := bare(cfg)
+	if err != nil {
+		return fail(err)
+	}
+	if db == nil {
+		return fail(fmt.Errorf("there is no database at %s", cfg.Path))
+	}
+	partial := to + ".partial"
+	if err := ignoreMissing(os.Remove(partial)); err != nil { // of a backup that was broken off
+		return fail(err)
+	}
+	if err := copyOf(ctx, db, partial); err != nil {
+		return fail(errors.Join(err, db.Close(), os.Remove(partial)))
+	}
+	if err := db.Close(); err != nil {
+		return fail(err)
+	}
+	if err := settle(partial, to); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// copyOf has SQLite write a compact copy and reads it once.
+func copyOf(ctx context.Context, db *sql.DB, to string) error {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite would make it readable to everyone
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
+		return err
+	}
+	copied, err := sql.Open("sqlite", dsn(to, []string{"query_only(1)"}))
+	if err != nil {
+		return err
+	}
+	return errors.Join(whole(ctx, copied), copied.Close())
+}
+
+// whole asks SQLite whether a file is what it wrote, and the file whether it is
+// a record of ours.
+func whole(ctx context.Context, db *sql.DB) error {
+	var word, log string
+	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&word); err != nil {
+		return fmt.Errorf("check the copy: %w", err)
+	}
+	if word != "ok" {
+		return fmt.Errorf("check the copy: %s", word)
+	}
+	if err := db.QueryRowContext(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&log); err != nil {
+		return fmt.Errorf("it is no record of Fieldmark: %w", err)
+	}
+	return nil
+}
+
+// settle gives a finished file its name in a way that survives a power cut.
+func settle(partial, to string) error {
+	for _, step := range []struct {
+		path string
+		then func() error
+	}{{partial, func() error { return os.Rename(partial, to) }}, {filepath.Dir(to), func() error { return nil }}} {
+		f, err := os.Open(step.path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		if err := step.then(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore makes a backup the record. A record that is there already is replaced
+// only with force and only when nothing uses it; it is kept beside the new one
+// under the name it returns. The restored log gets a new name: events after the
+// backup are lost, and their numbers will be given to others.
+func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced string, err error) {
+	fail := func(err error) (string, error) { return "", fmt.Errorf("restore %s: %w", from, err) }
+	if cfg.URL != "" {
+		return fail(ErrNotFile)
+	}
+	path, err := absolute(cfg.Path)
+	if err != nil {
+		return fail(err)
+	}
+	_, err = os.Lstat(path)
+	there := !errors.Is(err, fs.ErrNotExist)
+	if there && !force {
+		return fail(fmt.Errorf("%s: %w", path, fs.ErrExist))
+	}
+	partial := path + ".partial"
+	if err := prepare(ctx, from, partial); err != nil {
+		return fail(errors.Join(err, ignoreMissing(os.Remove(partial))))
+	}
+	if there {
+		replaced = path + ".replaced"
+		if err := setAside(ctx, path, replaced); err != nil {
+			return fail(errors.Join(err, os.Remove(partial)))
+		}
+	}
+	if err := settle(partial, path); err != nil {
+		return fail(err)
+	}
+	return replaced, nil
+}
+
+// prepare copies a backup, checks the copy, brings it up to date and gives its
+// log a new name. The backup itself is only read.
+func prepare(ctx context.Context, from, partial string) error {
+	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
+		return errors.New("it is a database in use and not a backup: what it wrote last stands in another file; run fieldmark backup")
+	}
+	for _, side := range []string{"", "-wal", "-shm"} { // of a restore that was broken off
+		if err := ignoreMissing(os.Remove(partial + side)); err != nil {
+			return err
+		}
+	}
+	if err := copyFile(from, partial); err != nil {
+		return err
+	}
+	copied, err := sql.Open("sqlite", dsn(partial, nil))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(whole(ctx, copied), copied.Close()); err != nil {
+		return err
+	}
+	s, err := Open(ctx, Config{Path: partial})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.RenameLog(ctx), s.Close()) // the last one to close moves the write-ahead log into the file
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// setAside renames a record that nothing uses. SQLite leaves write-ahead logging
+// only when it is alone, and its side files go with that.
+func setAside(ctx context.Context, path, to string) error {
+	db, err := sql.Open("sqlite", dsn(path, []string{"busy_timeout(500)"}))
+	if err != nil {
+		return err
+	}
+	var mode string
+	err = db.QueryRowContext(ctx, `PRAGMA journal_mode=DELETE`).Scan(&mode)
+	if err = errors.Join(err, db.Close()); err != nil || mode != "delete" {
+		return fmt.Errorf("%s is in use; stop the origin first: %w", path, errors.Join(err, fs.ErrExist))
+	}
+	for _, side := range []string{"-wal", "-shm"} {
+		if err := ignoreMissing(os.Remove(path + side)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(path, to)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// RenameLog gives the event log a new name, which tells every edge to start
+// afresh. A record that was put back to an earlier time needs it. Whoever else
+// has the record open goes on under the old name.
+func (s *Store) RenameLog(ctx context.Context) error {
+	name := rand.Text()
+	err := s.Write(ctx, func(ctx context.Context, t *Tx) error {
+		_, err := t.exec(ctx, `UPDATE log SET id = $1 WHERE name = $2`, name, logName)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rename the log: %w", err)
+	}
+	s.log = name
+	return nil
+}
