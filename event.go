@@ -25,6 +25,7 @@ const (
 	EventBrandAudited    EventType = "brand.audited"    // new facts
 	EventModuleActivated EventType = "module.activated" // every score may change
 	EventKeyRevoked      EventType = "api_key.revoked"
+	EventCachePurged     EventType = "cache.purged" // an operator's will; data is Purged
 )
 
 // MissionEvents lists the kinds of event an endpoint may subscribe to.

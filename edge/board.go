@@ -50,22 +50,25 @@ type boards struct {
 
 func (b *boards) current() *snapshot { return b.now.Load() }
 
-// event returns the newest event the present ranking knows of.
-func (b *boards) event() int64 {
+// id returns the name of the present ranking, empty before the first.
+func (b *boards) id() string {
 	if s := b.now.Load(); s != nil {
-		return s.event
+		return s.id
 	}
-	return 0
+	return ""
 }
 
-// set makes s the present ranking and reports whether that changed anything.
-func (b *boards) set(s *snapshot) bool {
+// boardTags are on whatever is made of one ranking. Only an operator purges it.
+var boardTags = []string{string(fieldmark.TagBoard)}
+
+// set makes s the present ranking.
+func (b *boards) set(s *snapshot) {
 	if old := b.now.Load(); old != nil && old.id == s.id {
 		b.now.Store(s) // the same order; statuses of unranked brands may differ
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.kept[len(b.kept)-1] = s
-		return false
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +77,6 @@ func (b *boards) set(s *snapshot) bool {
 		b.kept = slices.Delete(b.kept, 0, len(b.kept)-keptSnapshots)
 	}
 	b.now.Store(s)
-	return true
 }
 
 // find returns a kept ranking by its id, or nil.
@@ -342,7 +344,7 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 		}
 		etag := `"` + s.id + "-" + strconv.Itoa(offset) + "-" + strconv.Itoa(q.limit) + `"`
 		return &cache.Entry{
-			Body: append(body, '\n'), Status: http.StatusOK, Fresh: boardFresh,
+			Body: append(body, '\n'), Status: http.StatusOK, Fresh: boardFresh, AsOf: s.event, Tags: boardTags,
 			Value: newHead(etag,
 				"Content-Type", "application/json",
 				"Cache-Control", boardCacheControl,

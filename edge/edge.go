@@ -49,8 +49,9 @@ type Config struct {
 	NodeToken string            // proves to the origin that the client address is ours to tell
 	BaseURL   string            // the public address of this node, without a slash at the end; required
 
-	CacheBytes int64 // bound of cached answers in memory; 0: DefaultCacheBytes
-	HideAdmin  bool  // refuse /admin on this node
+	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
+	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
+	HideAdmin  bool   // refuse /admin on this node
 	Log        *slog.Logger
 }
 
@@ -58,6 +59,7 @@ type Config struct {
 type Edge struct {
 	cfg    Config
 	cache  *cache.Cache
+	redis  *cache.Redis // nil: none
 	engine *wasm.Engine
 	site   *site.Site
 	server *fasthttp.Server
@@ -97,7 +99,12 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters()}
 	var err error
-	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Events: e.meters.cacheEvents()}); err != nil {
+	if cfg.RedisURL != "" {
+		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Events: e.meters.redisEvents()}); err != nil {
+			return nil, fmt.Errorf("edge: %w", err)
+		}
+	}
+	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis, Events: e.meters.cacheEvents()}); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	if e.engine, err = wasm.New(wasm.Config{}); err != nil {
@@ -176,6 +183,11 @@ func (e *Edge) Ready() error {
 // close gives back what New took.
 func (e *Edge) close() {
 	e.cache.Close()
+	if e.redis != nil {
+		if err := e.redis.Close(); err != nil {
+			e.log.Error("close the connections to redis", "err", err)
+		}
+	}
 	if err := e.engine.Close(context.Background()); err != nil {
 		e.log.Error("close the scoring engine", "err", err)
 	}

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,12 +27,22 @@ const (
 	// moduleDrain is how long a replaced module stays usable for scores that had
 	// begun; no fill may take that long.
 	moduleDrain = 30 * time.Second
+	// replayed is how many events before its start a node that shares a tier looks
+	// through for purges; what is older in the tier counts as stale. Ten pages of
+	// the log cost less than a few hundred fills.
+	replayed = 10_000
+	// beyond is past every number an event can have: asking for what follows it
+	// tells at once where the log stands.
+	beyond = 1 << 53
 )
 
 // follower is what the node knows of the origin's event log.
 type follower struct {
-	cursor    atomic.Int64 // the newest event applied
-	connected atomic.Bool  // whether the last question was answered
+	cursor atomic.Int64 // the newest event applied
+	// module is the newest event up to which the loaded module is known to be the
+	// one in force. What it scores is no newer than that, whatever the facts are.
+	module    atomic.Int64
+	connected atomic.Bool // whether the last question was answered
 }
 
 // keepUp keeps the node in step with the origin until ctx ends.
@@ -72,7 +83,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // following is the state of keepUp; nothing else touches it.
 type following struct {
 	edge    *Edge
-	log     string // the name of the log followed
+	log     string // the name of the log followed; empty before join
 	ranking *ranking
 	ranked  time.Time     // when everything was last ranked
 	cost    time.Duration // what the last snapshot took
@@ -82,8 +93,8 @@ type following struct {
 // step brings the node from nothing to a ranking, and from there one stretch of
 // the log further. It is safe to repeat.
 func (f *following) step(ctx context.Context) error {
-	if f.edge.module.Load() == nil {
-		if err := f.loadModule(ctx); err != nil {
+	if f.log == "" {
+		if err := f.join(ctx); err != nil {
 			return err
 		}
 	}
@@ -93,6 +104,75 @@ func (f *following) step(ctx context.Context) error {
 		}
 	}
 	return f.advance(ctx)
+}
+
+// join begins to follow the log where it stands now, with the module in force.
+func (f *following) join(ctx context.Context) error {
+	e := f.edge
+	page, err := e.cfg.Origin.Events(ctx, beyond, 0)
+	if err != nil {
+		return fmt.Errorf("ask where the log stands: %w", err)
+	}
+	e.edition.learn(page.Edition)
+	if e.redis != nil {
+		if err := f.replay(ctx, page); err != nil {
+			return err
+		}
+	}
+	if err := f.loadModule(ctx); err != nil {
+		return err
+	}
+	e.follow.module.Store(page.Head)
+	e.follow.cursor.Store(page.Head)
+	f.log = page.Log
+	return nil
+}
+
+// replay applies the purges of the recent past, by which entries of the shared
+// tier are judged, and begins to use it.
+func (f *following) replay(ctx context.Context, to fieldmark.EventPage) error {
+	e := f.edge
+	from := max(to.Head-replayed, to.Oldest-1, 0)
+	e.cache.Lost(from)
+	for at := from; at < to.Head; {
+		page, err := e.cfg.Origin.Events(ctx, at, 0)
+		if err != nil {
+			return fmt.Errorf("read the log after %d: %w", at, err)
+		}
+		if page.Log != to.Log || len(page.Events) == 0 {
+			return fmt.Errorf("the log changed while it was read after %d", at)
+		}
+		for i := range page.Events {
+			e.purge(&page.Events[i])
+		}
+		at = page.Events[len(page.Events)-1].Number
+	}
+	if err := e.redis.Ping(ctx); err != nil {
+		e.log.Warn("redis does not answer; filling from the origin", "err", err)
+	}
+	e.cache.Join(to.Log, to.Head)
+	return nil
+}
+
+// purge does to the cache what an event says.
+func (e *Edge) purge(ev *fieldmark.Event) {
+	soft, hard := e.cache.Purge, e.cache.PurgeHard
+	var p fieldmark.Purged
+	if ev.Type == fieldmark.EventCachePurged && json.Unmarshal(ev.Data, &p) == nil {
+		if p.Hard {
+			soft = hard
+		}
+		switch {
+		case p.Everything && p.Hard:
+			e.cache.LostHard(ev.Number)
+		case p.Everything:
+			e.cache.Lost(ev.Number)
+		}
+	}
+	for _, tag := range ev.Tags {
+		soft(ev.Number, string(tag))
+		e.meters.purges.Inc()
+	}
 }
 
 // loadModule fetches the active module by its digest, proves it and swaps it in.
@@ -155,7 +235,6 @@ func (f *following) rankAll(ctx context.Context) error {
 	}
 	r.event = asOf
 	f.ranking, f.ranked = r, began
-	e.follow.cursor.Store(max(asOf, e.follow.cursor.Load()))
 	f.publish()
 	return nil
 }
@@ -163,10 +242,7 @@ func (f *following) rankAll(ctx context.Context) error {
 // publish makes a snapshot of the ranking and shows it.
 func (f *following) publish() {
 	began := time.Now()
-	s := f.ranking.snapshot(began)
-	if f.edge.boards.set(s) {
-		f.edge.cache.Purge(s.event, pageTag)
-	}
+	f.edge.boards.set(f.ranking.snapshot(began))
 	f.cost = time.Since(began)
 }
 
@@ -184,43 +260,68 @@ func (f *following) advance(ctx context.Context) error {
 		return fmt.Errorf("follow the log after %d: %w", cursor, err)
 	}
 	e.edition.learn(page.Edition)
-	if f.log == "" {
-		f.log = page.Log
-	}
 	if page.Log != f.log || page.Head < cursor || page.Oldest > cursor+1 {
 		return f.restart(page)
 	}
 	if len(page.Events) == 0 {
 		return nil
 	}
-	changed, newModule := map[fieldmark.Slug]bool{}, false
-	for _, ev := range page.Events {
-		for _, tag := range ev.Tags {
-			e.cache.Purge(ev.Number, string(tag))
-			e.meters.purges.Inc()
-		}
-		if ev.Brand != "" {
-			changed[ev.Brand] = true
-		}
-		newModule = newModule || ev.Type == fieldmark.EventModuleActivated
+	n := readNews(page.Events)
+	if !n.module {
+		e.follow.module.Store(n.last) // before the purges: what is filled after them must outlive them
 	}
-	last := page.Events[len(page.Events)-1].Number
-	if newModule {
+	for i := range page.Events {
+		e.purge(&page.Events[i])
+	}
+	if n.module {
 		if err := f.loadModule(ctx); err != nil {
 			return err
 		}
-		if f.ranking.module != e.module.Load() {
-			if err := f.rankAll(ctx); err != nil {
-				return err
-			}
+		e.follow.module.Store(n.last)
+		e.cache.Purge(n.last, string(fieldmark.TagModule)) // what was filled meanwhile was scored by the old one
+	}
+	if n.everything || f.ranking.module != e.module.Load() {
+		if err := f.rankAll(ctx); err != nil {
+			return err
 		}
 	}
-	if err := f.rerank(ctx, changed, last); err != nil {
+	if err := f.rerank(ctx, n.brands, n.last); err != nil {
 		return err
 	}
 	e.meters.follows.Add(len(page.Events))
-	e.follow.cursor.Store(max(last, e.follow.cursor.Load()))
+	e.follow.cursor.Store(max(n.last, e.follow.cursor.Load()))
 	return nil
+}
+
+// news is what a stretch of the log means for the ranking.
+type news struct {
+	brands     map[fieldmark.Slug]bool // to be scored again
+	everything bool                    // all of them
+	module     bool                    // another module may be in force
+	last       int64
+}
+
+func readNews(events []fieldmark.Event) news {
+	n := news{brands: map[fieldmark.Slug]bool{}, last: events[len(events)-1].Number}
+	for i := range events {
+		ev := &events[i]
+		n.module = n.module || ev.Type == fieldmark.EventModuleActivated
+		if ev.Brand != "" {
+			n.brands[ev.Brand] = true
+		}
+		if ev.Type != fieldmark.EventCachePurged {
+			continue
+		}
+		n.everything = n.everything || len(ev.Tags) == 0
+		for _, tag := range ev.Tags {
+			if slug, ok := tag.Brand(); ok {
+				n.brands[slug] = true
+			} else {
+				n.everything = true
+			}
+		}
+	}
+	return n
 }
 
 // rerank scores the changed brands again and publishes, no faster than half of
@@ -228,20 +329,16 @@ func (f *following) advance(ctx context.Context) error {
 func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool, last int64) error {
 	e := f.edge
 	for slug := range changed {
-		state, _, err := e.cfg.Origin.BrandState(ctx, slug)
+		score, err := f.scoreAgain(ctx, slug, last)
 		switch {
-		case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
+		case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 			delete(f.ranking.rows, slug)
 			e.cache.PurgeHard(last, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
-			continue
 		case err != nil:
 			return fmt.Errorf("rank %s again: %w", slug, err)
+		default:
+			f.ranking.rows[slug] = newRow(&score)
 		}
-		score, err := e.assessBy(ctx, f.ranking.module, state, time.Now())
-		if err != nil {
-			return err
-		}
-		f.ranking.rows[slug] = newRow(&score)
 	}
 	f.ranking.event = max(f.ranking.event, last)
 	if len(changed) > 0 {
@@ -250,6 +347,27 @@ func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool,
 		f.refresh(ctx, changed)
 	}
 	return nil
+}
+
+// scoreAgain scores a brand after an event, by the ranking's module. It shares
+// the score with the cache, and so with the fleet, where that is of use.
+func (f *following) scoreAgain(ctx context.Context, slug fieldmark.Slug, event int64) (fieldmark.Score, error) {
+	e := f.edge
+	entry, _, err := e.deriveScore(ctx, slug)
+	if err != nil {
+		return fieldmark.Score{}, err
+	}
+	if score := &entry.Value.(*scoreValue).score; entry.AsOf >= event && score.Module == f.ranking.module.Ref() {
+		return *score, nil
+	}
+	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
+	if err != nil {
+		return fieldmark.Score{}, err
+	}
+	if !state.Brand.Public {
+		return fieldmark.Score{}, noBrand()
+	}
+	return e.assessBy(ctx, f.ranking.module, state, time.Now())
 }
 
 // refresh starts to make anew what is held of the changed brands, so that even
@@ -263,8 +381,8 @@ func (f *following) refresh(ctx context.Context, changed map[fieldmark.Slug]bool
 				e.refreshed(e.cache.Fetch(ctx, key, e.badgeFill(slug, badge.Theme(theme))))
 			}
 		}
-		if _, state := e.cache.Get(pageKey(slug)); state == cache.Stale {
-			e.refreshed(e.cache.Fetch(ctx, pageKey(slug), e.pageFill(slug)))
+		if _, state := e.cache.Get(e.pageKey(slug)); state == cache.Stale {
+			e.refreshed(e.cache.Fetch(ctx, e.pageKey(slug), e.pageFill(slug)))
 		}
 	}
 }
@@ -287,8 +405,6 @@ func (f *following) restart(page fieldmark.EventPage) error {
 	} else {
 		e.cache.Reset()
 	}
-	f.log = page.Log
-	e.follow.cursor.Store(page.Head)
-	f.ranking = nil
+	f.log, f.ranking = "", nil
 	return nil
 }

@@ -40,6 +40,7 @@ type meters struct {
 	stales   *metrics.Counter
 	misses   *metrics.Counter
 	failures *metrics.Counter
+	redis    [redisResults]*metrics.Counter
 	fills    *metrics.Histogram
 	scores   *metrics.Histogram
 }
@@ -60,6 +61,9 @@ func newMeters() *meters {
 	m.stales = set.NewCounter(`fieldmark_edge_cache_total{result="stale"}`)
 	m.misses = set.NewCounter(`fieldmark_edge_cache_total{result="miss"}`)
 	m.failures = set.NewCounter("fieldmark_edge_cache_fill_errors_total")
+	for r, name := range redisNames {
+		m.redis[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_redis_total{result=%q}`, name))
+	}
 	m.fills = set.NewHistogram("fieldmark_edge_cache_fill_seconds")
 	m.scores = set.NewHistogram("fieldmark_edge_score_seconds")
 	return m
@@ -86,5 +90,26 @@ func (m *meters) cacheEvents() cache.Events {
 		Miss:       m.misses.Inc,
 		Filled:     func(took time.Duration) { m.fills.Update(took.Seconds()) },
 		FillFailed: func(error) { m.failures.Inc() },
+	}
+}
+
+// What becomes of asking the shared tier.
+const (
+	redisHit = iota
+	redisMiss
+	redisFill
+	redisWait
+	redisError
+	redisSkip
+	redisResults
+)
+
+var redisNames = [redisResults]string{"hit", "miss", "fill", "wait", "error", "skip"}
+
+// redisEvents counts what the shared tier tells.
+func (m *meters) redisEvents() cache.RedisEvents {
+	return cache.RedisEvents{
+		Hit: m.redis[redisHit].Inc, Miss: m.redis[redisMiss].Inc, Filled: m.redis[redisFill].Inc, Waited: m.redis[redisWait].Inc,
+		Failed: func(error) { m.redis[redisError].Inc() }, Skipped: m.redis[redisSkip].Inc,
 	}
 }

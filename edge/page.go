@@ -15,10 +15,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// pageTag is on pages that show places in the ranking; the follower purges it
-// whenever the ranking changes.
-const pageTag = "board"
-
 // pageFields go out with every page: nothing runs, nothing is loaded from
 // elsewhere, no other site may frame it.
 var pageFields = []string{
@@ -51,7 +47,9 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		return newPageEntry(body), nil
+		page := newPageEntry(body)
+		page.Tags, page.AsOf = boardTags, s.event
+		return page, nil
 	})
 }
 
@@ -62,10 +60,14 @@ func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
 		e.failPage(ctx, noBrand(), slug)
 		return
 	}
-	e.servePage(ctx, pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
+	e.servePage(ctx, e.pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
 }
 
-func pageKey(slug fieldmark.Slug) string { return "page/brand/" + string(slug) }
+// pageKey names the ranking too, because a page shows a brand's place in it. A
+// page then goes stale with its score alone.
+func (e *Edge) pageKey(slug fieldmark.Slug) string {
+	return "page/brand/" + e.boards.id() + "/" + string(slug)
+}
 
 // pageFill renders a brand's page from the score it shares with the other forms.
 func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
@@ -75,15 +77,12 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 			return nil, err
 		}
 		score := entry.Value.(*scoreValue).score
-		rankedAt := e.boards.event() // before the rank is read: a page must not claim to be newer than it
 		score.Rank = e.boards.rank(score.Slug)
 		body, err := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score})
 		if err != nil {
 			return nil, err
 		}
-		page := newPageEntry(body)
-		page.Tags, page.AsOf = []string{pageTag}, rankedAt
-		return page.From(entry), nil
+		return newPageEntry(body).From(entry), nil
 	}
 }
 

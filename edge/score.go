@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -97,21 +98,32 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 	if e.boards.knows(slug) == answerNo {
 		return nil, cache.SourceNone, noBrand()
 	}
-	return e.cache.Fetch(ctx, fieldmark.PathScore+string(slug), func(ctx context.Context) (*cache.Entry, error) {
+	return e.deriveScore(ctx, slug)
+}
+
+// deriveScore is score for those who know better than the ranking which brands
+// there are. One node of the fleet asks the origin and runs the module.
+func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
+	key := fieldmark.PathScore + string(slug)
+	return e.cache.Fetch(ctx, key, e.cache.Shared(key, reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+		known := e.follow.module.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
+		if fieldmark.IsCode(err, fieldmark.CodeNotFound) || err == nil && !state.Brand.Public {
+			return nil, fmt.Errorf("%w: %w", cache.ErrGone, noBrand())
+		}
 		if err != nil {
 			return nil, err
-		}
-		if !state.Brand.Public {
-			return nil, noBrand()
 		}
 		score, err := e.assess(ctx, state, time.Now())
 		if err != nil {
 			return nil, err
 		}
-		return newScoreEntry(score, asOf)
-	})
+		return newScoreEntry(score, min(asOf, known))
+	}))
 }
+
+// rankless ends a score document without a rank, which is its last member.
+const rankless = "null}"
 
 // newScoreEntry encodes a score document up to its rank.
 func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
@@ -119,21 +131,33 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	const rankless = "null}" // the rank is the document's last member
 	sum := sha256.Sum256(raw)
-	v := &scoreValue{score: score, etag: hex.EncodeToString(sum[:12])}
-	v.head = *newHead("",
+	etag := hex.EncodeToString(sum[:12])
+	return &cache.Entry{
+		Body: raw[:len(raw)-len(rankless)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
+		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
+		Fresh: derivedFresh, OnError: derivedOnError,
+	}, nil
+}
+
+func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
+	return &scoreValue{score: score, etag: etag, head: *newHead("",
 		"Content-Type", "application/json",
 		"Cache-Control", scoreCacheControl,
 		"X-Content-Type-Options", "nosniff",
 		"Access-Control-Allow-Origin", "*",
 		"Timing-Allow-Origin", "*",
-	)
-	return &cache.Entry{
-		Body: raw[:len(raw)-len(rankless)], Status: http.StatusOK, Value: v, AsOf: asOf,
-		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
-		Fresh: derivedFresh, OnError: derivedOnError,
-	}, nil
+	)}
+}
+
+// reviveScore reads a score document that another node has made.
+func reviveScore(entry *cache.Entry) error {
+	var score fieldmark.Score
+	if err := json.Unmarshal(append(slices.Clip(entry.Body), rankless...), &score); err != nil {
+		return fmt.Errorf("read a score of another node: %w", err)
+	}
+	entry.Value = newScoreValue(score, entry.ETag)
+	return nil
 }
 
 // errNoModule is returned while no scoring module is loaded.

@@ -20,6 +20,8 @@ type edgeSettings struct {
 	Listen     string `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address clients reach this edge at."`
 	BaseURL    string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address, as it stands in links; that of --listen if unset."`
 	CacheBytes int64  `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Bound of cached answers in memory, in bytes."`
+	RedisURL   string `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share scores through: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, further nodes as &addr=HOST:PORT. None if unset."`
+	RedisFile  string `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds that address, as it may have a password in it."`
 	HideAdmin  bool   `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
 }
 
@@ -34,9 +36,13 @@ func (c *edgeSettings) build(base, token string, transport http.RoundTripper, ln
 	if err != nil {
 		return nil, fmt.Errorf("--origin: %w", err)
 	}
+	redis, err := secretOrFile(c.RedisURL, c.RedisFile)
+	if err != nil {
+		return nil, err
+	}
 	return edge.New(edge.Config{
 		Origin: origin, OriginURL: target, Transport: transport, NodeToken: token,
-		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, HideAdmin: c.HideAdmin, Log: log,
+		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 	})
 }
 

@@ -36,6 +36,7 @@ type cli struct {
 	Mission missionCmd `cmd:"" help:"Look at missions and complete them."`
 	Webhook webhookCmd `cmd:"" help:"Receive webhooks while developing."`
 	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
+	Purge   purgeCmd   `cmd:"" help:"Have every edge derive something again."`
 	Admin   adminCmd   `cmd:"" help:"Create administrators."`
 	Module  moduleCmd  `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to this version."`

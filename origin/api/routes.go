@@ -41,6 +41,7 @@ func (s *server) routes() []*route {
 		{"POST", admin + "webhooks", admins, s.createEndpoint, op{id: "createEndpoint", does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
 		{"DELETE", admin + "webhooks/{id}", admins, s.deleteEndpoint, op{id: "deleteEndpoint", does: "Delete a webhook endpoint", status: []int{204}}},
 		{"GET", admin + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
+		{"POST", admin + "purge", admins, s.purge, op{id: "purge", does: "Have every edge derive tags, an address or everything again", in: of[fieldmark.PurgeRequest](), out: of[fieldmark.Purged]()}},
 
 		{"GET", facts, node, s.allFacts, op{hidden: true, within: bulkTimeout}},
 		{"GET", facts + "/{slug}", node, s.facts, op{hidden: true}},

@@ -120,6 +120,11 @@ func (c *Client) Deliveries(ctx context.Context, limit int) ([]fieldmark.Deliver
 	return list.Data, err
 }
 
+// Purge has every edge derive something again.
+func (c *Client) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
+	return post[fieldmark.Purged](ctx, c, "purge", r)
+}
+
 // Score returns a brand's score document. Only an edge answers it.
 func (c *Client) Score(ctx context.Context, slug fieldmark.Slug) (fieldmark.Score, error) {
 	var score fieldmark.Score

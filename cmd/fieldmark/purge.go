@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// purgeCmd has every edge derive something again.
+type purgeCmd struct {
+	targetSettings `embed:""`
+	Tag            []string `placeholder:"TAG" xor:"what" required:"" help:"What carries this tag: brand:SLUG, module or board. May be repeated."`
+	Address        string   `placeholder:"URL" xor:"what" required:"" help:"What this address, or path, is made from."`
+	Everything     bool     `xor:"what" required:"" help:"All there is."`
+	Hard           bool     `help:"Do not serve the old answers even while the origin is away."`
+}
+
+// Run asks for the purge and tells which event carries it.
+func (c *purgeCmd) Run(ctx context.Context, s *streams) error {
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	r := fieldmark.PurgeRequest{URL: c.Address, Everything: c.Everything, Hard: c.Hard}
+	for _, tag := range c.Tag {
+		r.Tags = append(r.Tags, fieldmark.Tag(tag))
+	}
+	p, err := api.Purge(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "purged by event %d; every edge that is up has it within a second, any other when it is back\n", p.Event)
+	return err
+}

@@ -1,0 +1,97 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// maxPurgeURL bounds the address of a purge, in bytes.
+const maxPurgeURL = 2048
+
+// Purge writes an operator's will to have something derived again into the log,
+// with the key that asked. Every edge that follows the log does it, also one that
+// was away at the time.
+func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
+	tags, bad := checkPurge(r)
+	if err := invalid(bad); err != nil {
+		return fieldmark.Purged{}, err
+	}
+	p := fieldmark.Purged{Tags: tags, Everything: r.Everything, Hard: r.Hard, URL: r.URL, By: by}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		p.Event = 0 // told by the event itself
+		p.Event, err = s.tell(ctx, tx, "", store.Event{
+			Event:   fieldmark.Event{Type: fieldmark.EventCachePurged, Tags: tags},
+			Subject: "cache",
+		}, p)
+		return err
+	})
+	if err != nil {
+		return fieldmark.Purged{}, fmt.Errorf("purge: %w", err)
+	}
+	return p, nil
+}
+
+// checkPurge returns the tags a purge comes to, and every complaint about it.
+func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldError) {
+	var bad complaints
+	ways := 0
+	for _, given := range []bool{len(r.Tags) > 0, r.URL != "", r.Everything} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		bad.add("", "conflict", "give exactly one of tags, url and everything")
+		return nil, bad
+	}
+	if r.URL != "" {
+		tag, ok := tagOfURL(r.URL)
+		if !ok {
+			bad.add("/url", "pattern", "must be the address of a badge, a score, a brand's page, the leaderboard or the home page")
+		}
+		return []fieldmark.Tag{tag}, bad
+	}
+	if len(r.Tags) > fieldmark.MaxPurgeTags {
+		bad.add("/tags", "too_long", fmt.Sprintf("must be at most %d", fieldmark.MaxPurgeTags))
+		return nil, bad
+	}
+	for i, tag := range r.Tags {
+		if _, brand := tag.Brand(); !brand && tag != fieldmark.TagModule && tag != fieldmark.TagBoard {
+			bad.add(fmt.Sprintf("/tags/%d", i), "enum", "must be module, board or brand: and a slug")
+		}
+	}
+	tags := slices.Clone(r.Tags)
+	slices.Sort(tags)
+	return slices.Compact(tags), bad
+}
+
+// tagOfURL names what an address is made from. All forms of a brand go together:
+// what is wrong in one is wrong in the facts they share.
+func tagOfURL(address string) (fieldmark.Tag, bool) {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxPurgeURL {
+		return "", false
+	}
+	if u.Path == "/" || u.Path == fieldmark.PathLeaderboard {
+		return fieldmark.TagBoard, true
+	}
+	for _, prefix := range []string{fieldmark.PathBadge, fieldmark.PathScore, fieldmark.PathBrandPage} {
+		slug, ok := strings.CutPrefix(u.Path, prefix)
+		if !ok {
+			continue
+		}
+		if prefix == fieldmark.PathBadge {
+			for _, end := range []string{".svg", ".png", ".json", "/embed"} {
+				slug = strings.TrimSuffix(slug, end)
+			}
+		}
+		return fieldmark.TagBrand(fieldmark.Slug(slug)), fieldmark.ValidSlug(slug)
+	}
+	return "", false
+}
