@@ -133,29 +133,15 @@ var (
 	proxyControl       = []byte(badgeProxyControl)
 	headerUserAgent    = []byte("User-Agent")
 	headerVia          = []byte("Via")
-	camoName           = []byte("camo")
-	imageProxyNames    = [][]byte{[]byte("GoogleImageProxy"), []byte("YahooMailProxy"), []byte("ImageProxy"), []byte("image-proxy")}
+	imageProxyNames    = [][]byte{[]byte("camo"), []byte("Camo"), []byte("ImageProxy"), []byte("image-proxy"), []byte("YahooMailProxy")}
 )
 
 // isImageProxy reports whether the request comes from a proxy of pictures in
 // text, like GitHub's. They show nothing but an answer of 200.
 func isImageProxy(ctx *fasthttp.RequestCtx) bool {
 	agent, via := ctx.Request.Header.PeekBytes(headerUserAgent), ctx.Request.Header.PeekBytes(headerVia)
-	if hasFold(agent, camoName) || hasFold(via, camoName) {
-		return true
-	}
 	for _, name := range imageProxyNames {
 		if bytes.Contains(agent, name) || bytes.Contains(via, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasFold reports whether s contains the lower-case word, in any case.
-func hasFold(s, word []byte) bool {
-	for i := 0; i+len(word) <= len(s); i++ {
-		if s[i]|' ' == word[0] && bytes.EqualFold(s[i:i+len(word)], word) {
 			return true
 		}
 	}

@@ -76,6 +76,9 @@ func frameKey(b *Badge, l *Look) uint64 {
 		return key<<13 | 1 // no key is zero
 	}
 	f := labelFonts[min(l.Style, styleCount-1)]
+	if units, ok := plainWidth(f.weight, l.Label); ok {
+		return key<<13 | uint64(roundUp(units*f.size/emUnits+len(l.Label)*f.spacing)/px)<<3 | 1
+	}
 	return key<<13 | uint64(roundUp(f.widthOf(0, part{text: l.Label}))/px)<<3 |
 		flag(readsLeft(l.Label))<<2 | flag(!canOutline(l.Label))<<1 | 1
 }

@@ -60,19 +60,10 @@ func canOutline(s string) bool {
 // outlines of, and errs to the wide side elsewhere: a gap looks better than
 // text cut off.
 func widthOf(weight int, s string) (width int) {
-	previous := rune(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c < ' ' || c > '~' {
-			return width + widthOfRest(weight, s[i:], previous)
-		}
-		width += int(advances[weight][c-' '])
-		previous = rune(c)
+	if width, ok := plainWidth(weight, s); ok {
+		return width
 	}
-	return width
-}
-
-func widthOfRest(weight int, s string, previous rune) (width int) {
+	previous := rune(0)
 	for _, r := range s {
 		if previous != zeroWidthJoiner { // what is joined to an emoji is drawn in its place
 			width += widthOfRune(weight, r)
@@ -80,6 +71,19 @@ func widthOfRest(weight int, s string, previous rune) (width int) {
 		previous = r
 	}
 	return width
+}
+
+// plainWidth measures s if it is ASCII, as most labels are.
+func plainWidth(weight int, s string) (width int, ok bool) {
+	table := &advances[weight&1]
+	for i := range len(s) {
+		c := s[i] - ' '
+		if int(c) >= len(table) {
+			return 0, false
+		}
+		width += int(table[c])
+	}
+	return width, true
 }
 
 const zeroWidthJoiner = 0x200d
@@ -114,6 +118,10 @@ func widthOfRune(weight int, r rune) int {
 func readsLeft(s string) bool {
 	for _, r := range s {
 		switch {
+		case r < 0x590: // Hebrew is the first of them
+			if unicode.IsLetter(r) {
+				return false
+			}
 		case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam):
 			return true
 		case unicode.IsLetter(r):
