@@ -23,8 +23,8 @@ const (
 	maxSendingTo    = 8                // of those to one endpoint: a slow one cannot take all places
 	maxAuditing     = 4                // audits at once: each is slow by politeness, not by work
 	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
-	lease           = 15 * time.Second // what a dead worker held waits that long for another
-	renewEvery      = 4 * time.Second  // so that three renewals may fail, or clocks differ by some seconds
+	lease           = 10 * time.Second // what a dead worker held waits that long for another
+	renewEvery      = 3 * time.Second  // so that two renewals may fail, or clocks differ by some seconds
 	maxAuditTries   = 3                // failures of ours; a site that does not answer is a finding
 	auditRetry      = 1 * time.Minute  // times the tries made
 	lookAgain       = 1 * time.Second  // how late work may be noticed that no wake-up told of

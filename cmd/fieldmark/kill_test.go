@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 const (
@@ -25,12 +26,21 @@ const (
 // moment. What it acknowledged must be there in the end, every mission once,
 // and every completion must have reached the receiver.
 func TestKill(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { killing(t) })
+	t.Run("postgres", func(t *testing.T) {
+		killing(t, "--database-url", storetest.OwnPostgres(t).URL, "--secret", strings.Repeat("s", minSecret))
+	})
+}
+
+// killing storms and kills an origin whose record the settings name.
+func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &storm{t: t, key: newKey(t, dir, "mission:create", "mission:read"), admin: newKey(t, dir, "admin:*"),
+	s := &storm{t: t, key: newKey(t, dir, record, "mission:create", "mission:read"), admin: newKey(t, dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
 	serve := append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
+	serve = append(serve, record...)
 
 	for round := range kills {
 		p := start(t, dir, serve...)
@@ -52,11 +62,17 @@ func TestKill(t *testing.T) {
 	if len(s.created) < kills || len(s.completed) == 0 {
 		t.Errorf("the storm was too weak to show anything")
 	}
+	check := []string{"db", "check", "--data", "var"}
+	if len(record) > 0 {
+		check = append(check, record[:2]...)
+	}
+	runOnce(t, dir, check...)
+	p.stop()
 }
 
-func newKey(t testing.TB, dir string, scopes ...string) string {
+func newKey(t testing.TB, dir string, record []string, scopes ...string) string {
 	t.Helper()
-	args := []string{"key", "create", "--data", "var", "--name", "test"}
+	args := append([]string{"key", "create", "--data", "var", "--name", "test"}, record...)
 	for _, sc := range scopes {
 		args = append(args, "--scope", sc)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -96,7 +97,7 @@ func overSQLite(m *testing.M) (int, error) {
 
 func overPostgres(m *testing.M) (int, error) {
 	s, err := startServer()
-	if err == errNoServer && os.Getenv("CI") == "" {
+	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		fmt.Fprintln(os.Stderr, "tests over postgres are left out:", err)
 		return 0, nil
 	}
@@ -152,6 +153,21 @@ func New(t testing.TB) store.Config {
 		t.Fatal(err)
 	}
 	return store.Config{Path: path}
+}
+
+// OwnPostgres starts a PostgreSQL for one test alone and returns an empty
+// database of it, for packages whose tests are not run by Main.
+func OwnPostgres(t testing.TB) store.Config {
+	t.Helper()
+	s, err := startServer()
+	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return store.Config{URL: s.address}
 }
 
 // idle holds the addresses of databases that ended tests left behind, emptied:
