@@ -25,11 +25,12 @@ func (c *Card) Compile() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
+	functions := 2 + len(c.signals) + len(c.gates)
 	module := append([]byte("\x00asm\x01\x00\x00\x00"),
 		1, 5, 1, 0x60, 0, 1, typeI32, // types: 0 is () -> i32
-		3, 3, 2, 0, 0, // functions: two of type 0
-		5, 4, 1, 1, modulePages, modulePages, // memory: one, with a maximum
 	)
+	module = appendSection(module, 3, append(binary.AppendUvarint(nil, uint64(functions)), make([]byte, functions)...))
+	module = append(module, 5, 4, 1, 1, modulePages, modulePages) // memory: one, with a maximum
 	module = appendSection(module, 7, exports())
 	module = appendSection(module, 10, c.code())
 	module = abi.AppendCustom(module, abi.SectionManifest, manifest)
@@ -68,6 +69,7 @@ const (
 	ifElse   = 0x05
 	end      = 0x0b
 	selectOp = 0x1b
+	call     = 0x10
 	localGet = 0x20
 	localSet = 0x21
 	localTee = 0x22
@@ -78,6 +80,7 @@ const (
 	i64Const = 0x42
 	i32Eq    = 0x46
 	i32Ne    = 0x47
+	i32GeS   = 0x4e
 	i64Eqz   = 0x50
 	i64Eq    = 0x51
 	i64LtS   = 0x53
@@ -85,29 +88,34 @@ const (
 	i64LeS   = 0x57
 	i32And   = 0x71
 	i32Or    = 0x72
+	i32Shl   = 0x74
 	i64Add   = 0x7c
 	i64Sub   = 0x7d
 	i64Mul   = 0x7e
 	i64DivS  = 0x7f
 	i32Wrap  = 0xa7
 
+	i64Extend = 0xac // of a signed i32
+
 	align1 = 0 // alignments of loads and stores, as exponents of two
 	align4 = 2
 	align8 = 3
 )
 
-// The locals of the score function: five i64, then three i32.
+// The locals of a signal's function: three i64, then two i32.
 const (
-	value    = iota // the input at hand
-	sum             // of weight times mark, or the lowest mark
-	weight          // of the measured parts
-	reached         // points times mark of all signals so far
+	value   = iota // the input at hand
+	sum            // of weight times mark, or the lowest mark
+	weight         // of the measured parts
+	state          // of the input at hand
+	unknown        // whether a part is unknown
+)
+
+// The locals of the score function: two i64, then an i32.
+const (
+	reached  = iota // points times mark of all signals so far
 	measured        // points of the measured signals so far
-	state           // of the input at hand
-	unknown         // whether a part of the signal is unknown
 	mark            // of the signal at hand
-	locals64 = 5
-	locals32 = 3
 )
 
 // emitter writes instructions.
@@ -140,47 +148,73 @@ func appendSigned(dst []byte, v int64) []byte {
 	}
 }
 
-// code returns the code section: both functions.
+// code returns the code section: the input's address, the score, and a function
+// for each signal and each gate, so that none is large however long the card.
 func (c *Card) code() []byte {
-	var input emitter
-	input.ops(0) // no locals
-	input.const32(inputAddress)
-	input.ops(end)
-
-	score := emitter{inputs: len(c.manifest.Inputs)}
-	score.ops(2, locals64, typeI64, locals32, typeI32)
-	result := score.resultAddress()
+	bodies := [][]byte{c.inputFunction(), c.scoreFunction()}
 	for i := range c.signals {
-		score.signal(&c.signals[i], c.points[i], result+abi.ResultHeader+i*abi.ResultEntry)
+		e := emitter{inputs: len(c.manifest.Inputs)}
+		e.ops(2, 3, typeI64, 2, typeI32)
+		e.signal(&c.signals[i])
+		bodies = append(bodies, append(e.code, end))
 	}
-	score.header(c.gates, len(c.signals), result)
-	score.const32(int64(result))
-	score.ops(end)
-
-	b := []byte{2}
-	for _, body := range [][]byte{input.code, score.code} {
+	for i := range c.gates {
+		e := emitter{inputs: len(c.manifest.Inputs)}
+		e.ops(0) // no locals
+		e.condition(&c.gates[i])
+		bodies = append(bodies, append(e.code, end))
+	}
+	b := binary.AppendUvarint(nil, uint64(len(bodies)))
+	for _, body := range bodies {
 		b = binary.AppendUvarint(b, uint64(len(body)))
 		b = append(b, body...)
 	}
 	return b
 }
 
+func (c *Card) inputFunction() []byte {
+	var e emitter
+	e.ops(0) // no locals
+	e.const32(inputAddress)
+	return append(e.code, end)
+}
+
+// scoreFunction calls each signal and gate, stores what they say and adds it up.
+func (c *Card) scoreFunction() []byte {
+	e := emitter{inputs: len(c.manifest.Inputs)}
+	e.ops(2, 2, typeI64, 1, typeI32)
+	result := e.resultAddress()
+	for i, points := range c.points {
+		e.const32(0)
+		e.call(2 + i)
+		e.ops(localTee, mark)
+		e.memory(i32Store, align4, result+abi.ResultHeader+i*abi.ResultEntry)
+		e.ops(localGet, mark)
+		e.const32(0)
+		e.ops(i32GeS, ifThen, typeEmpty, localGet, measured)
+		e.const64(points)
+		e.ops(i64Add, localSet, measured, localGet, mark, i64Extend)
+		e.const64(points)
+		e.ops(i64Mul, localGet, reached, i64Add, localSet, reached, end)
+	}
+	e.header(len(c.gates), len(c.signals), result)
+	e.const32(int64(result))
+	return append(e.code, end)
+}
+
+func (e *emitter) call(function int) {
+	e.code = binary.AppendUvarint(append(e.code, call), uint64(function))
+}
+
 // resultAddress is the first multiple of 8 behind the inputs.
 func (e *emitter) resultAddress() int { return (inputAddress + abi.InputSize(e.inputs) + 7) &^ 7 }
 
-// signal writes what signal.mark does, stores the mark at address and adds it
-// to the sums of the score.
-func (e *emitter) signal(s *signal, points int64, address int) {
-	start := int64(0)
+// signal pushes what signal.mark computes.
+func (e *emitter) signal(s *signal) {
 	if s.least {
-		start = int64(abi.MarkFull)
+		e.const64(int64(abi.MarkFull))
+		e.ops(localSet, sum)
 	}
-	e.const64(start)
-	e.ops(localSet, sum)
-	e.const64(0)
-	e.ops(localSet, weight)
-	e.const32(0)
-	e.ops(localSet, unknown)
 	for i := range s.parts {
 		e.part(&s.parts[i], s.least)
 	}
@@ -189,11 +223,12 @@ func (e *emitter) signal(s *signal, points int64, address int) {
 	e.ops(ifElse, localGet, weight, i64Eqz, ifThen, typeI32)
 	e.const32(int64(abi.MarkNotApplicable))
 	e.ops(ifElse)
-	e.earned(points, s.least)
-	e.ops(end, end, localSet, mark)
-	e.const32(0)
-	e.ops(localGet, mark)
-	e.memory(i32Store, align4, address)
+	if s.least {
+		e.ops(localGet, sum)
+	} else {
+		e.halfUp(sum, weight, 2)
+	}
+	e.ops(i32Wrap, end, end)
 }
 
 // part adds one input to the sums of its signal.
@@ -224,22 +259,6 @@ func (e *emitter) part(p *part, least bool) {
 func (e *emitter) load(input int) {
 	e.const32(0)
 	e.memory(i64Load, align8, inputAddress+input*8)
-}
-
-// earned pushes the mark of a measured signal and counts its points.
-func (e *emitter) earned(points int64, least bool) {
-	e.ops(localGet, measured)
-	e.const64(points)
-	e.ops(i64Add, localSet, measured)
-	if least {
-		e.ops(localGet, sum)
-	} else {
-		e.halfUp(sum, weight, 2)
-	}
-	e.ops(localTee, value)
-	e.const64(points)
-	e.ops(i64Mul, localGet, reached, i64Add, localSet, reached)
-	e.ops(localGet, value, i32Wrap)
 }
 
 // halfUp pushes (twice*n + d) / (2*d): n times twice/2 divided by d, rounded
@@ -287,7 +306,7 @@ func (e *emitter) between(a, b knot) {
 }
 
 // header stores the score, the gates, the number of signals and the flags.
-func (e *emitter) header(gates []condition, signals, result int) {
+func (e *emitter) header(gates, signals, result int) {
 	e.const32(0)
 	e.ops(localGet, measured, i64Eqz, ifThen, typeI32)
 	e.const32(int64(abi.NoScore))
@@ -299,12 +318,9 @@ func (e *emitter) header(gates []condition, signals, result int) {
 	e.const32(0)
 	e.const32(0)
 	for i := range gates {
-		e.condition(&gates[i])
-		e.ops(ifThen, typeI32)
-		e.const32(int64(int32(uint32(1) << i)))
-		e.ops(ifElse)
-		e.const32(0)
-		e.ops(end, i32Or)
+		e.call(2 + signals + i)
+		e.const32(int64(i))
+		e.ops(i32Shl, i32Or)
 	}
 	e.memory(i32Store, align4, result+4)
 

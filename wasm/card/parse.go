@@ -18,11 +18,12 @@ import (
 const (
 	MaxFile   = 256 << 10 // bytes; the built-in's is under 32 KiB
 	maxKnots  = 16        // points of a curve; each is a branch in the module
-	maxPoints = 4096      // points of all curves; the code stays far below a module's limit
+	maxPoints = 4096      // points of all curves; a signal's function stays below a module's limits
 	maxParts  = 16        // inputs of a signal
 	maxWeight = 1000      // of a part
 	maxDepth  = 4         // of joined conditions
 	maxJoined = 32        // conditions in one join
+	maxWhen   = 256       // comparisons of one gate
 )
 
 // The file as it is written; Parse turns it into a Card.
@@ -109,6 +110,7 @@ type parser struct {
 	inputs     map[string]int
 	used       map[string]bool
 	points     int // of all curves so far
+	compared   int // by the gate at hand
 	complaints []string
 }
 
@@ -140,7 +142,11 @@ func (p *parser) card(f *file) *Card {
 			continue
 		}
 		c.manifest.Gates = append(c.manifest.Gates, abi.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
+		p.compared = 0
 		c.gates = append(c.gates, p.condition(g.When, path, 1))
+		if p.compared > maxWhen {
+			p.complain(path, "makes %d comparisons, at most %d", p.compared, maxWhen)
+		}
 	}
 	for i, in := range f.Inputs {
 		if !p.used[in.Name] {
@@ -295,6 +301,7 @@ func (p *parser) comparison(f *conditionFile, path string) condition {
 	if f.Op != opLess && f.Op != opEqual && f.Op != opGreater {
 		p.complain(path+".op", "is %.8q, may be lt, eq or gt", string(f.Op))
 	}
+	p.compared++
 	index, _ := p.input(f.Input, path+".input")
 	if f.Value == nil {
 		p.complain(path+".value", "is missing")
