@@ -208,7 +208,9 @@ func TestReads(t *testing.T) {
 	h.brand("acme", "Acme & Söhne <x>", 300)
 	h.brand("plain", "Plain", 50)
 	h.brand("young", "Young", -1)
-	h.until("both are ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
+	h.until("all three are known", func() bool {
+		return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) && h.get("/api/v1/score/young").status == 200
+	})
 
 	t.Run("score", func(t *testing.T) {
 		s := h.score("acme")

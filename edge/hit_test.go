@@ -46,6 +46,31 @@ func TestHitAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestHeadIsOneFieldALine: the prebuilt block must read as the fields it was
+// made of, each once.
+func TestHeadIsOneFieldALine(t *testing.T) {
+	h := hitHouse(t)
+	ctx := prepared("/api/badge/acme")
+	ctx.Request.Header.SetUserAgent("github-camo (1)") // such a reader gets another Cache-Control
+	h.edge.Handler()(ctx)
+	seen := map[string]int{}
+	for line := range strings.Lines(string(ctx.Response.Header.Header())) {
+		name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ": ")
+		if ok {
+			seen[name]++
+		}
+		if ok && (name == "" || value == "" || strings.ContainsAny(name, " \t")) {
+			t.Errorf("field %q", line)
+		}
+	}
+	for _, name := range []string{"Content-Type", "Cache-Control", "Link", "Content-Security-Policy", "X-Content-Type-Options",
+		"Cross-Origin-Resource-Policy", "Access-Control-Allow-Origin", "Timing-Allow-Origin", "Etag", "Cache-Status", "Age"} {
+		if seen[name] != 1 {
+			t.Errorf("%s goes out %d times, want once:\n%s", name, seen[name], ctx.Response.Header.Header())
+		}
+	}
+}
+
 // BenchmarkBadgeHit is the badge hit beside the least a fasthttp handler can do
 // with the same bytes.
 func BenchmarkBadgeHit(b *testing.B) {

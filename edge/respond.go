@@ -20,8 +20,15 @@ import (
 // head is what an answer says before its body; it is built once, when the
 // answer is made, and written many times.
 type head struct {
-	fields [][2][]byte // canonical names
-	etag   []byte      // strong, in quotes
+	// contentType and control are fields of their own: fasthttp writes the one
+	// itself, and a badge may replace the other.
+	contentType, control []byte
+	// block is all other fields but the last, as they go out, and the name of the
+	// last; tail is its value. fasthttp writes a field as name, colon, value and
+	// does not look into a name given as canonical, so one field carries all. Names
+	// and values are ours and hold no line break.
+	block, tail []byte
+	etag        []byte // strong, in quotes
 }
 
 // newHead prepares header fields given as name, value, name, value.
@@ -31,26 +38,46 @@ func newHead(etag string, fields ...string) *head {
 		fields = append(fields, "Etag", etag)
 	}
 	for i := 0; i < len(fields); i += 2 {
-		h.fields = append(h.fields, [2][]byte{[]byte(http.CanonicalHeaderKey(fields[i])), []byte(fields[i+1])})
+		name, value := http.CanonicalHeaderKey(fields[i]), oneLine.Replace(fields[i+1])
+		switch name {
+		case "Content-Type":
+			h.contentType = []byte(value)
+		case "Cache-Control":
+			h.control = []byte(value)
+		default:
+			if h.block != nil {
+				h.block = append(append(append(h.block, ": "...), h.tail...), "\r\n"...)
+			}
+			h.block = append(h.block, name...)
+			h.tail = []byte(value)
+		}
 	}
 	return h
 }
 
+// oneLine keeps a value that an origin sent from becoming another field.
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
 // cacheStatus are the values of Cache-Status (RFC 9211) we can say, by source.
-var cacheStatus = [...][]byte{
-	cache.SourceNone:    []byte("fieldmark; fwd=miss"),
-	cache.SourceHit:     []byte("fieldmark; hit"),
-	cache.SourceStale:   []byte("fieldmark; hit; detail=stale-while-revalidate"),
-	cache.SourceFill:    []byte("fieldmark; fwd=miss; stored"),
-	cache.SourceShared:  []byte("fieldmark; fwd=miss; collapsed"),
-	cache.SourceOnError: []byte("fieldmark; hit; detail=stale-if-error"),
+var cacheStatus = [...]string{
+	cache.SourceNone:    "fieldmark; fwd=miss",
+	cache.SourceHit:     "fieldmark; hit",
+	cache.SourceStale:   "fieldmark; hit; detail=stale-while-revalidate",
+	cache.SourceFill:    "fieldmark; fwd=miss; stored",
+	cache.SourceShared:  "fieldmark; fwd=miss; collapsed",
+	cache.SourceOnError: "fieldmark; hit; detail=stale-if-error",
 }
 
-var (
-	headerAge         = []byte("Age")
-	headerCacheStatus = []byte("Cache-Status")
-	headerIfNoneMatch = []byte("If-None-Match")
-)
+var headerIfNoneMatch = []byte("If-None-Match")
+
+// statusAndAge are the Cache-Status of each source and the name of the next
+// field, Age, in one block as head.block is.
+var statusAndAge = func() (blocks [len(cacheStatus)][]byte) {
+	for source, status := range cacheStatus {
+		blocks[source] = []byte("Cache-Status: " + status + "\r\nAge")
+	}
+	return blocks
+}()
 
 // send writes a cached answer: 304 if the client has it already, the bytes
 // otherwise. Nothing is allocated.
@@ -73,13 +100,18 @@ func (h *head) headOf() *head { return h }
 
 func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, from cache.Source) {
 	rh := &ctx.Response.Header
-	for i := range h.fields {
-		rh.SetCanonical(h.fields[i][0], h.fields[i][1])
+	if h.contentType != nil {
+		rh.SetContentTypeBytes(h.contentType)
+	}
+	if h.control != nil {
+		rh.SetCanonical(headerCacheControl, h.control)
+	}
+	if h.block != nil {
+		rh.SetCanonical(h.block, h.tail)
 	}
 	var digits [20]byte
 	age := max(0, int64(time.Since(entry.Born)/time.Second))
-	rh.SetCanonical(headerAge, strconv.AppendInt(digits[:0], age, 10))
-	rh.SetCanonical(headerCacheStatus, cacheStatus[from])
+	rh.SetCanonical(statusAndAge[from], strconv.AppendInt(digits[:0], age, 10))
 }
 
 // matches compares an If-None-Match list with a strong tag, weakly, as RFC 9110
