@@ -35,7 +35,7 @@ func TestKill(t *testing.T) {
 // killing storms and kills an origin whose record the settings name.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &storm{t: t, key: newKey(t, dir, record, "mission:create", "mission:read"), admin: newKey(t, dir, record, "admin:*"),
+	s := &storm{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read"), admin: newKeyAt(t, dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
@@ -70,7 +70,13 @@ func killing(t *testing.T, record ...string) {
 	p.stop()
 }
 
-func newKey(t testing.TB, dir string, record []string, scopes ...string) string {
+func newKey(t testing.TB, dir string, scopes ...string) string {
+	t.Helper()
+	return newKeyAt(t, dir, nil, scopes...)
+}
+
+// newKeyAt makes a key in the record that settings name.
+func newKeyAt(t testing.TB, dir string, record []string, scopes ...string) string {
 	t.Helper()
 	args := append([]string{"key", "create", "--data", "var", "--name", "test"}, record...)
 	for _, sc := range scopes {

@@ -11,8 +11,8 @@ import (
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	token := strings.Repeat("n", 32)
-	admin := newKey(t, dir, nil, "admin:*")
-	key := newKey(t, dir, nil, "mission:create")
+	admin := newKey(t, dir, "admin:*")
+	key := newKey(t, dir, "mission:create")
 	origin := start(t, dir, "origin", "--data", "var", "--node-token", token, "--public-api", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
 	originURL := origin.logged("origin", "listen")
 	var edges []string
