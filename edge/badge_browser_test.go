@@ -242,6 +242,36 @@ func TestBadgePixels(t *testing.T) {
 	}
 }
 
+// The ring is drawn before the eyes of whoever has nothing against motion, and
+// ends where it stands in a still badge.
+func TestBadgeAnimation(t *testing.T) {
+	ctx := browser(t)
+	var page strings.Builder
+	page.WriteString(`<!doctype html>`)
+	for _, style := range browserStyles {
+		for _, animate := range []bool{false, true} {
+			page.Write(badge.AppendSVG(nil, browserBadges[1], badge.Look{Style: style, Animate: animate}))
+		}
+	}
+	var got struct {
+		Moving []string
+		Ended  []string
+	}
+	ask(t, ctx, serve(t, page.String()), `async () => {
+		const all = document.getAnimations(), ring = a => getComputedStyle(a.effect.target).strokeDasharray;
+		all.forEach(a => { a.pause(); a.currentTime = 0; });
+		const moving = all.map(a => a.effect.target.localName + " " + ring(a));
+		all.forEach(a => a.cancel());
+		return {moving, ended: all.map(ring)};
+	}`, &got)
+	if want := []string{"path 0px, 151px", "path 0px, 151px", "path 0px, 151px"}; fmt.Sprint(got.Moving) != fmt.Sprint(want) {
+		t.Errorf("moving at first: %q, want %q: pill, card and seal", got.Moving, want)
+	}
+	if want := []string{"27.1px, 51px", "57.7px, 107px", "78px, 145px"}; fmt.Sprint(got.Ended) != fmt.Sprint(want) {
+		t.Errorf("moved to: %q, want %q", got.Ended, want)
+	}
+}
+
 const loadedWidths = `async () => {
 	const all = [...document.images];
 	await Promise.allSettled(all.map(img => img.decode()));

@@ -3,7 +3,7 @@ package badge
 import "sync/atomic"
 
 // A Painter remembers so many frames: enough for every score of a busy month in
-// the common looks, and about 2 MB when all are full.
+// the common looks. Full, they take about 2 MB, or 8 MB if all are outlines.
 const (
 	frameBits  = 11
 	frameSlots = 1 << frameBits

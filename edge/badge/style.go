@@ -10,10 +10,13 @@ func (p *pen) moves() bool {
 	return p.look.Animate && p.look.Style.gauge() && p.face.score != "" && p.face.fill > 0
 }
 
-// class appends the badge's class: every style and ink has its own, as rules
-// of badges inlined in one page meet.
+// class appends the badge's class: every style and ink has its own, and what
+// moves another, as rules of badges inlined in one page meet.
 func (p *pen) class() {
 	p.dst = append(p.dst, 'f', "mkcs"[p.look.Style&3], p.face.ink.class)
+	if p.moves() {
+		p.dst = append(p.dst, 'v')
+	}
 }
 
 // style appends the dark colours and the motion. Every selector begins with the
