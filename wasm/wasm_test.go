@@ -80,7 +80,7 @@ func tamper(t testing.TB, instructions ...byte) []byte {
 	t.Helper()
 	prologue := append([]byte{0x41, 0, 0x29, 3, 16, 0x42, 0x89, 0x06, 0x51, 0x04, 0x40}, instructions...)
 	prologue = append(prologue, 0x0b)
-	locals := []byte{2, 2, 0x7e, 1, 0x7f}
+	locals := []byte{2, 5, 0x7e, 3, 0x7f}
 	return rewrite(t, compilePlain(t), 10, func(code []byte) []byte {
 		head, body, ok := bytes.Cut(code, locals)
 		if !ok {
@@ -200,10 +200,10 @@ func TestLoadRefuses(t *testing.T) {
 		want   string
 	}{
 		"nothing":         {nil, "not a WebAssembly module"},
-		"an import":       {bytes.Replace(sound, []byte("\x03\x04\x03\x00\x00\x00"), []byte("\x02\x07\x01\x01a\x01b\x00\x00\x03\x04\x03\x00\x00\x00"), 1), "imports"},
+		"an import":       {bytes.Replace(sound, []byte("\x03\x03\x02\x00\x00"), []byte("\x02\x07\x01\x01a\x01b\x00\x00\x03\x03\x02\x00\x00"), 1), "imports"},
 		"invalid code":    {tamper(t, 0x1a), "invalid function"},
 		"SIMD":            {tamper(t, 0xfd, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a), "simd"},
-		"wrong signature": {bytes.Replace(sound, []byte("\x01\x05\x01\x60\x00\x01\x7f\x03\x04\x03\x00\x00\x00"), []byte("\x01\x0a\x02\x60\x00\x01\x7f\x60\x01\x7f\x01\x7f\x03\x04\x03\x01\x00\x00"), 1), "signature"},
+		"wrong signature": {bytes.Replace(sound, []byte("\x01\x05\x01\x60\x00\x01\x7f\x03\x03\x02\x00\x00"), []byte("\x01\x0a\x02\x60\x00\x01\x7f\x60\x01\x7f\x01\x7f\x03\x03\x02\x01\x00"), 1), "signature"},
 		"a false vector":  {bytes.Replace(sound, []byte(`"score":-1,"gates":0,"marks":[-2]`), []byte(`"score":0,"gates":0,"marks":[0]`), 1), "golden vector"},
 		"odd address":     {bytes.Replace(sound, []byte("\x00\x41\x10\x0b"), []byte("\x00\x41\x11\x0b"), 1), "inputs of 9 bytes at 17"},
 		"address far out": {bytes.Replace(sound, []byte("\x04\x00\x41\x10\x0b"), []byte("\x04\x00\x41\x78\x0b"), 1), "inputs of 9 bytes"},

@@ -25,14 +25,14 @@ func (c *Card) Compile() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
-	functions := 2 + len(c.signals) + len(c.gates)
+	bodies := c.functions()
 	module := append([]byte("\x00asm\x01\x00\x00\x00"),
 		1, 5, 1, 0x60, 0, 1, typeI32, // types: 0 is () -> i32
 	)
-	module = appendSection(module, 3, append(binary.AppendUvarint(nil, uint64(functions)), make([]byte, functions)...))
+	module = appendSection(module, 3, append(binary.AppendUvarint(nil, uint64(len(bodies))), make([]byte, len(bodies))...))
 	module = append(module, 5, 4, 1, 1, modulePages, modulePages) // memory: one, with a maximum
 	module = appendSection(module, 7, exports())
-	module = appendSection(module, 10, c.code())
+	module = appendSection(module, 10, code(bodies))
 	module = abi.AppendCustom(module, abi.SectionManifest, manifest)
 	module = abi.AppendCustom(module, abi.SectionVectors, vectors)
 	if _, err := abi.Parse(module); err != nil {
@@ -102,21 +102,22 @@ const (
 	align8 = 3
 )
 
-// The locals of a signal's function: three i64, then two i32.
+// The locals of every function but the input's: five i64, then three i32.
 const (
-	value   = iota // the input at hand
-	sum            // of weight times mark, or the lowest mark
-	weight         // of the measured parts
-	state          // of the input at hand
-	unknown        // whether a part is unknown
-)
-
-// The locals of the score function: two i64, then an i32.
-const (
-	reached  = iota // points times mark of all signals so far
+	value    = iota // the input at hand
+	sum             // of weight times mark, or the lowest mark
+	weight          // of the measured parts
+	reached         // points times mark of all signals so far
 	measured        // points of the measured signals so far
+	state           // of the input at hand
+	unknown         // whether a part of the signal is unknown
 	mark            // of the signal at hand
 )
+
+// inlineCode is up to how many bytes the score is one function. Calls would
+// cost the built-in, of 7 kB, a third of its time; past 16 kB a function nears
+// the limits of a module.
+const inlineCode = 16 << 10
 
 // emitter writes instructions.
 type emitter struct {
@@ -148,22 +149,38 @@ func appendSigned(dst []byte, v int64) []byte {
 	}
 }
 
-// code returns the code section: the input's address, the score, and a function
-// for each signal and each gate, so that none is large however long the card.
-func (c *Card) code() []byte {
-	bodies := [][]byte{c.inputFunction(), c.scoreFunction()}
+// functions returns the bodies of the input's address and of the score; if the
+// score is long, also those of each signal and each gate, which it then calls.
+func (c *Card) functions() [][]byte {
+	input := c.emitter()
+	input.code = []byte{0} // no locals
+	input.const32(inputAddress)
+	bodies := [][]byte{append(input.code, end)}
+
+	if score := c.scoreFunction(true); len(score) <= inlineCode {
+		return append(bodies, score)
+	}
+	bodies = append(bodies, c.scoreFunction(false))
 	for i := range c.signals {
-		e := emitter{inputs: len(c.manifest.Inputs)}
-		e.ops(2, 3, typeI64, 2, typeI32)
+		e := c.emitter()
 		e.signal(&c.signals[i])
 		bodies = append(bodies, append(e.code, end))
 	}
 	for i := range c.gates {
-		e := emitter{inputs: len(c.manifest.Inputs)}
-		e.ops(0) // no locals
+		e := c.emitter()
 		e.condition(&c.gates[i])
 		bodies = append(bodies, append(e.code, end))
 	}
+	return bodies
+}
+
+// emitter returns an emitter that has declared the locals.
+func (c *Card) emitter() emitter {
+	return emitter{inputs: len(c.manifest.Inputs), code: []byte{2, 5, typeI64, 3, typeI32}}
+}
+
+// code returns the code section.
+func code(bodies [][]byte) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(bodies)))
 	for _, body := range bodies {
 		b = binary.AppendUvarint(b, uint64(len(body)))
@@ -172,21 +189,18 @@ func (c *Card) code() []byte {
 	return b
 }
 
-func (c *Card) inputFunction() []byte {
-	var e emitter
-	e.ops(0) // no locals
-	e.const32(inputAddress)
-	return append(e.code, end)
-}
-
-// scoreFunction calls each signal and gate, stores what they say and adds it up.
-func (c *Card) scoreFunction() []byte {
-	e := emitter{inputs: len(c.manifest.Inputs)}
-	e.ops(2, 2, typeI64, 1, typeI32)
+// scoreFunction evaluates or calls each signal and gate, stores what comes of
+// it and adds it up.
+func (c *Card) scoreFunction(inline bool) []byte {
+	e := c.emitter()
 	result := e.resultAddress()
 	for i, points := range c.points {
 		e.const32(0)
-		e.call(2 + i)
+		if inline {
+			e.signal(&c.signals[i])
+		} else {
+			e.call(2 + i)
+		}
 		e.ops(localTee, mark)
 		e.memory(i32Store, align4, result+abi.ResultHeader+i*abi.ResultEntry)
 		e.ops(localGet, mark)
@@ -197,7 +211,19 @@ func (c *Card) scoreFunction() []byte {
 		e.const64(points)
 		e.ops(i64Mul, localGet, reached, i64Add, localSet, reached, end)
 	}
-	e.header(len(c.gates), len(c.signals), result)
+	e.total(len(c.signals), result)
+	e.const32(0)
+	e.const32(0)
+	for i := range c.gates {
+		if inline {
+			e.condition(&c.gates[i])
+		} else {
+			e.call(2 + len(c.signals) + i)
+		}
+		e.const32(int64(i))
+		e.ops(i32Shl, i32Or)
+	}
+	e.memory(i32Store, align4, result+4)
 	e.const32(int64(result))
 	return append(e.code, end)
 }
@@ -211,10 +237,16 @@ func (e *emitter) resultAddress() int { return (inputAddress + abi.InputSize(e.i
 
 // signal pushes what signal.mark computes.
 func (e *emitter) signal(s *signal) {
+	start := int64(0)
 	if s.least {
-		e.const64(int64(abi.MarkFull))
-		e.ops(localSet, sum)
+		start = int64(abi.MarkFull)
 	}
+	e.const64(start)
+	e.ops(localSet, sum)
+	e.const64(0)
+	e.ops(localSet, weight)
+	e.const32(0)
+	e.ops(localSet, unknown)
 	for i := range s.parts {
 		e.part(&s.parts[i], s.least)
 	}
@@ -305,8 +337,8 @@ func (e *emitter) between(a, b knot) {
 	e.ops(i64DivS)
 }
 
-// header stores the score, the gates, the number of signals and the flags.
-func (e *emitter) header(gates, signals, result int) {
+// total stores the score, the number of signals and the flags.
+func (e *emitter) total(signals, result int) {
 	e.const32(0)
 	e.ops(localGet, measured, i64Eqz, ifThen, typeI32)
 	e.const32(int64(abi.NoScore))
@@ -314,15 +346,6 @@ func (e *emitter) header(gates, signals, result int) {
 	e.halfUp(reached, measured, 2*100)
 	e.ops(i32Wrap, end)
 	e.memory(i32Store, align4, result)
-
-	e.const32(0)
-	e.const32(0)
-	for i := range gates {
-		e.call(2 + signals + i)
-		e.const32(int64(i))
-		e.ops(i32Shl, i32Or)
-	}
-	e.memory(i32Store, align4, result+4)
 
 	e.const32(0)
 	e.const32(int64(signals))
