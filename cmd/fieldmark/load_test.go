@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	loadConns  = 64     // connections kept alive, as in the measurements this is held against
+	loadBrands = 10_000 // keys of the Zipf rounds
+)
+
+// bareServer is the least a server on fasthttp can be: one answer, the size of a
+// badge, from memory. It prints its address and serves until it is killed.
+func bareServer() {
+	body := bytes.Repeat([]byte("x"), 1300)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf(`{"msg":"bare","listen":"http://%s"}`+"\n", ln.Addr())
+	err = fasthttp.Serve(ln, func(ctx *fasthttp.RequestCtx) {
+		ctx.SetContentType("image/svg+xml")
+		ctx.Response.SetBodyRaw(body)
+	})
+	panic(err)
+}
+
+// served is a server under load and how to ask it.
+type served struct {
+	name     string
+	pid      int
+	addr     string
+	requests [][]byte // drawn from at random
+}
+
+// BenchmarkServed measures whole servers, each a process of its own, under the
+// same load: processor time per request of the server with its children, which
+// holds on a machine that others use too, and latency, which does not.
+//
+//	go test ./cmd/fieldmark -run '^$' -bench Served -benchtime 100000x -count 3
+func BenchmarkServed(b *testing.B) {
+	dir := b.TempDir()
+	admin := newKey(b, dir, "admin:*")
+	bare := startAs(b, dir, "bareserver")
+	ours := start(b, dir, append([]string{"serve"}, freePorts("var")...)...)
+	base := ours.logged("serve", "listen")
+	slugs := importBrands(b, base, admin)
+	addr := strings.TrimPrefix(base, "http://")
+
+	get := func(path string, more string) []byte {
+		return []byte("GET " + path + " HTTP/1.1\r\nHost: " + addr + "\r\n" + more + "\r\n")
+	}
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, loadBrands-1)
+	var spread [][]byte
+	for range 1 << 16 {
+		spread = append(spread, get("/api/badge/"+slugs[zipf.Uint64()], ""))
+	}
+	_, head, _ := ask(b, "GET", base+"/api/badge/"+slugs[0], "")
+	servers := []served{
+		{"bare fasthttp", bare.cmd.Process.Pid, strings.TrimPrefix(bare.logged("bare", "listen"), "http://"), [][]byte{get("/", "")}},
+		{"badge hot", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "")}},
+		{"badge zipf", ours.cmd.Process.Pid, addr, spread},
+		{"badge 304", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}},
+	}
+	if n, ok := startNginx(b, addr); ok {
+		n.requests = [][]byte{get("/api/badge/"+slugs[0], "")}
+		servers = append(servers, n)
+	}
+	for _, s := range servers { // once through, so that every cache holds what it is asked for
+		s.load(b, 2*len(s.requests)+loadConns)
+	}
+	for _, s := range servers {
+		b.Run(s.name, func(b *testing.B) {
+			before := cpuOf(b, s.pid)
+			took := s.load(b, b.N)
+			b.ReportMetric((cpuOf(b, s.pid)-before).Seconds()*1e6/float64(b.N), "server-us/op")
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-us")
+			b.ReportMetric(memoryOf(b, s.pid), "RSS-MiB")
+		})
+	}
+}
+
+// importBrands registers the brands the rounds ask for.
+func importBrands(b *testing.B, base, admin string) (slugs []string) {
+	var brands []map[string]any
+	for i := range loadBrands {
+		slugs = append(slugs, fmt.Sprint("brand-", i))
+		brands = append(brands, map[string]any{"slug": slugs[i], "name": fmt.Sprint("Brand ", i), "url": fmt.Sprintf("https://b%d.example/", i),
+			"niche": "tools", "language": "en", "public": true})
+	}
+	body, err := json.Marshal(brands)
+	must(b, err)
+	if status, _, answer := ask(b, "POST", base+"/api/admin/v1/brands/import", string(body), "Authorization", "Bearer "+admin); status != 200 {
+		b.Fatalf("import: %d %s", status, answer)
+	}
+	for _, slug := range []string{slugs[0], slugs[len(slugs)-1]} {
+		for deadline := time.Now().Add(2 * time.Minute); ; {
+			if status, _, _ := ask(b, "GET", base+"/api/badge/"+slug, ""); status == 200 {
+				break
+			}
+			if time.Now().After(deadline) {
+				b.Fatalf("%s is not known after two minutes", slug)
+			}
+		}
+	}
+	return slugs
+}
+
+// load sends n requests over loadConns connections and returns what each took,
+// in order of size.
+func (s *served) load(b *testing.B, n int) []time.Duration {
+	var next atomic.Int64
+	took := make([]time.Duration, n)
+	var wg sync.WaitGroup
+	for range min(loadConns, n) {
+		wg.Go(func() {
+			conn, err := net.Dial("tcp", s.addr)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer conn.Close()
+			in := bufio.NewReaderSize(conn, 16<<10)
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				began := time.Now()
+				if err := s.ask(conn, in, s.requests[int(i)%len(s.requests)]); err != nil {
+					b.Errorf("%s: %v", s.name, err)
+					return
+				}
+				took[i] = time.Since(began)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	return took
+}
+
+// ask sends one request and reads its answer to the end.
+func (s *served) ask(conn net.Conn, in *bufio.Reader, request []byte) error {
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	status, err := in.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	code := string(status[9:12])
+	if code != "200" && code != "304" {
+		return fmt.Errorf("%.40s: %s", request, status)
+	}
+	length := 0
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if len(line) == 2 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return err
+			}
+		}
+	}
+	if code == "304" {
+		return nil
+	}
+	_, err = in.Discard(length)
+	return err
+}
+
+// startNginx puts nginx's proxy_cache in front of an edge, where it is installed.
+func startNginx(b *testing.B, origin string) (served, bool) {
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		b.Log("nginx is not installed: no proxy_cache to compare with")
+		return served{}, false
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(b, err)
+	addr := ln.Addr().String()
+	must(b, ln.Close())
+	dir, err := os.MkdirTemp("", "nginx") // its workers are another user
+	must(b, err)
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(b, os.Chmod(dir, 0o755))
+	file := filepath.Join(dir, "nginx.conf")
+	must(b, os.WriteFile(file, fmt.Appendf(nil, `
+daemon off; worker_processes 2; pid %[1]s/pid; error_log %[1]s/error.log;
+events { worker_connections 1024; }
+http { access_log off; keepalive_requests 100000000;
+proxy_cache_path %[1]s/cache keys_zone=c:10m; proxy_temp_path %[1]s/t; client_body_temp_path %[1]s/b;
+fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+server { listen %[2]s; location / { proxy_pass http://%[3]s; proxy_cache c; proxy_cache_lock on; } } }`, dir, addr, origin), 0o644))
+	cmd := exec.Command(path, "-c", file, "-p", dir)
+	must(b, cmd.Start())
+	b.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
+	eventually(b, "nginx listens", func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return served{name: "nginx proxy_cache", pid: cmd.Process.Pid, addr: addr}, true
+}
+
+// family is a process and its children.
+func family(b *testing.B, pid int) []int {
+	pids := []int{pid}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	must(b, err)
+	for _, t := range tasks {
+		for word := range strings.FieldsSeq(readFile(b, t)) {
+			child, err := strconv.Atoi(word)
+			must(b, err)
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// cpuOf is the processor time a process and its children have had.
+func cpuOf(b *testing.B, pid int) (sum time.Duration) {
+	for _, p := range family(b, pid) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
+		must(b, err)
+		for _, t := range threads {
+			var ns int64
+			_, err := fmt.Sscan(readFile(b, t), &ns)
+			must(b, err)
+			sum += time.Duration(ns)
+		}
+	}
+	return sum
+}
+
+// memoryOf is what they hold of the machine's memory, in MiB.
+func memoryOf(b *testing.B, pid int) (sum float64) {
+	for _, p := range family(b, pid) {
+		for line := range strings.Lines(readFile(b, fmt.Sprintf("/proc/%d/status", p))) {
+			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+				kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+				must(b, err)
+				sum += kib / 1024
+			}
+		}
+	}
+	return sum
+}
+
+// startAs runs the test binary under another of its names.
+func startAs(t testing.TB, dir, name string) *process {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	must(t, err)
+	p := &process{t: t, done: make(chan struct{}), new: make(chan struct{}, 1)}
+	p.cmd = exec.Command(path)
+	p.cmd.Dir = dir
+	read, write, err := os.Pipe()
+	must(t, err)
+	p.cmd.Stdout, p.cmd.Stderr = write, io.Discard
+	must(t, p.cmd.Start())
+	must(t, write.Close())
+	go p.collect(read)
+	t.Cleanup(p.kill)
+	return p
+}
