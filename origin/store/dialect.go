@@ -58,7 +58,7 @@ func postgres() *dialect {
 		// row of table log, because locking a row writes, and a claim that finds
 		// nothing should not.
 		begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(` + lockKey + `)`,
-		next:  []string{`RELEASE member; SAVEPOINT member`}, patience: groupPatience, shared: true, plain: true,
+		next:  []string{`RELEASE member`, `SAVEPOINT member`}, patience: groupPatience, shared: true, plain: true,
 		firstDue: `LATERAL (SELECT x.id, x.due_at, x.lease_until FROM delivery x
 			WHERE x.endpoint = e.id AND x.state = 'due' AND x.due_at <= $2 ORDER BY x.due_at, x.id LIMIT $3) d WHERE TRUE`,
 		engine: []rule{

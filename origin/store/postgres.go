@@ -74,6 +74,35 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 	return nil
 }
 
+// together sends what is pending and one more statement in one go: a group
+// spends most of its time waiting for the server, and there is a savepoint for
+// every member.
+func (g *group) together(ctx context.Context, text string, args []any) (res sql.Result, err error) {
+	b := &pgx.Batch{}
+	for _, step := range g.pending {
+		b.Queue(step)
+	}
+	b.Queue(text, args...)
+	steps := len(g.pending)
+	g.pending = nil
+	err = g.conn.Raw(func(c any) error {
+		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, b)
+		for range steps {
+			if _, err := results.Exec(); err != nil {
+				_ = results.Close() // says the same
+				return err
+			}
+		}
+		tag, err := results.Exec()
+		res = driver.RowsAffected(tag.RowsAffected())
+		if closing := results.Close(); err == nil {
+			err = closing
+		}
+		return err
+	})
+	return res, err
+}
+
 // unreachable tells a caller that the server is away, if that is what went
 // wrong; he may come again.
 func unreachable(err error) error {

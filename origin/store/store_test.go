@@ -85,7 +85,7 @@ func TestWriteUndoesOneMember(t *testing.T) {
 		})
 	})
 	began.Wait()
-	var good, bad, crashed atomic.Int64
+	var good, bad, clashed, crashed atomic.Int64
 	const each = 50
 	for i := range each {
 		all.Go(func() {
@@ -106,6 +106,17 @@ func TestWriteUndoesOneMember(t *testing.T) {
 				bad.Add(1)
 			}
 		})
+		all.Go(func() { // the engine refuses the second statement
+			err := s.Write(context.Background(), func(ctx context.Context, tx *store.Tx) error {
+				if err := appendEvent(ctx, tx, fmt.Sprint("clash", i)); err != nil {
+					return err
+				}
+				return appendEvent(ctx, tx, fmt.Sprint("clash", i))
+			})
+			if err != nil && strings.Contains(strings.ToLower(err.Error()), "unique") {
+				clashed.Add(1)
+			}
+		})
 		all.Go(func() {
 			defer func() {
 				if v := recover(); v != nil && strings.Contains(fmt.Sprint(v), "oops") {
@@ -122,8 +133,8 @@ func TestWriteUndoesOneMember(t *testing.T) {
 	}
 	close(release)
 	all.Wait()
-	if good.Load() != each || bad.Load() != each || crashed.Load() != each {
-		t.Errorf("good %d, bad %d, crashed %d; want %d each", good.Load(), bad.Load(), crashed.Load(), each)
+	if good.Load() != each || bad.Load() != each || clashed.Load() != each || crashed.Load() != each {
+		t.Errorf("good %d, bad %d, clashed %d, crashed %d; want %d each", good.Load(), bad.Load(), clashed.Load(), crashed.Load(), each)
 	}
 	if head, err := s.Head(t.Context()); head != each+1 || err != nil {
 		t.Errorf("head = %d, %v; want %d", head, err, each+1)

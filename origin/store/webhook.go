@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -33,18 +34,38 @@ func (t *Tx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
 	}
+	clear(t.group.endpoints)
 	return nil
 }
 
-// LiveEndpoints lists the endpoints of an account that are neither deleted nor expired.
+// LiveEndpoints lists the endpoints of an account that are neither deleted nor
+// expired. Every event asks for them; within a transaction the answer changes by
+// its own writes only, so members of a group share it. Callers must not change it.
 func (t *Tx) LiveEndpoints(ctx context.Context, account string, now time.Time) ([]Endpoint, error) {
-	rows, err := t.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
-		WHERE account = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, account, now.UnixMicro())
-	list, err := collect(rows, err, scanEndpoint)
-	if err != nil {
-		return nil, fmt.Errorf("list the endpoints of %s: %w", account, err)
+	list, known := t.group.endpoints[account]
+	if !known {
+		rows, err := t.query(ctx, `SELECT `+endpointColumns+` FROM endpoint WHERE account = $1 AND deleted_at IS NULL`, account)
+		if list, err = collect(rows, err, scanEndpoint); err != nil {
+			return nil, fmt.Errorf("list the endpoints of %s: %w", account, err)
+		}
+		t.group.endpoints[account] = list
+	}
+	for i, e := range list {
+		if e.expired(now) { // seldom: they are deleted within a second
+			live := slices.Clone(list[:i])
+			for _, e := range list[i:] {
+				if !e.expired(now) {
+					live = append(live, e)
+				}
+			}
+			return live, nil
+		}
 	}
 	return list, nil
+}
+
+func (e *Endpoint) expired(now time.Time) bool {
+	return e.ExpiresAt != nil && e.ExpiresAt.Micros() <= now.UnixMicro()
 }
 
 // Endpoints lists up to limit endpoints that are neither deleted nor expired,
@@ -66,6 +87,7 @@ func (t *Tx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) 
 	if err != nil {
 		return false, fmt.Errorf("end endpoint %s: %w", id, err)
 	}
+	clear(t.group.endpoints)
 	// Deliveries under a lease are on the wire: their attempt is recorded first.
 	_, err = t.exec(ctx, `UPDATE delivery SET state = $1, last_error = $2, updated_at = $3
 		WHERE endpoint = $4 AND state = 'due' AND lease_until IS NULL`, string(fieldmark.DeliveryFailed), reason, now.UnixMicro(), id)

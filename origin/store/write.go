@@ -33,6 +33,9 @@ func (t *Tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 
 func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	if !t.group.dialect.prepares {
+		if err := t.group.flush(ctx); err != nil {
+			return nil, err
+		}
 		return t.group.conn.QueryContext(ctx, text, t.group.dialect.args(args)...)
 	}
 	st, err := t.group.stmt(ctx, text)
@@ -44,6 +47,9 @@ func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 
 func (t *Tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
 	if !t.group.dialect.prepares {
+		// What is pending fails only with the transaction; then the question
+		// does as well.
+		_ = t.group.flush(ctx)
 		return t.group.conn.QueryRowContext(ctx, text, t.group.dialect.args(args)...)
 	}
 	st, err := t.group.stmt(ctx, text)
@@ -64,6 +70,9 @@ type group struct {
 	conn     *sql.Conn // the one connection that writes; nil until it is needed and after it broke
 	prepared map[string]*sql.Stmt
 	log      counter
+	// endpoints are those of each account, as members of this transaction read them.
+	endpoints map[string][]Endpoint
+	pending   []string // statements that travel with the next one
 
 	mu      sync.Mutex
 	waiting []*write
@@ -230,7 +239,7 @@ func (g *group) bounded() (context.Context, context.CancelFunc) {
 // begin opens the transaction, on a new connection if the one there was broke
 // since: nothing was run yet, so nothing can be done twice.
 func (g *group) begin(ctx context.Context) error {
-	g.log = counter{}
+	g.log, g.endpoints, g.pending = counter{}, make(map[string][]Endpoint), nil
 	for {
 		fresh := g.conn == nil
 		if fresh {
@@ -253,6 +262,7 @@ func (g *group) begin(ctx context.Context) error {
 
 // end writes down how far the log has come, and commits.
 func (g *group) end(ctx context.Context) error {
+	g.pending = nil // a savepoint nobody needs
 	if g.log.taken > 0 {
 		res, err := g.exec(ctx, `UPDATE log SET number = $1 WHERE name = $2 AND number = $3`,
 			g.log.from+g.log.taken, logName, g.log.from)
@@ -274,6 +284,7 @@ func (g *group) end(ctx context.Context) error {
 func (g *group) rollBack() error {
 	ctx, cancel := g.bounded()
 	defer cancel()
+	g.pending = nil
 	err := g.run(ctx, "ROLLBACK")
 	if err == nil || g.dialect.patience == 0 {
 		return err
@@ -320,12 +331,12 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 		w.call(ctx, &Tx{group: g})
 		return nil
 	}
-	steps := g.dialect.next
+	g.pending = g.dialect.next
 	if i == 0 {
-		steps = []string{"SAVEPOINT member"}
+		g.pending = []string{"SAVEPOINT member"}
 	}
-	for _, step := range steps {
-		if err := g.run(ctx, step); err != nil {
+	if g.dialect.prepares { // and nothing travels
+		if err := g.flush(ctx); err != nil {
 			return fmt.Errorf("set a savepoint: %w", err)
 		}
 	}
@@ -333,8 +344,24 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 	w.call(ctx, &Tx{group: g})
 	if w.err != nil || w.crashed != "" {
 		g.log.taken = taken
+		clear(g.endpoints)
+		if err := g.flush(ctx); err != nil { // the savepoint to go back to, if fn did nothing
+			return fmt.Errorf("set a savepoint: %w", err)
+		}
 		if err := g.run(ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back one write: %w", err)
+		}
+	}
+	return nil
+}
+
+// flush runs what is pending by itself.
+func (g *group) flush(ctx context.Context) error {
+	steps := g.pending
+	g.pending = nil
+	for _, step := range steps {
+		if err := g.run(ctx, step); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -357,6 +384,9 @@ func (g *group) run(ctx context.Context, text string) error {
 }
 
 func (g *group) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	if len(g.pending) > 0 {
+		return g.together(ctx, text, g.dialect.args(args))
+	}
 	if !g.dialect.prepares {
 		return g.conn.ExecContext(ctx, text, g.dialect.args(args)...)
 	}

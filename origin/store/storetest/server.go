@@ -33,9 +33,9 @@ type server struct {
 	end     chan struct{} // closed to end it
 }
 
-// startServer makes a database cluster in a temporary folder and runs it. It
-// keeps nothing through a power cut, which tests do not ask for.
-func startServer() (*server, error) {
+// startServer makes a database cluster in a temporary folder and runs it. Unless
+// it is durable it keeps nothing through a power cut, which tests do not ask for.
+func startServer(durable bool) (*server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func startServer() (*server, error) {
 	}
 	s := &server{dir: dir, ended: make(chan struct{}), end: make(chan struct{})}
 	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
-	if err := s.start(bin); err != nil {
+	if err := s.start(bin, durable); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
@@ -105,7 +105,7 @@ func find() string {
 }
 
 // start makes the cluster and waits until the server answers.
-func (s *server) start(bin string) error {
+func (s *server) start(bin string, durable bool) error {
 	who, err := s.giveAway()
 	if err != nil {
 		return err
@@ -116,9 +116,13 @@ func (s *server) start(bin string) error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a database cluster: %w\n%s", err, out)
 	}
+	sync := "off"
+	if durable {
+		sync = "on"
+	}
 	var said bytes.Buffer
 	postgres := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=64MB",
+		"-c", "fsync="+sync, "-c", "full_page_writes="+sync, "-c", "max_connections=200", "-c", "shared_buffers=64MB",
 		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning")
 	postgres.Dir, postgres.Stdout, postgres.Stderr = s.dir, &said, &said
 	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true, Pdeathsig: syscall.SIGQUIT}

@@ -96,7 +96,7 @@ func overSQLite(m *testing.M) (int, error) {
 }
 
 func overPostgres(m *testing.M) (int, error) {
-	s, err := startServer()
+	s, err := startServer(false)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		fmt.Fprintln(os.Stderr, "tests over postgres are left out:", err)
 		return 0, nil
@@ -157,9 +157,15 @@ func New(t testing.TB) store.Config {
 
 // OwnPostgres starts a PostgreSQL for one test alone and returns an empty
 // database of it, for packages whose tests are not run by Main.
-func OwnPostgres(t testing.TB) store.Config {
+func OwnPostgres(t testing.TB) store.Config { return own(t, false) }
+
+// DurablePostgres is OwnPostgres with every commit on disk, as in production:
+// for measurements.
+func DurablePostgres(t testing.TB) store.Config { return own(t, true) }
+
+func own(t testing.TB, durable bool) store.Config {
 	t.Helper()
-	s, err := startServer()
+	s, err := startServer(durable)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
