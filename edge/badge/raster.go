@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,7 +67,7 @@ func rasterise(svg []byte, scale int) ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, c.image); err != nil {
+	if err := png.Encode(&out, c.image); err != nil {
 		return nil, fmt.Errorf("encode the badge: %w", err)
 	}
 	return out.Bytes(), nil
@@ -227,64 +228,71 @@ func rgb(hex string) (r, g, b uint8) {
 	return uint8(n >> 16), uint8(n >> 8), uint8(n)
 }
 
-// stroke adds the outline of a closed line, or of its dashes: a box for every
-// piece of it, and a disc where a dash ends round.
+// stroke adds the outline of a closed line, or of its dashes, and a disc where
+// a dash ends round.
 func (c *canvas) stroke(contour []point, s paint) {
-	on := true
-	left := s.dash[0]
-	if left == 0 {
-		left = math.Inf(1)
-	} else if s.round {
-		c.disc(contour[0], s.width/2)
+	if contour[0] == contour[len(contour)-1] {
+		contour = contour[:len(contour)-1]
+	}
+	half := s.width / 2
+	if s.dash[0] == 0 {
+		c.polygon(offset(contour, half, true))
+		inner := offset(contour, -half, true)
+		slices.Reverse(inner) // wound the other way, it is cut out
+		c.polygon(inner)
+		return
+	}
+	on, left := true, s.dash[0]
+	dash := []point{contour[0]}
+	end := func() {
+		if on && len(dash) > 1 {
+			inner := offset(dash, -half, false)
+			slices.Reverse(inner)
+			c.polygon(append(offset(dash, half, false), inner...))
+			if s.round {
+				c.polygon(arc(nil, dash[0], half, 0, 2*math.Pi, c.scale))
+				c.polygon(arc(nil, dash[len(dash)-1], half, 0, 2*math.Pi, c.scale))
+			}
+		}
 	}
 	for i, from := range contour {
 		to := contour[(i+1)%len(contour)]
 		for {
 			length := math.Hypot(to.x-from.x, to.y-from.y)
-			if length == 0 {
+			if length < left {
+				left -= length
+				dash = append(dash, to)
 				break
 			}
-			cut := to
-			if length > left {
-				t := left / length
-				cut = point{from.x + (to.x-from.x)*t, from.y + (to.y-from.y)*t}
-			}
-			if on {
-				c.box(from, cut, s.width/2)
-			}
-			left -= math.Hypot(cut.x-from.x, cut.y-from.y)
-			from = cut
-			if left > 1e-9 {
-				break
-			}
-			if on && s.round {
-				c.disc(cut, s.width/2)
-			}
+			from = point{from.x + (to.x-from.x)*left/length, from.y + (to.y-from.y)*left/length}
+			dash = append(dash, from)
+			end()
 			on = !on
 			left = s.dash[1]
 			if on {
 				left = s.dash[0]
 			}
+			dash = []point{from}
 		}
 	}
+	end()
 }
 
-// box adds a straight piece of a line. It is turned so that all pieces wind the
-// same way: where two overlap, the overlap is filled, not cut out. Each reaches
-// a little past its ends, or a seam would show.
-func (c *canvas) box(a, b point, half float64) {
-	length := math.Hypot(b.x-a.x, b.y-a.y)
-	if length == 0 {
-		return
+// offset returns a smooth line moved sideways, at every point along the mean of
+// the normals of the pieces that meet there.
+func offset(line []point, by float64, closed bool) []point {
+	out := make([]point, len(line))
+	for i, p := range line {
+		before, after := line[max(i-1, 0)], line[min(i+1, len(line)-1)]
+		if closed {
+			before, after = line[(i+len(line)-1)%len(line)], line[(i+1)%len(line)]
+		}
+		dx, dy := after.x-before.x, after.y-before.y
+		if length := math.Hypot(dx, dy); length > 0 {
+			out[i] = point{p.x + dy/length*by, p.y - dx/length*by}
+		} else {
+			out[i] = p
+		}
 	}
-	const overlap = 0.02 // px
-	dx, dy := (b.x-a.x)/length, (b.y-a.y)/length
-	nx, ny := -dy*half, dx*half
-	a = point{a.x - dx*overlap, a.y - dy*overlap}
-	b = point{b.x + dx*overlap, b.y + dy*overlap}
-	c.polygon([]point{{a.x + nx, a.y + ny}, {a.x - nx, a.y - ny}, {b.x - nx, b.y - ny}, {b.x + nx, b.y + ny}})
-}
-
-func (c *canvas) disc(at point, r float64) {
-	c.polygon(arc(nil, at, r, 0, 2*math.Pi, c.scale))
+	return out
 }
