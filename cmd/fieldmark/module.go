@@ -21,6 +21,9 @@ import (
 
 // moduleCmd works on scoring modules in files. None of it needs a server.
 type moduleCmd struct {
+	Build   moduleBuildCmd   `cmd:"" help:"Compile a scorecard to a module."`
+	Format  moduleFormatCmd  `cmd:"" help:"Write a scorecard as it should be written."`
+	Schema  moduleSchemaCmd  `cmd:"" help:"Print the JSON Schema of a scorecard."`
 	Inspect moduleInspectCmd `cmd:"" help:"Show what a module says of itself and what it uses, without running it."`
 	Check   moduleCheckCmd   `cmd:"" help:"Try a module as before its activation; the exit status is 0 only if it may be activated."`
 	Run     moduleRunCmd     `cmd:"" help:"Score facts with a module and print the assessment."`

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
@@ -25,17 +24,13 @@ const sloppy = `{
 
 // TestModuleScripts runs the commands on modules that scripts cannot hold.
 func TestModuleScripts(t *testing.T) {
-	c, err := card.Parse([]byte(sloppy))
-	must(t, err)
-	compiled, err := c.Compile()
-	must(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/module",
 		Setup: func(env *testscript.Env) error {
 			for name, module := range map[string][]byte{
 				"good.wasm":   geo.Module(),
 				"bad.wasm":    []byte("\x00asm\x01\x00\x00\x00\x02\x0b\x01\x03env\x03log\x00\x00\x05\x04\x01\x01\x01\x63"),
-				"sloppy.wasm": compiled,
+				"sloppy.json": []byte(sloppy),
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), module, 0o644); err != nil {
 					return err

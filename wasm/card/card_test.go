@@ -142,7 +142,7 @@ func TestParseNamesThePlace(t *testing.T) {
 	good := `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`
 	for _, tt := range []struct{ text, want string }{
 		{``, "EOF"},
-		{`{"name": "one",` + "\n" + `"wieght": 1}`, `near line 2: json: unknown field "wieght"`},
+		{`{"name": "one",` + "\n" + `"wieght": 1}`, `card: 2:`},
 		{one("mean", good, anyGate) + "{}", "behind the closing brace"},
 		{one("max", good, anyGate), `components[0].signals[0].combine is "max"`},
 		{one("mean", ``, anyGate), "signals[0].parts are 0"},

@@ -9,6 +9,7 @@
 //
 // # The file
 //
+// Schema describes it to editors, Format writes it as it should be written.
 // Unknown members are refused. Numbers are decimal with at most three digits
 // behind the point, in units of the input.
 //

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -78,31 +77,32 @@ type (
 	}
 )
 
-// Parse is the only way to a Card. An error names the place of each complaint,
-// as components[0].signals[2].parts[1].curve.
+// Parse is the only way to a Card. An error is abi.Complaints once the file is
+// JSON of the right shape; each names its place by line, column and path, as
+// 12:7: components[0].signals[2].parts[1].curve.
 func Parse(b []byte) (*Card, error) {
-	if len(b) > MaxFile {
-		return nil, fmt.Errorf("card of %d bytes, at most %d", len(b), MaxFile)
+	text, err := parseText(b)
+	if err != nil {
+		return nil, err
 	}
 	var f file
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
-		line := 1 + bytes.Count(b[:min(dec.InputOffset(), int64(len(b)))], []byte("\n"))
-		return nil, fmt.Errorf("card: near line %d: %w", line, err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("card: text behind the closing brace")
+		return nil, fmt.Errorf("card: %s: %w", position(b, int(dec.InputOffset())), err)
 	}
 	p := parser{inputs: map[string]int{}, used: map[string]bool{}}
 	c := p.card(&f)
-	if len(p.complaints) > 0 {
-		return nil, fmt.Errorf("card: %s", strings.Join(p.complaints, "; "))
+	if list, ok := errors.AsType[abi.Complaints](c.manifest.Check()); ok && len(p.complaints) == 0 {
+		p.complaints = list
 	}
-	if err := c.manifest.Check(); err != nil {
-		return nil, fmt.Errorf("card: %w", err)
+	if len(p.complaints) == 0 {
+		return c, nil
 	}
-	return c, nil
+	for i, complaint := range p.complaints {
+		p.complaints[i] = text.locate(b, complaint)
+	}
+	return nil, fmt.Errorf("card: %w", abi.Complaints(p.complaints))
 }
 
 // parser checks what a manifest does not show: curves, parts and conditions.

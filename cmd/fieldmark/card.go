@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/card"
+)
+
+// cardFile is the scorecard a command is about.
+type cardFile struct {
+	File string `arg:"" help:"The scorecard, a JSON file."`
+}
+
+func (c *cardFile) read() ([]byte, error) {
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, card.MaxFile+1))
+}
+
+// explain shows each complaint on a line of its own, as compilers do.
+func (c *cardFile) explain(s *streams, err error) error {
+	list, ok := errors.AsType[abi.Complaints](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	for _, complaint := range list {
+		fmt.Fprintf(s.err, "%s:%s\n", c.File, complaint)
+	}
+	return fmt.Errorf("%s: %d mistakes", c.File, len(list))
+}
+
+type moduleBuildCmd struct {
+	cardFile
+	Output string `short:"o" required:"" placeholder:"FILE" help:"Where the module goes."`
+}
+
+// Run compiles the card. The same card gives the same bytes everywhere.
+func (c *moduleBuildCmd) Run(s *streams) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	parsed, err := card.Parse(text)
+	if err != nil {
+		return c.explain(s, err)
+	}
+	module, err := parsed.Compile()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.Output, module, 0o644)
+}
+
+type moduleFormatCmd struct {
+	cardFile
+	Write bool `short:"w" help:"Write the file instead of printing it."`
+}
+
+// Run formats the card.
+func (c *moduleFormatCmd) Run(s *streams) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	formatted, err := card.Format(text)
+	if err != nil {
+		return c.explain(s, err)
+	}
+	if !c.Write {
+		_, err = s.out.Write(formatted)
+		return err
+	}
+	if bytes.Equal(text, formatted) {
+		return nil
+	}
+	return os.WriteFile(c.File, formatted, 0o644)
+}
+
+type moduleSchemaCmd struct{}
+
+// Run prints the schema.
+func (moduleSchemaCmd) Run(s *streams) error {
+	_, err := s.out.Write(card.Schema())
+	return err
+}

@@ -1,0 +1,188 @@
+package card
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// formatWidth is how wide a line may be before its value is broken into one
+// line for each of its members.
+const formatWidth = 120
+
+// Format returns a card as it should be written: members in the author's order,
+// two blanks of indentation, and on one line what fits on one. What it says
+// does not change. It formats any JSON of a card's size; Parse judges it.
+func Format(b []byte) ([]byte, error) {
+	n, err := parseText(b)
+	if err != nil {
+		return nil, err
+	}
+	return append(n.append(nil, 0, 0), '\n'), nil
+}
+
+// node is a JSON value and where it stands.
+type node struct {
+	at    int      // offset of its first byte
+	text  string   // of a string, number, true, false or null
+	open  byte     // '{' or '[' of the others
+	names []string // of the members of an object, as written
+	items []node
+}
+
+// parseText reads one JSON value whole. No object may name a member twice: a
+// decoder would let the last one win.
+func parseText(b []byte) (*node, error) {
+	if len(b) > MaxFile {
+		return nil, fmt.Errorf("card of %d bytes, at most %d", len(b), MaxFile)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	r := textReader{b: b, dec: dec}
+	n, err := r.value()
+	if err == nil {
+		_, err = dec.Token()
+		if err == nil {
+			err = errors.New("text behind the closing brace")
+		} else if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("card: %s: %w", position(b, int(dec.InputOffset())), err)
+}
+
+type textReader struct {
+	b   []byte
+	dec *json.Decoder
+}
+
+// next is the offset of the token to come.
+func (r *textReader) next() int {
+	i := int(r.dec.InputOffset())
+	for i < len(r.b) && strings.IndexByte(" \t\r\n,:", r.b[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+func (r *textReader) value() (*node, error) {
+	n := &node{at: r.next()}
+	token, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		n.text = string(bytes.TrimSpace(r.b[n.at:r.dec.InputOffset()]))
+		return n, nil
+	}
+	n.open = byte(open)
+	seen := map[string]bool{}
+	for r.dec.More() {
+		if open == '{' {
+			name, err := r.dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			s, _ := name.(string) // a decoder lets nothing else stand here
+			if seen[s] {
+				return nil, fmt.Errorf("member %q stands twice", s)
+			}
+			seen[s] = true
+			n.names = append(n.names, s)
+		}
+		item, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		n.items = append(n.items, *item)
+	}
+	_, err = r.dec.Token() // the closing brace
+	return n, err
+}
+
+// append writes a node that begins in the given column of a line indented by
+// the given number of blanks.
+func (n *node) append(b []byte, indent, column int) []byte {
+	if line := n.line(nil); column+utf8.RuneCount(line) < formatWidth || n.open == 0 {
+		return append(b, line...)
+	}
+	b = append(b, n.open)
+	for i := range n.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, '\n'), strings.Repeat(" ", indent+2)...)
+		start := len(b)
+		if n.open == '{' {
+			b = append(strconv.AppendQuote(b, n.names[i]), ": "...)
+		}
+		b = n.items[i].append(b, indent+2, indent+2+len(b)-start)
+	}
+	b = append(append(b, '\n'), strings.Repeat(" ", indent)...)
+	return append(b, n.open+2) // '}' and ']' stand two behind their openings
+}
+
+// line writes a node on one line.
+func (n *node) line(b []byte) []byte {
+	if n.open == 0 {
+		return append(b, n.text...)
+	}
+	b = append(b, n.open)
+	for i := range n.items {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if n.open == '{' {
+			b = append(strconv.AppendQuote(b, n.names[i]), ": "...)
+		}
+		b = n.items[i].line(b)
+	}
+	return append(b, n.open+2)
+}
+
+var pathPattern = regexp.MustCompile(`[a-z_]+|\[[0-9]+\]`)
+
+// locate puts line and column before a complaint that begins with a path. Of a
+// member that is missing it names the place of the value it is missing in.
+func (n *node) locate(b []byte, complaint string) string {
+	path, _, _ := strings.Cut(complaint, " ")
+	for _, step := range pathPattern.FindAllString(path, -1) {
+		next := n.child(step)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return position(b, n.at) + ": " + complaint
+}
+
+func (n *node) child(step string) *node {
+	if index, ok := strings.CutPrefix(step, "["); ok {
+		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+		if err != nil || n.open != '[' || i >= len(n.items) {
+			return nil
+		}
+		return &n.items[i]
+	}
+	for i, name := range n.names {
+		if name == step {
+			return &n.items[i]
+		}
+	}
+	return nil
+}
+
+// position is a place as editors count it.
+func position(b []byte, at int) string {
+	before := b[:min(at, len(b))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("%d:%d", line, column)
+}
