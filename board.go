@@ -33,7 +33,7 @@ type Board struct {
 	Items       []BoardEntry `json:"items"`
 	NextCursor  string       `json:"nextCursor,omitempty"`
 	Snapshot    string       `json:"snapshot"`
-	AsOf        Time         `json:"asOf"`
+	AsOf        *Time        `json:"asOf"` // of the newest audit in the ranking; null while it is empty
 	Methodology Methodology  `json:"methodology"`
 	Total       int          `json:"total"`
 }

@@ -64,7 +64,7 @@ var homes = map[string][]string{
 	"golang.org/x/crypto/argon2":          {"origin"},
 	"github.com/go-json-experiment/json":  {"origin/api"},
 	"golang.org/x/term":                   {"cmd/fieldmark"},
-	"os/exec":                             {"cache/cachetest", "origin/store/storetest"},
+	"os/exec":                             {"cmd/fieldmark", "cache/cachetest", "origin/store/storetest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},
 	"unsafe":                              {"edge", "cache", "wasm"},

@@ -147,6 +147,7 @@ const (
 	PrefixWebhook  = "whk"
 	PrefixDelivery = "dlv"
 	PrefixAccount  = "acc"
+	PrefixRequest  = "req"
 )
 
 // crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.

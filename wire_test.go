@@ -54,7 +54,7 @@ func TestWire(t *testing.T) {
 		"state":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts},
 		"score":    document,
 		"pending":  fieldmark.NewScore(brand, fieldmark.PendingAssessment()),
-		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: at, Methodology: method, Total: 9},
+		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: &at, Methodology: method, Total: 9},
 		"mission":  mission,
 		"missions": fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}, NextCursor: "c", HasMore: true},
 		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},

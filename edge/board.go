@@ -31,8 +31,8 @@ type snapshot struct {
 	pending     int
 	unreachable int
 	methodology fieldmark.Methodology
-	asOf        fieldmark.Time
-	event       int64 // the newest event it knows of
+	asOf        *fieldmark.Time // of the newest audit in it
+	event       int64           // the newest event it knows of
 }
 
 // keptSnapshots is how many rankings a cursor may still point into. At one a
@@ -145,11 +145,11 @@ func newRow(score *fieldmark.Score) row {
 }
 
 // snapshot sorts the rows and numbers them.
-func (r *ranking) snapshot(now time.Time) *snapshot {
+func (r *ranking) snapshot() *snapshot {
 	s := &snapshot{
 		place:       make(map[fieldmark.Slug]fieldmark.Rank, len(r.rows)),
 		known:       make(map[fieldmark.Slug]fieldmark.ScoreStatus, len(r.rows)),
-		methodology: r.module.Methodology(), asOf: fieldmark.At(now), event: r.event,
+		methodology: r.module.Methodology(), event: r.event,
 	}
 	for slug, row := range r.rows {
 		s.known[slug] = row.status
@@ -160,6 +160,11 @@ func (r *ranking) snapshot(now time.Time) *snapshot {
 			s.pending++
 		case row.status == fieldmark.StatusUnreachable:
 			s.unreachable++
+		}
+	}
+	for i := range s.items {
+		if at := s.items[i].AsOf; s.asOf == nil || at.Std().After(s.asOf.Std()) {
+			s.asOf = &at
 		}
 	}
 	slices.SortFunc(s.items, fieldmark.CompareBoard)

@@ -201,4 +201,8 @@ func requestContext() (context.Context, context.CancelFunc) {
 }
 
 // newRequestID names a request that came without an id of its own.
-func newRequestID() string { return rand.Text() }
+func newRequestID() string {
+	var random [10]byte
+	rand.Read(random[:]) // never fails
+	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now(), random)
+}

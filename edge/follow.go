@@ -242,7 +242,7 @@ func (f *following) rankAll(ctx context.Context) error {
 // publish makes a snapshot of the ranking and shows it.
 func (f *following) publish() {
 	began := time.Now()
-	f.edge.boards.set(f.ranking.snapshot(began))
+	f.edge.boards.set(f.ranking.snapshot())
 	f.cost = time.Since(began)
 }
 

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -59,8 +63,11 @@ func (c *brandAddCmd) Run(ctx context.Context, s *streams) error {
 
 type brandListCmd struct {
 	targetSettings `embed:""`
-	Limit          int `default:"200" help:"How many at most."`
+	Limit          int `default:"0" help:"How many at most; 0 lists them all."`
 }
+
+// brandPage is how many brands one request asks for: the most there is.
+const brandPage = 200
 
 // Run prints a line per brand.
 func (c *brandListCmd) Run(ctx context.Context, s *streams) error {
@@ -68,14 +75,23 @@ func (c *brandListCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	page, err := api.Brands(ctx, "", c.Limit)
-	if err != nil {
-		return err
+	after, left := fieldmark.Slug(""), c.Limit
+	for {
+		page, err := api.Brands(ctx, after, brandPage)
+		if err != nil {
+			return err
+		}
+		for _, b := range page.Data {
+			fmt.Fprintf(s.out, "%-32s %-24s %-6s %s  %s\n", b.Slug, b.Niche, b.Language, b.URL, b.Name)
+			after = b.Slug
+			if left--; left == 0 {
+				return nil
+			}
+		}
+		if !page.HasMore {
+			return nil
+		}
 	}
-	for _, b := range page.Data {
-		fmt.Fprintf(s.out, "%-32s %-24s %-6s %s  %s\n", b.Slug, b.Niche, b.Language, b.URL, b.Name)
-	}
-	return nil
 }
 
 type brandAuditCmd struct {
@@ -150,11 +166,23 @@ func (c *brandImportCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	for _, r := range report.Rejected {
-		fmt.Fprintf(s.out, "rejected %s: %s\n", r.Pointer, r.Detail)
+		fmt.Fprintf(s.out, "rejected %s%s: %s\n", r.Pointer, named(records, r.Pointer), r.Detail)
 	}
-	_, err = fmt.Fprintf(s.out, "%d records: %d added, %d updated, %d unchanged, %d rejected\n",
+	fmt.Fprintf(s.out, "%d records: %d added, %d updated, %d unchanged, %d rejected\n",
 		len(records), report.Added, report.Updated, report.Unchanged, len(report.Rejected))
-	return err
+	if len(report.Rejected) > 0 {
+		return errors.New("some records were rejected; the others are registered")
+	}
+	return nil
+}
+
+// named adds the name of the record a pointer like /12/url points into.
+func named(records []importRecord, pointer string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+	if i, err := strconv.Atoi(first); err == nil && i >= 0 && i < len(records) {
+		return " (" + cut(records[i].Name, 40) + ")"
+	}
+	return ""
 }
 
 // brandsOf fills in what records leave out. Two records that come to the same
@@ -200,9 +228,9 @@ func cut(s string, n int) string {
 	return s
 }
 
-// absolute adds the scheme people leave out.
+// absolute adds the scheme people leave out of a host name.
 func absolute(site string) string {
-	if site == "" || strings.Contains(site, "://") {
+	if strings.Contains(site, "://") || !strings.Contains(site, ".") {
 		return site
 	}
 	return "https://" + site
@@ -216,12 +244,16 @@ func hostOf(site string) string {
 	return strings.TrimPrefix(u.Hostname(), "www.")
 }
 
-// slugify turns a name into a slug: letters and digits of ASCII stay, all else
-// becomes single hyphens. It is empty when nothing stays.
+// unfolded spells the letters that do not come apart into a base and a mark.
+var unfolded = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ", "th", "ð", "d", "&", " and ")
+
+// slugify turns a name into a slug: accents fall off, letters and digits of
+// ASCII stay, all else becomes single hyphens. It is empty when nothing stays.
 func slugify(name string) string {
 	var b strings.Builder
-	for _, c := range strings.ToLower(name) {
+	for _, c := range norm.NFD.String(unfolded.Replace(strings.ToLower(name))) {
 		switch {
+		case unicode.Is(unicode.Mn, c):
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
 			b.WriteRune(c)
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):

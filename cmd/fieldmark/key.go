@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
@@ -19,7 +20,7 @@ type keyCmd struct {
 type keyCreateCmd struct {
 	dataSettings  `embed:""`
 	Name          string   `required:"" help:"What the key is for."`
-	Scope         []string `required:"" help:"Scopes: mission:create, mission:read, admin:*."`
+	Scope         []string `required:"" help:"Scopes: mission:create, mission:read, and admin:* for everything under /api/admin/ (which does not include the others)."`
 	ExpiresInDays int      `default:"365" help:"Life in days; -1 never ends."`
 }
 
@@ -38,7 +39,8 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "%s\n%s (shown this once)\n", key.ID, key.Token)
+		fmt.Fprintf(s.err, "%s, shown this once:\n", key.ID)
+		_, err = fmt.Fprintln(s.out, key.Token)
 		return err
 	})
 }
@@ -92,11 +94,17 @@ func (c *keyListCmd) Run(ctx context.Context, s *streams) error {
 		for i, sc := range k.Scopes {
 			scopes[i] = string(sc)
 		}
-		state := "active"
+		state, until := "active", "never"
+		if k.ExpiresAt != nil {
+			until = k.ExpiresAt.Std().Format(time.DateOnly)
+			if k.ExpiresAt.Std().Before(time.Now()) {
+				state = "expired"
+			}
+		}
 		if k.RevokedAt != nil {
 			state = "revoked"
 		}
-		fmt.Fprintf(s.out, "%s  %s  %-8s %-40s %s\n", k.ID, k.Prefix, state, strings.Join(scopes, ","), k.Name)
+		fmt.Fprintf(s.out, "%s  %s  %-8s until %-10s  %-40s %s\n", k.ID, k.Prefix, state, until, strings.Join(scopes, ","), k.Name)
 	}
 	return nil
 }

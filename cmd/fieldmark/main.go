@@ -45,7 +45,8 @@ type cli struct {
 	DB      dbCmd      `cmd:"" name:"db" help:"Look after the database."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
-	LogLevel slog.Level `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
+	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
 }
 
 // streams are where a command reads and writes.
@@ -63,6 +64,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	parser, err := kong.New(&c,
 		kong.Name("fieldmark"),
 		kong.Description("Brand marks and field missions behind one front door."),
+		kong.Vars{"version": "fieldmark " + version},
 		kong.UsageOnError(), kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

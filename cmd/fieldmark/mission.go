@@ -56,7 +56,7 @@ func (c *missionCompleteCmd) Run(ctx context.Context, s *streams) error {
 type missionMoveCmd struct {
 	targetSettings `embed:""`
 	ID             string `arg:"" help:"The mission's id: msn_…"`
-	Status         string `arg:"" help:"The status to move to."`
+	Status         string `arg:"" help:"The status to move to: NEW, SCHEDULED, DISPATCHED, EN_ROUTE, IN_PROGRESS, ON_HOLD, COMPLETED, UNABLE_TO_COMPLETE, CLOSED or CANCELED."`
 	ReasonCode     string `help:"Why, in a word: upper-case letters, digits and underscores."`
 	ReasonText     string `help:"Why, in a sentence."`
 }

@@ -32,11 +32,14 @@ func (t *targetSettings) connect() (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		if demo == nil {
+		switch {
+		case demo == nil:
 			return nil, fmt.Errorf("no Fieldmark to talk to: set FIELDMARK_URL and FIELDMARK_ADMIN_KEY, or start a demo with `fieldmark serve --demo` (no %s in %s)", demoFile, t.Data)
-		}
-		if url == "" {
+		case url == "":
 			url = demo.BaseURL
+		case url != demo.BaseURL:
+			// The demo's key is for the demo alone: it must not be shown to another host.
+			return nil, fmt.Errorf("FIELDMARK_ADMIN_KEY is not set, and the key in %s is not for %s", demoFile, url)
 		}
 		if key == "" {
 			key = demo.AdminKey

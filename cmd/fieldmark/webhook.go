@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -43,10 +44,13 @@ func (c *webhookListenCmd) Run(ctx context.Context, s *streams) error {
 	endpoint, err := api.CreateEndpoint(ctx, fieldmark.EndpointRequest{
 		URL: urlOf(ln) + "/", Events: c.Events, Description: "fieldmark webhook listen", TTLSeconds: int(listenTTL.Seconds()),
 	})
+	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
+		return fmt.Errorf("%w\n  an origin reaches a private address only if FIELDMARK_ALLOW_NETWORKS names its network: 127.0.0.0/8 for this machine", err)
+	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "listening as %s for %v; signing secret %s\n", endpoint.ID, endpoint.Events, endpoint.Secret)
+	fmt.Fprintf(s.out, "listening as %s for %s; signing secret %s\n", endpoint.ID, strings.Join(endpoint.Events, ", "), endpoint.Secret)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 )
 
 // welcome says where everything is and what to paste next. Secrets are shown
 // on the first start only; after that they are read from demo.json.
 func welcome(w io.Writer, f demoFacts, first bool, data string) {
+	program, where := os.Args[0], whereFlag(data)
 	fmt.Fprintf(w, "\nFieldmark is running.\n\n")
 	fmt.Fprintf(w, "  site    %s/\n  API     %s/api/v1/leaderboard\n  admin   %s/admin\n  log     %s\n",
 		f.BaseURL, f.BaseURL, f.BaseURL, filepath.Join(data, demoLog))
@@ -27,11 +29,20 @@ func welcome(w io.Writer, f demoFacts, first bool, data string) {
 Paste into another terminal:
 %[3]s  curl %[1]s/api/badge/alpenglow
   curl %[1]s/api/v1/score/alpenglow
-  bin/fieldmark webhook listen
+  %[4]s webhook listen%[5]s
   curl %[1]s/api/public/v1/missions -H "Authorization: Bearer %[2]s" -H "Content-Type: application/json" -d '{"source":"demo","externalId":"1","title":"Replace the router"}'
 
 Then complete that mission, and see the signed webhook arrive:
-  bin/fieldmark mission complete ID
+  %[4]s mission complete ID%[5]s
 
-`, f.BaseURL, key, how)
+`, f.BaseURL, key, how, program, where)
+}
+
+// whereFlag is what a command must be told to find a demo that is not where
+// commands look by themselves.
+func whereFlag(data string) string {
+	if usual, err := filepath.Abs("var"); err == nil && usual == data {
+		return ""
+	}
+	return " --data " + data
 }

@@ -97,7 +97,7 @@ func sampleBoard() site.BoardPage {
 	return site.BoardPage{
 		BaseURL: base, Pending: 1405, Unreachable: 1,
 		Board: fieldmark.Board{
-			Items: items, NextCursor: "c_eyJ9+/=", Snapshot: "s1", AsOf: fieldmark.At(november), Total: 1204,
+			Items: items, NextCursor: "c_eyJ9+/=", Snapshot: "s1", AsOf: new(fieldmark.At(november)), Total: 1204,
 			Methodology: fieldmark.Methodology{ID: "geo-readiness", Version: "1.0", URL: base + "/methodology"},
 		},
 	}

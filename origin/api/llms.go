@@ -33,10 +33,9 @@ func (s *server) generateLLMs(c *call) error {
 	h.Set(HeaderWarnings, strconv.Itoa(len(doc.Warnings)))
 	content := []byte(doc.Content)
 	if mediaType == jsonType {
-		if content, err = json.Marshal(doc); err != nil {
+		if content, err = encode(doc); err != nil {
 			return fmt.Errorf("encode answer: %w", err)
 		}
-		content = append(content, '\n')
 	} else {
 		mediaType += "; charset=utf-8"
 		h.Set("Content-Language", doc.Language)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -45,11 +46,21 @@ func writeProblem(w *writer, r *http.Request, e *fieldmark.Error) {
 
 // send answers v as JSON.
 func (c *call) send(status int, v any) error {
-	b, err := json.Marshal(v)
+	b, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	return c.sendBytes(status, jsonType, append(b, '\n'))
+	return c.sendBytes(status, jsonType, b)
+}
+
+// encode writes v as a line of JSON in which < and > stay readable: the answer
+// is declared as JSON and not to be sniffed, so nothing reads it as a page.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 // sendBytes answers b.

@@ -99,7 +99,7 @@ func requestID(r *http.Request) string {
 	}
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return fieldmark.NewID("req", time.Now(), random)
+	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now(), random)
 }
 
 // serve runs a route: who asks, what is asked, the handler, and its failure.
@@ -135,6 +135,10 @@ func (s *server) refuse(w *writer, r *http.Request, err error) {
 	e := fieldmark.AsError(err)
 	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.DeadlineExceeded) {
 		e = &fieldmark.Error{Code: fieldmark.CodeTimeout, RetryAfter: time.Second, Err: err}
+	}
+	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		// The client left, or we are stopping: neither is a fault.
+		e = &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "the server is stopping", RetryAfter: time.Second, Err: err}
 	}
 	w.code, w.cause = e.Code, err
 	w.left = r.Context().Err() != nil
