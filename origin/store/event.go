@@ -38,7 +38,7 @@ func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
 func (s *Store) Head(ctx context.Context) (int64, error) {
 	var n int64
 	if err := s.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read the head of the log: %w", err)
+		return 0, fmt.Errorf("read the head of the log: %w", none(err))
 	}
 	return n, nil
 }
@@ -47,7 +47,7 @@ func (s *Store) Head(ctx context.Context) (int64, error) {
 func (s *Store) Oldest(ctx context.Context) (int64, error) {
 	var n int64
 	if err := s.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read the tail of the log: %w", err)
+		return 0, fmt.Errorf("read the tail of the log: %w", none(err))
 	}
 	return n, nil
 }

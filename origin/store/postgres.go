@@ -22,6 +22,9 @@ import (
 // waits for it.
 const connectTimeout = 5 * time.Second
 
+// comeBack is when a caller may try again: a server that restarts takes seconds.
+const comeBack = 2 * time.Second
+
 // Settings of a session, unless the address has its own.
 var (
 	writerSettings = map[string]string{
@@ -123,7 +126,7 @@ func unreachable(err error) error {
 	if !away {
 		return err
 	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the database cannot be reached", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the database cannot be reached", RetryAfter: comeBack, Err: err}
 }
 
 // redacted returns an address without its password.

@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +120,45 @@ func TestServerAway(t *testing.T) {
 	cfg.URL = "postgres://user:hidden@host:port/x"
 	if _, err := store.Open(t.Context(), cfg); err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("open %s: %v; want a complaint without the password", cfg.URL, err)
+	}
+}
+
+// A database that is away is told as such, and is found again when it is back.
+func TestDatabaseAwayForAWhile(t *testing.T) {
+	cfg, s := shared(t)
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	server := raw(t, store.Config{URL: u.String()})
+	allow := func(yes bool) {
+		for _, command := range []string{fmt.Sprintf(`ALTER DATABASE %s ALLOW_CONNECTIONS %v`, name, yes),
+			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '` + name + `'`} {
+			if _, err := server.ExecContext(t.Context(), command); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write := func() error {
+		return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, rand.Text()) })
+	}
+	allow(false)
+	for range 3 {
+		if err := write(); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+			t.Errorf("write: %v, want %s", err, fieldmark.CodeOriginUnavailable)
+		}
+		if _, err := s.Head(t.Context()); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+			t.Errorf("read: %v, want %s", err, fieldmark.CodeOriginUnavailable)
+		}
+	}
+	allow(true)
+	if err := write(); err != nil {
+		t.Errorf("write afterwards: %v", err)
+	}
+	if head, err := s.Head(t.Context()); head != 1 || err != nil {
+		t.Errorf("head afterwards = %d, %v; want 1", head, err)
 	}
 }
 

@@ -122,6 +122,9 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	if w.crashed != "" {
 		panic("BUG: a write panicked: " + w.crashed)
 	}
+	if s.dialect.shared {
+		return unreachable(w.err)
+	}
 	return w.err
 }
 

@@ -62,6 +62,18 @@ func programs() (string, error) {
 	if err != nil || os.Geteuid() != 0 {
 		return "", errNoServer
 	}
+	// Packages are tested at once; one of them installs.
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "fieldmark-apt.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() // which frees it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	if bin := find(); bin != "" {
+		return bin, nil
+	}
 	// Debian starts a cluster of its own after the installation, unless told.
 	const quiet = "/etc/postgresql-common/createcluster.conf"
 	if err := os.MkdirAll(filepath.Dir(quiet), 0o755); err != nil {
