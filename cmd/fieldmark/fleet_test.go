@@ -218,7 +218,8 @@ func (f *fleet) testPurge(t *testing.T) {
 
 func (f *fleet) testPartition(t *testing.T) {
 	cut := f.edges[2]
-	f.shows(cut, "acme", fmt.Sprint("Acme ", changes-1))
+	f.put("acme", "Before")
+	f.shows(cut, "acme", "Before")
 	f.link.cut()
 	f.put("acme", "Changed meanwhile")
 	f.purge(`{"tags":["brand:cold"],"hard":true}`)
