@@ -7,6 +7,9 @@
 // again by the host. What a page shows beside a mark stands in the module's
 // manifest, which is read before anything runs.
 //
+// An Engine loads modules; a Registry keeps the active one, swaps it under load
+// and takes a bad one back. Check says everything that speaks against a module.
+//
 // The package must not know where modules and facts come from, what a brand is
 // called, or how a score is cached or shown.
 package wasm

@@ -220,3 +220,19 @@ func BenchmarkMetered(b *testing.B) {
 	}
 	b.ReportMetric(float64(fuel), "fuel")
 }
+
+// FuzzProgram makes programs by the dozen: both engines stop, alike.
+func FuzzProgram(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		text := anyProgram(rand.New(rand.NewPCG(seed, 2)))
+		module, _ := assemble(t, text)
+		var got [2]outcome
+		for i, interpret := range []bool{false, true} {
+			got[i] = run(t, load(t, newEngine(t, wasm.Config{Instances: 1, Interpret: interpret}), module), []int64{trigger}, []byte{1})
+		}
+		if diff := cmp.Diff(got[1], got[0]); diff != "" {
+			t.Errorf("(-interpreter +compiler)\n%s\n%s", diff, text)
+		}
+	})
+}
