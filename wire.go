@@ -6,6 +6,7 @@ const (
 	PathBadge       = "/api/badge/"
 	PathScore       = "/api/v1/score/"
 	PathLeaderboard = "/api/v1/leaderboard"
+	PathMethodology = "/api/v1/methodology"
 	PathLLMs        = "/api/v1/llms-txt"
 	PathLLMsLint    = "/api/v1/llms-txt/lint"
 	PathPublic      = "/api/public/"

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -254,11 +255,10 @@ func (e *Edge) badgeFill(slug fieldmark.Slug, theme badge.Theme) cache.Fill {
 
 // fillBadge draws a badge from the score it shares with the other forms.
 func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, error) {
-	entry, _, err := e.score(ctx, r.slug)
+	score, entry, err := e.badgeScore(ctx, r.slug)
 	if err != nil {
 		return nil, err
 	}
-	score := &entry.Value.(*scoreValue).score
 	page := e.cfg.BaseURL + fieldmark.PathBrandPage + string(r.slug)
 	body, err := e.drawBadge(score, &r, page)
 	if err != nil {
@@ -276,7 +276,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 	}
 	drawn := &cache.Entry{
 		Body: body, Status: http.StatusOK, Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`, fields...),
-		Fresh: derivedFresh, OnError: derivedOnError,
+		Fresh: min(derivedFresh, entry.Fresh), OnError: derivedOnError,
 	}
 	if r.form == formSVG && r.look.Query() == themeQuery[min(int(r.look.Theme), len(themeQuery)-1)] {
 		// These may be served while they are drawn again, because a change of
@@ -284,6 +284,25 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		drawn.Stale = derivedStale
 	}
 	return drawn.From(entry), nil
+}
+
+// rankedFresh is how long a badge drawn from the ranking alone is kept.
+const rankedFresh = retryAfter
+
+// badgeScore returns what a badge is drawn from, and the entry it came with. A
+// score that cannot be had is made up for by what the ranking says.
+func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
+	event := e.follow.cursor.Load() // before the ranking is read
+	entry, _, err := e.score(ctx, slug)
+	if err == nil {
+		return &entry.Value.(*scoreValue).score, entry, nil
+	}
+	ranked, ok := e.boards.score(slug)
+	if !ok || fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		return nil, nil, err
+	}
+	return ranked, &cache.Entry{AsOf: event, Born: time.Now(), Fresh: rankedFresh,
+		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
 func (e *Edge) drawBadge(score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,13 +27,19 @@ import (
 type snapshot struct {
 	id          string // of its content: two nodes with the same facts agree on it
 	items       []fieldmark.BoardEntry
-	place       map[fieldmark.Slug]fieldmark.Rank // of every ranked brand
+	place       map[fieldmark.Slug]placed // of every ranked brand
 	known       map[fieldmark.Slug]fieldmark.ScoreStatus
 	pending     int
 	unreachable int
 	methodology fieldmark.Methodology
 	asOf        *fieldmark.Time // of the newest audit in it
 	event       int64           // the newest event it knows of
+}
+
+// placed is where a brand stands: its rank, and its line among the items.
+type placed struct {
+	fieldmark.Rank
+	line int
 }
 
 // keptSnapshots is how many rankings a cursor may still point into. At one a
@@ -115,11 +122,28 @@ func (b *boards) knows(slug fieldmark.Slug) certainty {
 // rank returns a brand's place, or nil while it has none.
 func (b *boards) rank(slug fieldmark.Slug) *fieldmark.Rank {
 	if s := b.now.Load(); s != nil {
-		if r, ok := s.place[slug]; ok {
-			return &r
+		if p, ok := s.place[slug]; ok {
+			return &p.Rank
 		}
 	}
 	return nil
+}
+
+// score returns what the present ranking knows of a ranked brand: enough for a
+// badge, and there when nothing else is.
+func (b *boards) score(slug fieldmark.Slug) (*fieldmark.Score, bool) {
+	s := b.now.Load()
+	if s == nil {
+		return nil, false
+	}
+	p, ok := s.place[slug]
+	if !ok {
+		return nil, false
+	}
+	it := s.items[p.line]
+	return &fieldmark.Score{Slug: slug, Name: it.Name, Niche: it.Niche, Language: it.Language, Assessment: fieldmark.Assessment{
+		Status: fieldmark.StatusScored, Score: &it.Score, Grade: it.Grade, Range: &it.Range, GeoReady: it.GeoReady, AsOf: &it.AsOf,
+	}}, true
 }
 
 // ranking is the follower's working copy: every public brand, scored by one
@@ -147,7 +171,7 @@ func newRow(score *fieldmark.Score) row {
 // snapshot sorts the rows and numbers them.
 func (r *ranking) snapshot() *snapshot {
 	s := &snapshot{
-		place:       make(map[fieldmark.Slug]fieldmark.Rank, len(r.rows)),
+		place:       make(map[fieldmark.Slug]placed, len(r.rows)),
 		known:       make(map[fieldmark.Slug]fieldmark.ScoreStatus, len(r.rows)),
 		methodology: r.module.Methodology(), event: r.event,
 	}
@@ -179,7 +203,8 @@ func (s *snapshot) number() {
 	type niche struct{ count, rank int }
 	niches := map[string]*niche{}
 	last := map[string]fieldmark.Milli{}
-	for _, it := range s.items {
+	for i := range s.items {
+		it := &s.items[i]
 		n := niches[it.Niche]
 		if n == nil {
 			n = &niche{}
@@ -190,7 +215,7 @@ func (s *snapshot) number() {
 			n.rank = n.count
 		}
 		last[it.Niche] = it.Score
-		s.place[it.Slug] = fieldmark.Rank{Overall: it.Rank, Of: len(s.items), Niche: n.rank}
+		s.place[it.Slug] = placed{fieldmark.Rank{Overall: it.Rank, Of: len(s.items), Niche: n.rank}, i}
 	}
 	for i := range s.items {
 		it := &s.items[i]
@@ -276,9 +301,18 @@ type boardQuery struct {
 	cursor string
 }
 
-// parseBoardQuery refuses what it does not know: a misspelt filter must not
-// look like an unfiltered list.
-func parseBoardQuery(args *fasthttp.Args) (boardQuery, error) {
+// strictness is what becomes of parameters nobody knows. Programs are told: a
+// misspelt filter must not look like an unfiltered list. People are not: links
+// they follow carry the marks of whoever sent them.
+type strictness bool
+
+const (
+	strict  strictness = true
+	lenient strictness = false
+)
+
+// parseBoardQuery reads the query of a leaderboard.
+func parseBoardQuery(args *fasthttp.Args, s strictness) (boardQuery, error) {
 	q := boardQuery{limit: fieldmark.DefaultBoardLimit}
 	var bad []fieldmark.FieldError
 	for key, value := range args.All() {
@@ -293,13 +327,26 @@ func parseBoardQuery(args *fasthttp.Args) (boardQuery, error) {
 		case "cursor":
 			q.cursor = string(value)
 		default:
-			bad = append(bad, fieldmark.FieldError{Pointer: "?", Code: "unknown_field", Detail: "unknown parameter; known are limit and cursor"})
+			if s == strict {
+				bad = append(bad, unknownParameter(string(key), "limit and cursor"))
+			}
 		}
 	}
 	if bad != nil {
 		return q, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
 	}
 	return q, nil
+}
+
+// maxParameterName bounds how much of an unknown parameter's name is told back.
+const maxParameterName = 40
+
+// unknownParameter complains of a parameter, by name if it is a plain one.
+func unknownParameter(name, known string) fieldmark.FieldError {
+	if len(name) > maxParameterName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		name = ""
+	}
+	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field", Detail: "unknown parameter; known: " + known}
 }
 
 // board finds the ranking and the place a query asks for.
@@ -329,7 +376,7 @@ const boardFresh = time.Hour
 
 // serveBoard answers GET /api/v1/leaderboard.
 func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
-	q, err := parseBoardQuery(ctx.QueryArgs())
+	q, err := parseBoardQuery(ctx.QueryArgs(), strict)
 	if err != nil {
 		e.fail(ctx, err)
 		return

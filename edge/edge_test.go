@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,8 @@ type house struct {
 	down    atomic.Bool  // the origin drops every connection
 	base    string
 	edge    *edge.Edge
+
+	cacheBytes int64 // of the next edge; 0: 16 MiB
 }
 
 func newHouse(t testing.TB) *house {
@@ -81,7 +84,7 @@ func (h *house) startEdge() {
 	must(t, err)
 	target, err := url.Parse(h.origin.URL)
 	must(t, err)
-	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: 16 << 20})
+	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20)})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
@@ -229,8 +232,8 @@ func TestReads(t *testing.T) {
 		}
 	})
 	t.Run("pending", func(t *testing.T) {
-		if s := h.score("young"); s.Status != fieldmark.StatusPending || s.Score != nil || s.Rank != nil {
-			t.Errorf("young: status %s score %v rank %v", s.Status, s.Score, s.Rank)
+		if s := h.score("young"); s.Status != fieldmark.StatusPending || s.Score != nil || s.Rank != nil || s.Methodology.ID != "geo-readiness" {
+			t.Errorf("young: status %s score %v rank %v by %+v", s.Status, s.Score, s.Rank, s.Methodology)
 		}
 	})
 	t.Run("badge", func(t *testing.T) {
@@ -342,6 +345,16 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("unknown theme: %d %s", a.status, a.body)
 	}
 	h.wantProblem(h.get("/api/v1/leaderboard?limt=3"), 400, fieldmark.CodeInvalidParameter)
+	h.wantProblem(h.get("/api/v1/score/acme?asOf=2020-01-01"), 400, fieldmark.CodeInvalidParameter)
+	if a := h.get("/?utm_source=mail"); a.status != 200 {
+		t.Errorf("a link from a mail: %d", a.status)
+	}
+	if a := h.get("/methodology"); a.status != 303 || a.header.Get("Location") != fieldmark.PathMethodology {
+		t.Errorf("/methodology: %d %q", a.status, a.header.Get("Location"))
+	}
+	if a := h.get(fieldmark.PathMethodology); a.status != 200 || !strings.Contains(a.body, `"access.answer_crawlers"`) {
+		t.Errorf("methodology: %d %s", a.status, a.body)
+	}
 	h.wantProblem(h.get("/api/v1/leaderboard?limit=0"), 400, fieldmark.CodeInvalidParameter)
 	h.wantProblem(h.get("/api/v1/leaderboard?cursor=forged"), 400, fieldmark.CodeInvalidCursor)
 	h.wantProblem(h.get("/internal/v1/events", "Authorization", "Bearer "+nodeToken), 404, fieldmark.CodeNotFound)
@@ -411,6 +424,29 @@ func TestOriginStopped(t *testing.T) {
 	_, err := h.service.RecordFacts(t.Context(), "acme", factsWith(50))
 	must(t, err)
 	h.until("the change is caught up with", func() bool { return *h.score("acme").Score == 90_000 })
+}
+
+// TestOriginStoppedCold asks a node whose memory is too small for scores for
+// what nobody asked for before the origin went away.
+func TestOriginStoppedCold(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		bytes int64
+		score int
+	}{{"scores in memory", 16 << 20, 200}, {"ranking only", 1 << 20, 503}} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t)
+			h.brand("acme", "Acme", 300)
+			h.cacheBytes = tt.bytes
+			h.startEdge()
+			h.down.Store(true)
+			h.origin.CloseClientConnections()
+			if a := h.get("/api/badge/acme"); a.status != 200 || !strings.Contains(a.body, "GEO-ready score 100 of 100") {
+				t.Errorf("badge: %d %s", a.status, a.body)
+			}
+			h.until(fmt.Sprintf("the score is answered %d", tt.score), func() bool { return h.get("/api/v1/score/acme").status == tt.score })
+		})
+	}
 }
 
 // TestCursor pages through a ranking while it changes under the reader's hands.

@@ -24,6 +24,9 @@ const (
 	// rerankEvery is how often everything is ranked anew without a cause:
 	// confidence falls with age, and no event tells of a birthday.
 	rerankEvery = time.Hour
+	// warmScores is how many score documents a node makes ready while it ranks.
+	// Beyond it a node that starts would spend minutes on what few ask for.
+	warmScores = 10_000
 	// moduleDrain is how long a replaced module stays usable for scores that had
 	// begun; no fill may take that long.
 	moduleDrain = 30 * time.Second
@@ -221,13 +224,16 @@ func (f *following) retire(context.Context) {
 func (f *following) rankAll(ctx context.Context) error {
 	e := f.edge
 	r := &ranking{module: e.module.Load(), rows: map[fieldmark.Slug]row{}}
-	began := time.Now()
+	began, known := time.Now(), e.follow.cursor.Load()
 	asOf, err := e.cfg.Origin.EachBrandState(ctx, func(state fieldmark.BrandState) error {
 		score, err := e.assessBy(ctx, r.module, state, began)
 		if err != nil {
 			return err
 		}
 		r.rows[state.Brand.Slug] = newRow(&score)
+		if len(r.rows) <= warmScores {
+			e.keep(ctx, score, known)
+		}
 		return nil
 	})
 	if err != nil {
@@ -237,6 +243,14 @@ func (f *following) rankAll(ctx context.Context) error {
 	f.ranking, f.ranked = r, began
 	f.publish()
 	return nil
+}
+
+// keep puts a score at hand before anybody asks, so that it is there when the
+// origin is not.
+func (e *Edge) keep(ctx context.Context, score fieldmark.Score, asOf int64) {
+	e.refreshed(e.cache.Fetch(ctx, fieldmark.PathScore+string(score.Slug), func(context.Context) (*cache.Entry, error) {
+		return newScoreEntry(score, asOf)
+	}))
 }
 
 // publish makes a snapshot of the ranking and shows it.

@@ -27,7 +27,7 @@ var pageFields = []string{
 
 // serveHome answers GET /: the leaderboard for people.
 func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
-	q, err := parseBoardQuery(ctx.QueryArgs())
+	q, err := parseBoardQuery(ctx.QueryArgs(), lenient)
 	if err != nil {
 		e.failPage(ctx, err, "")
 		return

@@ -27,6 +27,10 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.get(ctx, routeScore, e.serveScore)
 	case string(path) == fieldmark.PathLeaderboard:
 		return e.get(ctx, routeBoard, e.serveBoard)
+	case string(path) == fieldmark.PathMethodology:
+		return e.get(ctx, routeBoard, e.serveMethodology)
+	case string(path) == "/methodology":
+		return e.get(ctx, routePage, e.seeMethodology)
 	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
 		return e.serveLLMs(ctx)
 	case string(path) == "/":

@@ -46,6 +46,10 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, noBrand())
 		return
 	}
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
 	rc, cancel := requestContext()
 	defer cancel()
 	entry, from, err := e.score(rc, fieldmark.Slug(slug))
@@ -64,6 +68,15 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx) {
 	ctx.SetStatusCode(http.StatusOK)
 	ctx.Response.SetBodyRaw(body)
 	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// noParameters refuses a query where none has a meaning.
+func noParameters(ctx *fasthttp.RequestCtx) error {
+	for name := range ctx.QueryArgs().All() {
+		return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+			Fields: []fieldmark.FieldError{unknownParameter(string(name), "none")}}
+	}
+	return nil
 }
 
 // withRank completes a score document with the brand's place in the present
@@ -175,7 +188,9 @@ func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.
 // assessBy scores one brand by a given module.
 func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
 	if state.Facts == nil {
-		return fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment()), nil
+		a := fieldmark.PendingAssessment()
+		a.Methodology, a.Module = m.Methodology(), m.Ref() // by which it will be scored
+		return fieldmark.NewScore(state.Brand, a), nil
 	}
 	began := time.Now()
 	a, err := m.Assess(ctx, state.Facts, now)

@@ -58,6 +58,9 @@ func read(module []byte) (*abi.Module, *program, error) {
 // Ref names the module.
 func (m *Module) Ref() fieldmark.ModuleRef { return m.ref }
 
+// Manifest returns what the module says of itself; it must not be changed.
+func (m *Module) Manifest() *abi.Manifest { return m.manifest }
+
 // Methodology names the method the module implements.
 func (m *Module) Methodology() fieldmark.Methodology { return m.manifest.Methodology }
 
