@@ -57,8 +57,3 @@ wasm: ## compile the built-in scoring module again from its scorecard
 gallery: ## every badge on one page: bin/gallery.html
 	@mkdir -p bin
 	$(GO) test ./edge/badge -count 1 -run TestGallery -gallery $(CURDIR)/bin
-
-.PHONY: wat
-wat: ## install the WebAssembly text tools and hold the module in WAT against its binary
-	npm ci --silent --prefix wasm/testdata/wat
-	$(GO) test ./wasm -run TestHandWritten -v

@@ -22,7 +22,14 @@ import (
 
 var appSecret = bytes.Repeat([]byte("s"), 32)
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m,
+		// Leases of a shared record belong to processes that may be alive.
+		storetest.Alone{Engine: storetest.SQLite, Tests: "TestLeasesAreFreedAtStart"},
+		// One process at a time works on a file.
+		storetest.Alone{Engine: storetest.Postgres, Tests: "TestTwoOrigins.*|TestLeasesOfOthers"},
+	))
+}
 
 // world is a service over its own record.
 type world struct {

@@ -15,13 +15,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// pair is two origins on one record, where the engine allows that.
+// pair is two origins on one record, which only PostgreSQL allows.
 func pair(t testing.TB) (a, b *world) {
 	t.Helper()
 	a = newWorld(t)
-	if !a.Store.Shared() {
-		t.Skip("one process at a time works on a file")
-	}
 	return a, openWorld(t, a.At)
 }
 

@@ -187,9 +187,6 @@ func TestRetryAfterAndGone(t *testing.T) {
 // A process died after it claimed and before it recorded.
 func TestLeasesAreFreedAtStart(t *testing.T) {
 	w := newWorld(t)
-	if w.Store.Shared() {
-		t.Skip("leases of a shared record belong to processes that may be alive; TestLeasesOfOthers")
-	}
 	r := receive(t, status(200))
 	createEndpoint(t, w, r.URL, "mission.created")
 	putBrand(t, w, acme)

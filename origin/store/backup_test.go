@@ -84,9 +84,6 @@ func TestBackupWhileWriting(t *testing.T) {
 }
 
 func TestRestoreReplaces(t *testing.T) {
-	if storetest.Engine() != storetest.SQLite {
-		t.Skip("about files")
-	}
 	dir := t.TempDir()
 	cfg := store.Config{Path: filepath.Join(dir, "record.db")}
 	s, err := store.Open(t.Context(), cfg)

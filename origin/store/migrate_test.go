@@ -53,9 +53,6 @@ func lines(t testing.TB, db *sql.DB, question string) string {
 
 // The two schemas are written by hand. What they make must be the same.
 func TestEnginesHaveOneSchema(t *testing.T) {
-	if storetest.Engine() == storetest.SQLite {
-		t.Skip("needs both engines at once; done in the turn of PostgreSQL")
-	}
 	file := store.Config{Path: filepath.Join(t.TempDir(), "record.db")}
 	if _, err := store.Migrate(t.Context(), file); err != nil {
 		t.Fatal(err)

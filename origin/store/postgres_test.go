@@ -18,9 +18,6 @@ func shared(t testing.TB) (store.Config, *store.Store) {
 	t.Helper()
 	cfg := storetest.New(t)
 	s := open(t, cfg)
-	if !s.Shared() {
-		t.Skip("about processes that share a record")
-	}
 	return cfg, s
 }
 

@@ -17,7 +17,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m,
+		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces"},
+		// These need processes that share a record, or both engines at once.
+		storetest.Alone{Engine: storetest.Postgres, Tests: "TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestEnginesHaveOneSchema"},
+	))
+}
 
 func open(t testing.TB, cfg store.Config) *store.Store {
 	t.Helper()

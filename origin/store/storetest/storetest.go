@@ -35,12 +35,20 @@ const (
 	templateVar = "FIELDMARK_TEST_TEMPLATE" // a migrated record: a file, or the name of a database
 )
 
+// Alone names tests that are about one engine; Main leaves them out of the
+// other's turn.
+type Alone struct {
+	Engine string
+	Tests  string // a pattern of test names, as go test -skip takes it
+}
+
 // Main runs the tests of m over each engine in turn and returns the exit status.
 // Benchmarks, fuzzing and lists of tests run over SQLite alone unless EngineVar
 // says otherwise. A machine without PostgreSQL leaves its turn out with a word,
 // but not where CI is set: there it is a failure.
-func Main(m *testing.M) int {
+func Main(m *testing.M, alone ...Alone) int {
 	flag.Parse()
+	asked := flag.Lookup("test.skip").Value.String()
 	engines := []string{SQLite, Postgres}
 	if only := os.Getenv(EngineVar); only != "" {
 		engines = strings.Split(only, ",")
@@ -48,7 +56,11 @@ func Main(m *testing.M) int {
 		engines = engines[:1]
 	}
 	for _, engine := range engines {
-		var err error
+		err := flag.Set("test.skip", leftOut(asked, engine, alone))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "leave tests out:", err)
+			return 1
+		}
 		status := 0
 		switch engine {
 		case SQLite:
@@ -68,6 +80,20 @@ func Main(m *testing.M) int {
 		}
 	}
 	return 0
+}
+
+// leftOut is the pattern of the tests an engine's turn does without.
+func leftOut(asked, engine string, alone []Alone) string {
+	var patterns []string
+	if asked != "" {
+		patterns = append(patterns, asked)
+	}
+	for _, a := range alone {
+		if a.Engine != engine {
+			patterns = append(patterns, "^("+a.Tests+")$")
+		}
+	}
+	return strings.Join(patterns, "|")
 }
 
 // once reports whether the binary was called for something that is not to be
