@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -51,8 +52,10 @@ func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
 	}
 	outbound := c.client(connect)
 	if len(connect) == 0 {
-		if err := outbound.CheckURL(ctx, site); err != nil {
+		if err := outbound.CheckURL(ctx, site); errors.Is(err, safehttp.ErrNotAllowed) {
 			return fmt.Errorf("%s: %w (--allow-networks permits private ones)", site, err)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", site, err)
 		}
 	}
 	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fieldmark/fieldmark"
@@ -10,14 +11,17 @@ import (
 // purgeCmd has every edge derive something again.
 type purgeCmd struct {
 	targetSettings `embed:""`
-	Tag            []string `placeholder:"TAG" xor:"what" required:"" help:"What carries this tag: brand:SLUG, module or board. May be repeated."`
-	Address        string   `placeholder:"URL" xor:"what" required:"" help:"What this address, or path, is made from."`
+	Tag            []string `placeholder:"TAG" xor:"what" help:"What carries this tag: brand:SLUG, module or board. May be repeated."`
+	Address        string   `placeholder:"URL" xor:"what" help:"What this address, or path, is made from."`
 	Everything     bool     `xor:"what" required:"" help:"All there is."`
 	Hard           bool     `help:"Do not serve the old answers even while the origin is away."`
 }
 
 // Run asks for the purge and tells which event carries it.
 func (c *purgeCmd) Run(ctx context.Context, s *streams) error {
+	if len(c.Tag) == 0 && c.Address == "" && !c.Everything {
+		return errors.New("say what to purge: --tag, --address or --everything")
+	}
 	api, err := c.connect()
 	if err != nil {
 		return err
