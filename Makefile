@@ -20,15 +20,9 @@ build: ## build bin/fieldmark
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/fieldmark ./cmd/fieldmark
 
 .PHONY: test
-test: cc ## every test, with the race detector
+test: ## every test, with the race detector; installs what it needs where it may
+	@.ci/tools
 	$(GO) test -race -timeout 10m ./...
-
-# The race detector needs a C compiler.
-.PHONY: cc
-cc:
-	@command -v gcc >/dev/null || command -v cc >/dev/null || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -q -y gcc libc6-dev; \
-	  else echo "make test: the race detector needs a C compiler; install gcc (Debian: apt-get install gcc libc6-dev)"; exit 1; fi; }
 
 .PHONY: check
 check: ## gofmt, vet, staticcheck, who may import whom, the shape of the code

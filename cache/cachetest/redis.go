@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,23 +18,11 @@ import (
 // them until they agree: a loaded machine needs seconds.
 const startTimeout = 10 * time.Second
 
-// redisProgram finds redis-server. As root it is installed when absent; where
-// that is not possible, tests that need it are skipped, but not in CI.
-var redisProgram = sync.OnceValues(func() (string, error) {
-	path, err := exec.LookPath("redis-server")
-	if err == nil || os.Geteuid() != 0 {
-		return path, err
-	}
-	out, err := exec.Command("apt-get", "install", "-y", "-qq", "redis-server", "redis-sentinel").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("apt-get install redis-server redis-sentinel: %w: %s", err, bytes.TrimSpace(out))
-	}
-	return exec.LookPath("redis-server")
-})
-
+// program finds redis-server. Where there is none, tests that need it are
+// skipped, but not in CI.
 func program(t testing.TB) string {
 	t.Helper()
-	path, err := redisProgram()
+	path, err := exec.LookPath("redis-server")
 	if err == nil {
 		return path
 	}

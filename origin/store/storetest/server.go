@@ -36,9 +36,9 @@ type server struct {
 // startServer makes a database cluster in a temporary folder and runs it. Unless
 // it is durable it keeps nothing through a power cut, which tests do not ask for.
 func startServer(durable bool) (*server, error) {
-	bin, err := programs()
-	if err != nil {
-		return nil, err
+	bin := find()
+	if bin == "" {
+		return nil, errNoServer
 	}
 	dir, err := os.MkdirTemp("", "fieldmark-pg") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -50,51 +50,6 @@ func startServer(durable bool) (*server, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
-}
-
-// programs finds the folder of the server's programs, installing them where
-// that is possible.
-func programs() (string, error) {
-	if bin := find(); bin != "" {
-		return bin, nil
-	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil || os.Geteuid() != 0 {
-		return "", errNoServer
-	}
-	// Packages are tested at once; one of them installs.
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "fieldmark-apt.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return "", err
-	}
-	defer lock.Close() // which frees it
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", err
-	}
-	if bin := find(); bin != "" {
-		return bin, nil
-	}
-	// Debian starts a cluster of its own after the installation, unless told.
-	const quiet = "/etc/postgresql-common/createcluster.conf"
-	if err := os.MkdirAll(filepath.Dir(quiet), 0o755); err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(quiet); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(quiet, []byte("create_main_cluster = false\n"), 0o644); err != nil {
-			return "", err
-		}
-	}
-	for _, args := range [][]string{{"update", "-q"}, {"install", "-q", "-y", "--no-install-recommends", "postgresql"}} {
-		cmd := exec.Command(apt, append([]string{"-o", "DPkg::Lock::Timeout=300"}, args...)...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w; installing it failed: %w\n%s", errNoServer, err, out)
-		}
-	}
-	if bin := find(); bin != "" {
-		return bin, nil
-	}
-	return "", errNoServer
 }
 
 // find returns the folder of initdb and postgres, the newest there is.
