@@ -20,8 +20,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-// chromium finds the browser these tests need. On a machine of ours that runs
-// nothing but tests it is installed; elsewhere nobody's machine is changed.
+// chromium finds the browser these tests need. Without one they are skipped,
+// but not in CI.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
