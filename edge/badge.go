@@ -132,7 +132,6 @@ func (e *Edge) sendBadge(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cach
 var (
 	headerCacheControl = []byte("Cache-Control")
 	proxyControl       = []byte(badgeProxyControl)
-	headerUserAgent    = []byte("User-Agent")
 	headerVia          = []byte("Via")
 	imageProxyNames    = [][]byte{[]byte("camo"), []byte("Camo"), []byte("ImageProxy"), []byte("image-proxy"), []byte("YahooMailProxy")}
 )
@@ -140,7 +139,7 @@ var (
 // isImageProxy reports whether the request comes from a proxy of pictures in
 // text, like GitHub's. They show nothing but an answer of 200.
 func isImageProxy(ctx *fasthttp.RequestCtx) bool {
-	agent, via := ctx.Request.Header.PeekBytes(headerUserAgent), ctx.Request.Header.PeekBytes(headerVia)
+	agent, via := ctx.Request.Header.UserAgent(), ctx.Request.Header.PeekBytes(headerVia)
 	for _, name := range imageProxyNames {
 		if bytes.Contains(agent, name) || bytes.Contains(via, name) {
 			return true
