@@ -107,7 +107,8 @@ func TestGolden(t *testing.T) {
 			add("languages", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 		}
 	}
-	for _, query := range []string{"label=Our+score", "label=%D7%A9%D7%9C%D7%95%D7%9D", "label=<%26>", "animate=1", "style=card&animate=1&theme=dark", "font=outline"} {
+	for _, query := range []string{"label=Our+score", "label=%D7%A9%D7%9C%D7%95%D7%9D", "label=<%26>", "animate=1", "style=card&animate=1&theme=dark", "font=outline",
+		"label=Our+score&font=outline", "style=seal&label=Our+score", "style=seal&label=Our+score+of+the+month&lang=de", "style=seal&label=%E6%88%91%E4%BB%AC", "style=seal&label=Our+score&font=outline"} {
 		l := look(t, query)
 		add("options", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 	}
@@ -247,16 +248,20 @@ func TestSize(t *testing.T) {
 func TestMinified(t *testing.T) {
 	m := minify.New()
 	m.AddFunc("image/svg+xml", svg.Minify)
+	const limit = 1 // percent
+	all := looks(t)
+	for _, style := range styles {
+		for _, tag := range badge.Languages() {
+			all = append(all, look(t, "lang="+tag+"&style="+style), look(t, "lang="+tag+"&font=outline&style="+style))
+		}
+		all = append(all, look(t, "label=Our+score&style="+style), look(t, "label=Our+score&font=outline&style="+style))
+	}
 	for _, s := range samples {
-		for _, l := range looks(t) {
+		for _, l := range all {
 			ours := badge.AppendSVG(nil, s.badge, l)
 			theirs, err := m.Bytes("image/svg+xml", bytes.Clone(ours))
 			if err != nil {
 				t.Fatal(err)
-			}
-			limit := 1 // percent
-			if l.Style == badge.Seal {
-				limit = 5 // outlines are written as they are scaled, by short rules
 			}
 			if saved := len(ours) - len(theirs); saved*100 > len(ours)*limit {
 				t.Errorf("%s %s: a minifier saves %d of %d bytes, want at most %d %%\nours   %s\ntheirs %s", s.name, l.Query(), saved, len(ours), limit, ours, theirs)
@@ -324,8 +329,9 @@ func checkImage(t *testing.T, image []byte) {
 	if i := bytes.IndexFunc(image, func(r rune) bool { return r < ' ' || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 }); i >= 0 {
 		t.Errorf("control or override at %d: %.2000q", i, image)
 	}
-	// Twice 200 code points of at most 5 bytes, and a drawing with letters.
-	if limit := 16 << 10; len(image) > limit {
+	// Twice 200 code points of at most 5 bytes, and a drawing of the longest label
+	// with its shadow.
+	if limit := 48 << 10; len(image) > limit {
 		t.Errorf("%d bytes, want at most %d: %.200q", len(image), limit, image)
 	}
 	depth, elements := 0, map[string]int{}

@@ -15,8 +15,8 @@ func flatten(d string, scale float64) [][]point {
 	return r.contours
 }
 
-// pathReader reads the path data we write: absolute and relative moves, lines,
-// curves, and arcs of circles.
+// pathReader reads the path data we write: moves, lines and curves, absolute and
+// relative, and arcs of circles.
 type pathReader struct {
 	d        string
 	at       int
@@ -25,6 +25,8 @@ type pathReader struct {
 	contours [][]point
 	contour  []point
 	p, start point
+	bend     byte  // the curve of the last command, or 0
+	ctrl     point // its last control point
 }
 
 // next finds the next command, or that the last one goes on.
@@ -63,35 +65,49 @@ func (r *pathReader) number() float64 {
 	return v
 }
 
-// point reads a point, relative to the current one.
+// point reads a point.
 func (r *pathReader) point() point {
+	o := r.origin()
 	x, y := r.number(), r.number()
-	return point{r.p.x + x, r.p.y + y}
+	return point{o.x + x, o.y + y}
+}
+
+// origin is where the numbers of the command are counted from.
+func (r *pathReader) origin() point {
+	if r.op >= 'a' {
+		return r.p
+	}
+	return point{}
 }
 
 func (r *pathReader) command() {
-	switch r.op {
-	case 'M', 'm':
+	bend := r.bend
+	r.bend = 0
+	switch r.op | ' ' {
+	case 'm':
 		r.close()
-		if r.op == 'M' {
-			r.p = point{}
-		}
 		r.p = r.point()
 		r.start = r.p
 		r.contour = append(r.contour, r.p)
+		r.op-- // further pairs are lines: l after m, L after M
 	case 'l':
 		r.to(r.point())
 	case 'h':
-		r.to(point{r.p.x + r.number(), r.p.y})
+		r.to(point{r.origin().x + r.number(), r.p.y})
 	case 'v':
-		r.to(point{r.p.x, r.p.y + r.number()})
+		r.to(point{r.p.x, r.origin().y + r.number()})
 	case 'q':
-		a, b := r.point(), r.point()
-		// A quadratic curve is the cubic one with its handles two thirds out.
-		r.curve(point{r.p.x + (a.x-r.p.x)*2/3, r.p.y + (a.y-r.p.y)*2/3}, point{b.x + (a.x-b.x)*2/3, b.y + (a.y-b.y)*2/3}, b)
+		a := r.point()
+		r.quadratic(a, r.point())
+	case 't':
+		a := r.smooth(bend, 'q')
+		r.quadratic(a, r.point())
 	case 'c':
-		a, b, to := r.point(), r.point(), r.point()
-		r.curve(a, b, to)
+		a, b := r.point(), r.point()
+		r.cubic(a, b, r.point())
+	case 's':
+		a, b := r.smooth(bend, 'c'), r.point()
+		r.cubic(a, b, r.point())
 	case 'a':
 		r.arc()
 	case 'z':
@@ -100,6 +116,27 @@ func (r *pathReader) command() {
 	default:
 		panic("BUG: a path of ours with an unknown command: " + r.d)
 	}
+}
+
+// smooth returns the control point of a curve that does not say it: the last
+// one's, mirrored, if that was a curve of its kind.
+func (r *pathReader) smooth(last, kind byte) point {
+	if last != kind {
+		return r.p
+	}
+	return point{2*r.p.x - r.ctrl.x, 2*r.p.y - r.ctrl.y}
+}
+
+// quadratic adds the cubic curve with its handles two thirds out, which is it.
+func (r *pathReader) quadratic(a, to point) {
+	third := func(end point) point { return point{end.x + (a.x-end.x)*2/3, end.y + (a.y-end.y)*2/3} }
+	r.curve(third(r.p), third(to), to)
+	r.bend, r.ctrl = 'q', a
+}
+
+func (r *pathReader) cubic(a, b, to point) {
+	r.curve(a, b, to)
+	r.bend, r.ctrl = 'c', b
 }
 
 func (r *pathReader) to(p point) {

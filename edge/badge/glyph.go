@@ -30,118 +30,184 @@ func outlineOf(glyph uint16) (from, to int) {
 	return u32(at), u32(at + glyphEntry)
 }
 
+// spot is a place in a picture, in hundredths of a pixel.
+type spot struct{ x, y int }
+
 // glyph appends a glyph to a path, with its origin at x, y. All lengths are
-// hundredths of a pixel; grain is what they are rounded to. Commands are
-// relative to points already rounded, so that errors do not add up.
+// hundredths of a pixel; grain is what they are rounded to. Lengths between
+// points already rounded do not add up errors.
 func (w *path) glyph(glyph uint16, x, y, size, grain int) {
-	place := func(at int) (int, int) {
-		return snap(x*emUnits+i16(at)*size, grain), snap(y*emUnits+i16(at+2)*size, grain)
-	}
-	var sx, sy int // the contour's first point
+	var first spot // of the contour
 	from, to := outlineOf(glyph)
 	for at := from; at < to; {
 		op := glyphs[at]
 		at++
-		points := 1
+		var spots [3]spot
+		n := 1
 		switch op {
 		case 'Q':
-			points = 2
+			n = 2
 		case 'C':
-			points = 3
+			n = 3
 		}
-		ex, ey := place(at + 4*(points-1))
-		switch op {
-		case 'M':
-			if at > from+1 {
-				w.close(sx, sy)
+		for i := range n {
+			spots[i] = spot{snap(x*emUnits+i16(at)*size, grain), snap(y*emUnits+i16(at+2)*size, grain)}
+			at += 4
+		}
+		end := spots[n-1]
+		switch {
+		case op == 'M':
+			if w.begun {
+				w.close(first)
 			}
-			sx, sy = ex, ey
-			w.move(ex, ey)
-		case 'L':
-			last := at+4 >= to || glyphs[at+4] == 'M'
-			if !last || ex != sx || ey != sy { // closing draws the way back
-				w.line(ex, ey)
+			first = end
+			w.move(end)
+		case w.straight(spots[:n]):
+			last := at >= to || glyphs[at] == 'M'
+			if !last || end != first { // closing draws the way back
+				w.line(end)
 			}
+		case op == 'Q':
+			w.quadratic(spots[0], end)
 		default:
-			w.command(op | ' ')
-			for i := range points {
-				px, py := place(at + 4*i)
-				w.number(px - w.x)
-				w.number(py - w.y)
-			}
+			w.cubic(spots[0], spots[1], end)
 		}
-		w.x, w.y = ex, ey
-		at += 4 * points
 	}
 	if to > from {
-		w.close(sx, sy)
+		w.close(first)
 	}
 }
 
 // path writes path data in the fewest characters.
 type path struct {
 	dst   []byte
-	x, y  int  // the current point
-	last  byte // command
-	begun bool
-	digit bool // the last character is of a number
-	point bool // which has a decimal point
+	at    spot // the current point
+	begun bool // a contour is open
+	tail  tail
+	// The last command's curve, and its last control point: a curve that goes
+	// on from it smoothly need not say its first one.
+	bend byte
+	ctrl spot
+}
+
+// tail is what of the data so far decides how it goes on.
+type tail struct {
+	command byte // that further numbers would repeat
+	digit   bool // the last character is of a number
+	point   bool // which has a decimal point
+}
+
+// straight reports whether a segment through these points is a line: rounding
+// pulls short curves straight.
+func (w *path) straight(spots []spot) bool {
+	end := spots[len(spots)-1]
+	for _, s := range spots[:len(spots)-1] {
+		if s != w.at && s != end {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *path) move(to spot) {
+	w.add('m', to.x, to.y)
+	w.tail.command-- // a pair after m is a line: l, as L after M
+	w.at, w.bend, w.begun = to, 0, true
+}
+
+func (w *path) line(to spot) {
+	switch {
+	case to == w.at:
+		return
+	case to.y == w.at.y:
+		w.add('h', to.x)
+	case to.x == w.at.x:
+		w.add('v', to.y)
+	default:
+		w.add('l', to.x, to.y)
+	}
+	w.at, w.bend = to, 0
+}
+
+func (w *path) quadratic(c, to spot) {
+	if c == w.smooth('q') {
+		w.add('t', to.x, to.y)
+	} else {
+		w.add('q', c.x, c.y, to.x, to.y)
+	}
+	w.at, w.bend, w.ctrl = to, 'q', c
+}
+
+func (w *path) cubic(a, b, to spot) {
+	if a == w.smooth('c') {
+		w.add('s', b.x, b.y, to.x, to.y)
+	} else {
+		w.add('c', a.x, a.y, b.x, b.y, to.x, to.y)
+	}
+	w.at, w.bend, w.ctrl = to, 'c', b
+}
+
+// smooth returns the control point a curve has that does not say it.
+func (w *path) smooth(bend byte) spot {
+	if w.bend != bend {
+		return w.at
+	}
+	return spot{2*w.at.x - w.ctrl.x, 2*w.at.y - w.ctrl.y}
+}
+
+// close ends the contour that began at first.
+func (w *path) close(first spot) {
+	w.dst = append(w.dst, 'z')
+	w.tail = tail{}
+	w.at, w.bend, w.begun = first, 0, false
+}
+
+// add appends a command with points relative to the current one or, where that
+// is shorter, as they are.
+func (w *path) add(op byte, values ...int) {
+	from, before := len(w.dst), w.tail
+	w.command(op)
+	for i, v := range values {
+		if i%2 == 1 || op == 'v' {
+			w.number(v - w.at.y)
+		} else {
+			w.number(v - w.at.x)
+		}
+	}
+	middle, relative := len(w.dst), w.tail
+	w.tail = before
+	w.command(op - ' ')
+	for _, v := range values {
+		w.number(v)
+	}
+	if len(w.dst)-middle < middle-from {
+		w.dst = append(w.dst[:from], w.dst[middle:]...)
+		return
+	}
+	w.dst, w.tail = w.dst[:middle], relative
 }
 
 // command appends a command, unless it is the last one again.
 func (w *path) command(c byte) {
-	if w.last != c {
+	if w.tail.command != c {
 		w.dst = append(w.dst, c)
-		w.last, w.digit = c, false
+		w.tail = tail{command: c}
 	}
 }
 
 // number appends a length, and a space before it where it would be misread.
 func (w *path) number(v int) {
-	if w.digit && v >= 0 && !(w.point && 0 < v && v < px) {
-		w.dst = append(w.dst, ' ')
+	if w.tail.digit && v >= 0 {
+		switch {
+		case w.tail.point && v == 0:
+			w.dst = append(w.dst, ".0"...) // so that the next may do without a space
+			return
+		case !w.tail.point || v >= px:
+			w.dst = append(w.dst, ' ')
+		}
 	}
 	w.dst = appendLength(w.dst, v)
-	w.digit, w.point = true, v%px != 0
-}
-
-func (w *path) move(x, y int) {
-	w.last = 0 // a pair after a move would be a line
-	if !w.begun {
-		w.begun = true
-		w.command('M')
-		w.number(x)
-		w.number(y)
-		return
-	}
-	w.command('m')
-	w.number(x - w.x)
-	w.number(y - w.y)
-}
-
-// line appends a straight line, in the shortest way.
-func (w *path) line(x, y int) {
-	dx, dy := x-w.x, y-w.y
-	switch {
-	case dx == 0 && dy == 0:
-	case dy == 0:
-		w.command('h')
-		w.number(dx)
-	case dx == 0:
-		w.command('v')
-		w.number(dy)
-	default:
-		w.command('l')
-		w.number(dx)
-		w.number(dy)
-	}
-}
-
-// close ends a contour that began at x, y.
-func (w *path) close(x, y int) {
-	w.last = 0
-	w.command('z')
-	w.x, w.y = x, y
+	w.tail.digit, w.tail.point = true, v%px != 0
 }
 
 // emUnits are the units of an outline in one size.

@@ -108,17 +108,15 @@ func (p *pen) ground(s *shape, left, right int) {
 	p.raw(label)
 	p.raw(`"/><path fill="`)
 	p.raw(p.backdrop())
-	sweep := ` 0 0 1`
-	inward := right - s.radius
+	r, corner, sweep := s.radius, s.radius, ` 0 0 1`
+	inward := right - r
 	p.put(`" d="M`, p.at(left))
 	if p.rtl {
-		sweep, inward = ` 0 0 0`, -inward
+		corner, sweep, inward = -r, ` 0 0 0`, -inward
+		p.put(` 0H`, r)
+	} else {
+		p.put(` 0h`, inward)
 	}
-	r, corner := s.radius, s.radius
-	if p.rtl {
-		corner = -r
-	}
-	p.put(` 0h`, inward)
 	if r > 0 {
 		p.turn(r, sweep, corner, r)
 		p.put(`v`, s.height-2*r)
