@@ -20,8 +20,11 @@ func BenchmarkBadge(b *testing.B) {
 		fixed := look(b, "style="+style)
 		free := fixed
 		free.Label = "Our score"
+		outline := free
+		outline.Outline = true
 		b.Run("fixed/"+style, func(b *testing.B) { benchmark(b, painter, fixed) })
 		b.Run("free/"+style, func(b *testing.B) { benchmark(b, painter, free) })
+		b.Run("outline/"+style, func(b *testing.B) { benchmark(b, painter, outline) })
 	}
 	b.Run("copy", func(b *testing.B) {
 		image := badge.AppendSVG(nil, samples[0].badge, badge.Look{})

@@ -131,7 +131,7 @@ func (p *pen) seal(e *fieldmark.Error) {
 	p.board(e, sealSize, `16`)
 	c := &schemes[p.look.Theme]
 	f := sealFont
-	if width := f.widthOf(0, p.face.says); width > sealText {
+	if width := roundUp(f.widthOf(0, p.face.says)); width > sealText {
 		f.size = f.size * sealText / width
 	}
 	base := 8200

@@ -18,7 +18,7 @@ const (
 	Pill        Style = iota // 28 px: ring, words, score
 	Compact                  // 20 px: words beside grade and score
 	Card                     // 56 px: ring with the score, words, grade and month
-	Seal                     // 96 px square, for footers
+	Seal                     // 96 px square, for footers; its own words are always paths
 	Flat                     // 20 px
 	FlatSquare               // 20 px, without corners, shine and shadow
 	ForTheBadge              // 28 px, capitals
@@ -137,8 +137,8 @@ func (l Look) normal() Look {
 	if l.Style == ForTheBadge {
 		l.Label = strings.ToUpper(l.Label)
 	}
-	if l.Style == Seal {
-		l.Outline = false // a seal is always outlines
+	if l.Style == Seal && l.Label == "" {
+		l.Outline = false // a seal's own words are always outlines
 	}
 	return l
 }

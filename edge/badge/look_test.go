@@ -174,6 +174,7 @@ func TestParseLook(t *testing.T) {
 		{"style=flat&theme=dark&animate=1", "?style=flat"},
 		{"style=flat&theme=mono", "?style=flat&theme=mono"},
 		{"style=seal&font=outline", "?style=seal"},
+		{"style=seal&font=outline&label=x", "?style=seal&label=x&font=outline"},
 		{"style=for-the-badge&label=our+%C3%A4", "?style=for-the-badge&label=OUR+%C3%84"},
 		{"label=%20a%09b%00%E2%80%AE%20", "?label=a+b"},
 		{"lang=ar&animate=1&font=outline&label=x%26y", "?lang=ar&label=x%26y&animate=1&font=outline"},

@@ -1,30 +1,42 @@
 package badge
 
-import "sync/atomic"
+import (
+	"hash/maphash"
+	"sync/atomic"
+)
 
 // A Painter remembers so many frames: enough for every score of a busy month in
 // the common looks. Full, they take about 2 MB, or 8 MB if all are outlines.
+// Frames with a label of outlines are kept apart, as anybody may ask for any:
+// the largest there can be, 45 kB each, make 12 MB.
 const (
-	frameBits  = 11
-	frameSlots = 1 << frameBits
+	frameBits = 11
+	drawnBits = 8
 )
 
 // fibonacci spreads keys that differ in a few bits (Knuth, 6.4).
 const fibonacci = 0x9e3779b97f4a7c15
 
+// labelSeed makes it unknown which labels share a place, so that nobody can pick
+// two that push each other out.
+var labelSeed = maphash.MakeSeed()
+
 // Painter draws badges faster than AppendSVG, and to the same bytes: of what is
 // drawn only a brand's name and a free label are not from a fixed vocabulary,
-// and of a label only the width matters to the rest. So it remembers the rest.
+// and of a label only the width matters to the rest. So it remembers the rest, or
+// all of it where the letters of a label are drawn as outlines.
 // The zero value is ready; it may be used by many goroutines, and must not be
 // copied.
 type Painter struct {
-	frames [frameSlots]atomic.Pointer[frame]
+	frames [1 << frameBits]atomic.Pointer[frame]
+	drawn  [1 << drawnBits]atomic.Pointer[frame] // those with a label of outlines
 }
 
 // frame is a badge in pieces. Between them go the name, twice, and then the
 // label, as often as there are pieces left.
 type frame struct {
 	key     uint64
+	label   string // whose outlines are in the pieces
 	head    string
 	between string
 	pieces  [maxHoles + 1]string
@@ -33,14 +45,17 @@ type frame struct {
 
 // AppendSVG appends the picture of b to dst, as the function of that name does.
 func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
-	if look.Label != "" && (look.Outline || look.Style == Seal) {
-		return AppendSVG(dst, b, look) // the letters are part of the drawing
+	key, label := frameKey(&b, &look), ""
+	spread := key * fibonacci
+	slot := &p.frames[spread>>(64-frameBits)]
+	if look.Outline && look.Label != "" {
+		label = look.Label
+		slot = &p.drawn[(spread^maphash.String(labelSeed, label))>>(64-drawnBits)]
 	}
-	key := frameKey(&b, &look)
-	slot := &p.frames[key*fibonacci>>(64-frameBits)]
 	f := slot.Load()
-	if f == nil || f.key != key {
+	if f == nil || f.key != key || f.label != label {
 		f = newFrame(key, b, look)
+		f.label = label
 		slot.Store(f)
 	}
 	dst = append(dst, f.head...)
@@ -85,7 +100,7 @@ func frameKey(b *Badge, l *Look) uint64 {
 
 // labelFonts are how a label is set, by style. Its width is less than 1024 px.
 var labelFonts = [styleCount]font{
-	Pill: pillFont, Card: cardFont, Compact: shapes[Compact].label,
+	Pill: pillFont, Card: cardFont, Seal: sealFont, Compact: shapes[Compact].label,
 	Flat: shapes[Flat].label, FlatSquare: shapes[FlatSquare].label, ForTheBadge: shapes[ForTheBadge].label,
 }
 

@@ -24,7 +24,7 @@ func TestPainterIsAppendSVG(t *testing.T) {
 		l := badge.Look{
 			Style: badge.Style(r.IntN(len(styles))), Theme: badge.Theme(r.IntN(4)), Lang: badge.Lang(r.IntN(4)),
 			Animate: r.IntN(4) == 0, Outline: r.IntN(8) == 0,
-			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii"),
+			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii", "A label too wide for a seal", "Another one wide for a seal"),
 		}
 		got, want = p.AppendSVG(got[:0], b, l), badge.AppendSVG(want[:0], b, l)
 		if string(got) != string(want) {
@@ -37,11 +37,11 @@ func TestPainterDoesNotAllocate(t *testing.T) {
 	p := new(badge.Painter)
 	buf := make([]byte, 0, 8192)
 	for _, style := range styles {
-		for _, label := range []string{"", "Our score", "我们的分数"} {
+		for i, label := range []string{"", "Our score", "我们的分数", "", "Our score", "我们的分数"} {
 			l := look(t, "style="+style)
-			l.Label = label
+			l.Label, l.Outline = label, i >= 3
 			if n := testing.AllocsPerRun(100, func() { buf = p.AppendSVG(buf[:0], samples[0].badge, l) }); n != 0 {
-				t.Errorf("%s %q: %v allocations, want 0", style, label, n)
+				t.Errorf("%s: %v allocations, want 0", l.Query(), n)
 			}
 		}
 	}

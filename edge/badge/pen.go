@@ -129,7 +129,7 @@ func (t *part) measure(weight int, count bool) (width, letters int) {
 // into the element about its colour.
 func (p *pen) text(f font, x, y int, a anchor, paint string, parts ...part) {
 	x = p.at(x)
-	if p.look.Outline && drawable(parts) {
+	if p.outlined(parts) {
 		p.outline(f, x, y, a, paint, parts)
 		return
 	}
@@ -142,6 +142,9 @@ func (p *pen) text(f font, x, y int, a anchor, paint string, parts ...part) {
 	}
 	p.put(`<text x="`, x)
 	p.put(`" y="`, y)
+	if p.look.Style == Seal {
+		p.raw(`" font-family="Verdana,DejaVu Sans,sans-serif`) // second, the face of its outlines
+	}
 	if f.size != p.root().size {
 		p.put(`" font-size="`, f.size)
 	}
@@ -192,8 +195,12 @@ func (p *pen) part(t *part) {
 // Arabic letters 2026-11 would be shown as 11-2026.
 const leftToRight = "\u200e"
 
-// drawable reports whether all of a text can be drawn as outlines.
-func drawable(parts []part) bool {
+// outlined reports whether a text is drawn as outlines. A seal's own words are,
+// and its label is not: drawing letters takes a hundred times as long.
+func (p *pen) outlined(parts []part) bool {
+	if !p.look.Outline && (p.look.Style != Seal || parts[0].label) {
+		return false
+	}
 	for i := range parts {
 		if !canOutline(parts[i].text) {
 			return false

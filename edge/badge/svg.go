@@ -94,7 +94,6 @@ var numerals = func() (n [101]string) {
 
 func newPen(dst []byte, b Badge, look Look, grain int) pen {
 	p := pen{dst: dst, badge: b, look: look, grain: grain}
-	p.look.Outline = look.Outline || look.Style == Seal
 	p.lang = &languages[0]
 	if int(look.Lang) < langCount {
 		p.lang = &languages[look.Lang]
@@ -134,7 +133,7 @@ var roots = [styleCount]font{
 	Pill:        {size: rootSize, weight: bold},
 	Compact:     {size: rootSize, weight: regular},
 	Card:        {size: rootSize, weight: bold},
-	Seal:        {size: rootSize, weight: bold},
+	Seal:        {}, // one text at most, which says it itself
 	Flat:        {size: rootSize, weight: regular},
 	FlatSquare:  {size: rootSize, weight: regular},
 	ForTheBadge: {size: 10 * px, weight: regular},
@@ -177,12 +176,12 @@ func (p *pen) open(e *fieldmark.Error, height int, fill string, flexible bool) {
 }
 
 // fontOf ends the root element's attributes. A seal holds no text, but for a
-// label that has no outlines.
+// free label, which brings its own.
 var fontOf = [styleCount]string{
 	Pill:        `" font-family="Verdana,sans-serif" font-size="11" font-weight="700" role="img" aria-label="`,
 	Compact:     `" font-family="Verdana,sans-serif" font-size="11" role="img" aria-label="`,
 	Card:        `" font-family="Verdana,sans-serif" font-size="11" font-weight="700" role="img" aria-label="`,
-	Seal:        `" font-family="Verdana,sans-serif" font-size="11" font-weight="700" role="img" aria-label="`,
+	Seal:        `" role="img" aria-label="`,
 	Flat:        `" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" role="img" aria-label="`,
 	FlatSquare:  `" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" role="img" aria-label="`,
 	ForTheBadge: `" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="10" role="img" aria-label="`,
