@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/client"
 )
 
 type brandCmd struct {
@@ -161,7 +162,11 @@ func (c *brandImportCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	report, err := api.ImportBrands(ctx, brandsOf(records, !c.Private))
+	taken, err := known(ctx, api)
+	if err != nil {
+		return err
+	}
+	report, err := api.ImportBrands(ctx, brandsOf(records, !c.Private, taken))
 	if err != nil {
 		return err
 	}
@@ -185,16 +190,40 @@ func named(records []importRecord, pointer string) string {
 	return ""
 }
 
-// brandsOf fills in what records leave out. Two records that come to the same
-// slug get -2, -3 and so on, in the order of the file.
-func brandsOf(records []importRecord, public bool) []fieldmark.Brand {
-	taken := map[string]int{}
+// known lists the brands there are: slug to site.
+func known(ctx context.Context, api *client.Client) (map[string]string, error) {
+	sites := map[string]string{}
+	for after := fieldmark.Slug(""); ; {
+		page, err := api.Brands(ctx, after, brandPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range page.Data {
+			sites[string(b.Slug)] = siteOf(b.URL)
+			after = b.Slug
+		}
+		if !page.HasMore {
+			return sites, nil
+		}
+	}
+}
+
+// siteOf is what two spellings of one address share.
+func siteOf(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	return strings.TrimSuffix(strings.ToLower(rest), "/")
+}
+
+// brandsOf fills in what records leave out. A slug made from a name never takes
+// another site's place: it gets -2, -3 and so on, and the same one again when
+// the list is imported again, in whatever order. taken maps slugs to sites.
+func brandsOf(records []importRecord, public bool, taken map[string]string) []fieldmark.Brand {
 	brands := make([]fieldmark.Brand, len(records))
 	for i, r := range records {
 		site := absolute(firstOf(r.URL, r.Domain))
-		slug := firstOf(r.Slug, slugify(r.Name), slugify(hostOf(site)))
-		if taken[slug]++; taken[slug] > 1 && r.Slug == "" {
-			slug = fmt.Sprintf("%s-%d", cut(slug, fieldmark.MaxSlug-4), taken[slug])
+		slug := r.Slug
+		if slug == "" {
+			slug = freeSlug(firstOf(slugify(r.Name), slugify(hostOf(site))), siteOf(site), taken)
 		}
 		b := fieldmark.Brand{
 			Slug: fieldmark.Slug(slug), Name: cut(r.Name, fieldmark.MaxBrandName), URL: site,
@@ -207,6 +236,20 @@ func brandsOf(records []importRecord, public bool) []fieldmark.Brand {
 		brands[i] = b
 	}
 	return brands
+}
+
+// freeSlug is slug, or the first of slug-2, slug-3 and so on that is not
+// another site's.
+func freeSlug(slug, site string, taken map[string]string) string {
+	candidate := slug
+	for n := 2; ; n++ {
+		if owner, ok := taken[candidate]; !ok || owner == site {
+			taken[candidate] = site
+			return candidate
+		}
+		suffix := fmt.Sprintf("-%d", n)
+		candidate = cut(slug, fieldmark.MaxSlug-len(suffix)) + suffix
+	}
 }
 
 func firstOf(values ...string) string {

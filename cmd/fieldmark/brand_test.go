@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,14 @@ func TestBrandsOf(t *testing.T) {
 		{Slug: "own", Name: "Own", URL: "https://own.example", Niche: "tools-and-more", Language: "und", Public: true},
 		{Slug: "muller-and-sohne-lodz", Name: "Müller & Söhne, Łódź", URL: "https://mueller.example", Niche: "general", Language: "und", Public: true},
 	}
-	if diff := cmp.Diff(want, brandsOf(records, true), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {
+	taken := map[string]string{}
+	if diff := cmp.Diff(want, brandsOf(records, true, taken), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {
 		t.Errorf("brandsOf differs (-want +got):\n%s", diff)
+	}
+	// Imported again the other way round, every brand keeps its address.
+	slices.Reverse(records)
+	slices.Reverse(want)
+	if diff := cmp.Diff(want, brandsOf(records, true, taken), cmp.AllowUnexported(fieldmark.Time{})); diff != "" {
+		t.Errorf("the same records in another order differ (-want +got):\n%s", diff)
 	}
 }
