@@ -51,7 +51,7 @@ type follower struct {
 // keepUp keeps the node in step with the origin until ctx ends.
 func (e *Edge) keepUp(ctx context.Context) error {
 	f := &following{edge: e}
-	defer f.retire(ctx)
+	defer f.retire()
 	pause := backoffFirst
 	for ctx.Err() == nil {
 		err := f.step(ctx)
@@ -214,7 +214,7 @@ func (f *following) loadModule(ctx context.Context) error {
 
 // retire stops what loadModule left waiting; closing the engine closes its
 // modules.
-func (f *following) retire(context.Context) {
+func (f *following) retire() {
 	for _, t := range f.drains {
 		t.Stop()
 	}

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -116,8 +117,8 @@ func (p *proxy) request(rc context.Context, ctx *fasthttp.RequestCtx) (*http.Req
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target must be a path")
 	}
 	target.Scheme, target.Host = p.base.Scheme, p.base.Host
-	body := append([]byte(nil), ctx.Request.Body()...)
-	req, err := http.NewRequestWithContext(rc, string(ctx.Method()), target.String(), strings.NewReader(string(body)))
+	body := bytes.NewReader(bytes.Clone(ctx.Request.Body())) // an answer may come before all of it is sent
+	req, err := http.NewRequestWithContext(rc, string(ctx.Method()), target.String(), body)
 	if err != nil {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request cannot be passed on")
 	}

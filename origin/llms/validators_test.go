@@ -38,7 +38,7 @@ const (
 // and every trick, to four programs that we did not write, in one process of
 // Node. A fifth, the reference parser, is followed rule by rule in prove.
 func TestIndependentValidators(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("not with -short")
 	}
 	folder := installValidators(t)
