@@ -57,11 +57,7 @@ func killing(t *testing.T, record ...string) {
 	p := start(t, dir, serve...)
 	base := p.logged("serve", "listen")
 	s.settle(base)
-	t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
-		kills, len(s.created), len(s.completed), len(s.arrived), s.doubled())
-	if len(s.created) < kills || len(s.completed) == 0 {
-		t.Errorf("the storm was too weak to show anything")
-	}
+	s.report()
 	check := []string{"db", "check", "--data", "var"}
 	if len(record) > 0 {
 		check = append(check, record[:2]...)
@@ -203,12 +199,20 @@ func (s *storm) settle(base string) {
 	}
 }
 
-// doubled counts the missions whose message came more than once.
-func (s *storm) doubled() (n int) {
+// report says what the storm did. Late repetitions may still be arriving, so
+// it counts under the lock.
+func (s *storm) report() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doubled := 0
 	for _, times := range s.arrived {
 		if times > 1 {
-			n++
+			doubled++
 		}
 	}
-	return n
+	s.t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
+		kills, len(s.created), len(s.completed), len(s.arrived), doubled)
+	if len(s.created) < kills || len(s.completed) == 0 {
+		s.t.Errorf("the storm was too weak to show anything")
+	}
 }
