@@ -19,9 +19,10 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark":      {"*"},
 	"cmd/fieldmark/demo": {""},
 
-	"edge":       {"", "cache", "wasm", "origin/client", "edge/badge", "edge/site"},
-	"edge/badge": {""},
-	"edge/site":  {""},
+	"edge":          {"", "cache", "wasm", "origin/client", "edge/badge", "edge/site", "edge/upstream"},
+	"edge/badge":    {""},
+	"edge/site":     {""},
+	"edge/upstream": {},
 
 	"cache":           {},
 	"cache/cachetest": {"cache"},

@@ -114,7 +114,9 @@ func New(cfg Config) (*Edge, error) {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	e.cursor = newCursorKey(cfg.NodeToken)
-	e.proxy = newProxy(cfg)
+	if e.proxy, err = newProxy(cfg); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
 	e.server = &fasthttp.Server{
 		Handler:               e.serve,
 		ErrorHandler:          e.badRequest,

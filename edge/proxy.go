@@ -15,51 +15,38 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
 // Limits of the hop to the origin.
 const (
 	// passTimeout bounds one passed request from its first byte to its last.
 	passTimeout = 30 * time.Second
-	// dialTimeout is short: an origin is near, and a client waits.
-	dialTimeout = 2 * time.Second
-	// headTimeout bounds the wait for the head of an answer.
-	headTimeout = 20 * time.Second
-	// originIdle is below what an origin keeps connections open, so that we
-	// never write on one it is just closing.
-	originIdle = 30 * time.Second
-	// originConns bounds what one node opens to the origin.
-	originConns = 128
 )
 
-// proxy passes requests on to the origin. It is net/http's client, which, unlike
-// fasthttp's, drops a connection that holds bytes nobody asked for.
+// proxy passes requests on to the origin.
 type proxy struct {
 	base      *url.URL
 	transport http.RoundTripper
 	nodeToken string
-	own       *http.Transport
+	own       *upstream.Upstream
 }
 
-func newProxy(cfg Config) *proxy {
+func newProxy(cfg Config) (*proxy, error) {
 	p := &proxy{base: cfg.OriginURL, transport: cfg.Transport, nodeToken: cfg.NodeToken}
 	if p.transport == nil {
-		p.own = &http.Transport{
-			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			MaxConnsPerHost:       originConns,
-			MaxIdleConnsPerHost:   originConns,
-			IdleConnTimeout:       originIdle,
-			ResponseHeaderTimeout: headTimeout,
-			DisableCompression:    true,
+		var err error
+		if p.own, err = upstream.New(upstream.Config{Origins: []*url.URL{cfg.OriginURL}, Log: cfg.Log}); err != nil {
+			return nil, err
 		}
 		p.transport = p.own
 	}
-	return p
+	return p, nil
 }
 
 func (p *proxy) close() {
 	if p.own != nil {
-		p.own.CloseIdleConnections()
+		p.own.CloseIdle()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -25,23 +26,20 @@ type edgeSettings struct {
 	HideAdmin  bool   `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
 }
 
-// build makes an edge that asks the origin at base over transport; a nil
-// transport is a network of the edge's own.
-func (c *edgeSettings) build(base, token string, transport http.RoundTripper, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
-	origin, err := client.New(client.Config{BaseURL: base, Transport: transport, NodeToken: token})
+// build makes an edge that asks the origins. What is asked for by no address of
+// its own goes to whichever of them has the least to do.
+func (c *edgeSettings) build(origins *upstream.Upstream, token string, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
+	target := &url.URL{Scheme: "http", Host: anyOrigin}
+	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: origins, NodeToken: token})
 	if err != nil {
 		return nil, err
-	}
-	target, err := url.Parse(base)
-	if err != nil {
-		return nil, fmt.Errorf("--origin: %w", err)
 	}
 	redis, err := secretOrFile(c.RedisURL, c.RedisFile)
 	if err != nil {
 		return nil, err
 	}
 	return edge.New(edge.Config{
-		Origin: origin, OriginURL: target, Transport: transport, NodeToken: token,
+		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 	})
 }
@@ -58,8 +56,9 @@ func (c *edgeSettings) base(ln net.Listener) string {
 type edgeCmd struct {
 	edgeSettings  `embed:""`
 	tokenSettings `embed:""`
-	Origin        string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Address of the origin."`
-	DebugListen   string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+	Origin        []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
+	HealthPath    string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
+	DebugListen   string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
 }
 
 // Run serves until ctx ends.
@@ -76,19 +75,42 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.build(c.Origin, token, nil, ln, s.log)
+	origins, err := c.origins(s.log)
+	if err != nil {
+		return err
+	}
+	e, err := c.build(origins, token, ln, s.log)
 	if err != nil {
 		return err
 	}
 	s.log.Info("edge", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "origin", c.Origin)
-	return runEdge(ctx, e, ln, debug, debugHandler(func(context.Context) error { return e.Ready() }, e.WriteMetrics))
+	return runEdge(ctx, e, origins, ln, debug, debugHandler(func(context.Context) error { return e.Ready() }, e.WriteMetrics))
+}
+
+// anyOrigin stands for the origins where an address needs a host; nothing
+// resolves it.
+const anyOrigin = "origin.internal"
+
+// origins reads the addresses of the origins.
+func (c *edgeCmd) origins(log *slog.Logger) (*upstream.Upstream, error) {
+	var all []*url.URL
+	for _, address := range c.Origin {
+		u, err := url.Parse(strings.TrimSpace(address))
+		if err != nil {
+			return nil, fmt.Errorf("--origin: %w", err)
+		}
+		all = append(all, u)
+	}
+	return upstream.New(upstream.Config{Origins: all, HealthPath: c.HealthPath, Log: log})
 }
 
 // runEdge serves clients on ln and operators on debug until ctx ends. What the
 // edge holds is given back after the last request.
-func runEdge(ctx context.Context, e *edge.Edge, ln, debug net.Listener, debugging http.Handler) error {
+func runEdge(ctx context.Context, e *edge.Edge, origins *upstream.Upstream, ln, debug net.Listener, debugging http.Handler) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return e.Run(ctx, ln) })
+	asking, stopAsking := context.WithCancel(context.WithoutCancel(ctx)) // the drain still asks
+	g.Go(func() error { return origins.Run(asking) })
+	g.Go(func() error { defer stopAsking(); return e.Run(ctx, ln) })
 	g.Go(func() error { return serveHTTP(ctx, debugging, debug) })
 	return g.Wait()
 }

@@ -6,15 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"net"
+	"net/url"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
-
-// pipeBase is the origin's name inside one process; nothing resolves it.
-const pipeBase = "http://origin.internal"
 
 // serveCmd runs an edge and an origin in one process: the same code as apart,
 // over a listener that needs no network.
@@ -78,7 +77,11 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 		return err
 	}
 	inside := newPipe()
-	e, err := c.build(pipeBase, token, inside.transport(), l.edge, s.log)
+	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inside.transport(), Log: s.log})
+	if err != nil {
+		return errors.Join(err, n.store.Close())
+	}
+	e, err := c.build(origins, token, l.edge, s.log)
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -92,7 +95,9 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	var g errgroup.Group
 	g.Go(func() error { return n.run(originCtx, l.origin, inside) })
 	front, frontCtx := errgroup.WithContext(ctx)
-	front.Go(func() error { return runEdge(frontCtx, e, l.edge, l.debug, debugHandler(ready, e.WriteMetrics)) })
+	front.Go(func() error {
+		return runEdge(frontCtx, e, origins, l.edge, l.debug, debugHandler(ready, e.WriteMetrics))
+	})
 	if c.Demo {
 		base := siteBase(l.demo)
 		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(base), l.demo) })

@@ -1,0 +1,210 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// via is what the hop says of itself (RFC 9110, 7.6.3).
+const via = "1.1 fieldmark"
+
+// RoundTrip implements http.RoundTripper. Scheme and host of the address are
+// replaced by those of the chosen origin; Host is sent as it is. Fields of one
+// connection are left out of the request and of the answer, and Via is added to
+// the request. The request's body is closed when RoundTrip or, for an answer
+// that came early, its body is done with it.
+//
+// 1xx answers go to the Got1xxResponse of the context's httptrace.ClientTrace.
+func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	head := r.Header.Clone()
+	upgrade := dropHopByHop(head, true)
+	if upgrade != "" {
+		head.Set("Connection", "Upgrade")
+		head.Set("Upgrade", upgrade)
+	}
+	head.Add("Via", via)
+	if _, named := head["User-Agent"]; !named {
+		head["User-Agent"] = nil // keeps net/http from inventing one
+	}
+	body := newSentBody(r)
+	var tried []*origin
+	for {
+		o := u.pick(tried)
+		tried = append(tried, o)
+		resp, began, err := u.try(r, o, head, body)
+		if err == nil {
+			body.give()
+			return resp, nil
+		}
+		if r.Context().Err() != nil || len(tried) >= min(maxTries, len(u.origins)) || !mayRepeat(r, err, began, body) {
+			body.drop()
+			return nil, err
+		}
+	}
+}
+
+// try asks one origin. began reports whether a byte of an answer came.
+func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
+	var first atomic.Bool
+	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { first.Store(true) }})
+	req := r.WithContext(ctx)
+	req.Header = head
+	req.URL = clone(r.URL)
+	req.URL.Scheme, req.URL.Host = o.scheme, o.host
+	if req.Host == "" {
+		req.Host = o.host
+	}
+	if req.Body, req.GetBody, err = body.next(); err != nil {
+		cancel(nil)
+		return nil, false, err
+	}
+	req.RequestURI = ""
+
+	o.flying.Add(1)
+	resp, err = u.transport.RoundTrip(req)
+	if err != nil {
+		o.flying.Add(-1)
+		if r.Context().Err() == nil && !errors.Is(err, errBodyRead) {
+			u.note(o, err)
+		}
+		cancel(nil)
+		return nil, first.Load(), err
+	}
+	u.note(o, nil)
+	land := sync.OnceFunc(func() { o.flying.Add(-1); cancel(nil) })
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		rw, ok := resp.Body.(io.ReadWriteCloser)
+		if !ok || !strings.EqualFold(resp.Header.Get("Upgrade"), head.Get("Upgrade")) || head.Get("Upgrade") == "" {
+			resp.Body.Close()
+			land()
+			return nil, true, errors.New("the origin switched to a protocol nobody asked for")
+		}
+		resp.Body = &tunnel{rw, land}
+		return resp, true, nil
+	}
+	dropHopByHop(resp.Header, false)
+	resp.Body = newReceived(resp.Body, u.cfg.IdleTimeout, cancel, land)
+	return resp, true, nil
+}
+
+// mayRepeat reports whether a request that failed at one origin may go to
+// another: nothing can have happened yet, or it may happen twice.
+func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
+	if began || !body.again() {
+		return false
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return true // nothing was sent
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return r.Header.Get("Idempotency-Key") != ""
+}
+
+// hopByHop are the fields that belong to one connection (RFC 9110, 7.6.1), and
+// those the transport writes itself. Trailer fields are not passed on, which
+// section 6.5.1 leaves to an intermediary.
+var hopByHop = []string{
+	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Xransfer-Encoding", "Xontent-Length", // as plainFraming leaves them
+}
+
+// never are the fields that Connection may not name: taken out of a request they
+// would change what it means (RFC 9110, 7.6.1: not a field for all recipients).
+var never = map[string]bool{
+	"Cache-Control": true, "Host": true, "Authorization": true, "Content-Length": true, "Content-Type": true,
+	"Cookie": true, "Fieldmark-Client": true, "Fieldmark-Node": true, "X-Request-Id": true,
+	"X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "Forwarded": true, "Via": true,
+}
+
+// dropHopByHop takes out what belongs to one connection and returns the protocol
+// a request wants to switch to, if it is one that may be tunnelled.
+func dropHopByHop(h http.Header, request bool) (upgrade string) {
+	for _, list := range h["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if name == "Upgrade" && request && strings.EqualFold(h.Get("Upgrade"), "websocket") {
+				upgrade = "websocket" // never h2c: its requests would pass unseen
+			}
+			if !never[name] {
+				h.Del(name)
+			}
+		}
+	}
+	for _, name := range hopByHop {
+		h.Del(name)
+	}
+	if request {
+		h.Del("Content-Length") // the transport writes it
+		h.Del("Expect")         // the edge has answered it
+		h.Del("Host")
+	}
+	return upgrade
+}
+
+// received is the body of an answer, given up when it is silent for too long.
+type received struct {
+	io.ReadCloser
+	idle  time.Duration
+	timer *time.Timer
+	slow  atomic.Bool
+	land  func()
+}
+
+// errSilent ends an answer whose origin has gone silent.
+var errSilent = errors.New("the origin stopped in the middle of its answer")
+
+func newReceived(body io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc, land func()) *received {
+	b := &received{ReadCloser: body, idle: idle, land: land}
+	b.timer = time.AfterFunc(idle, func() {
+		b.slow.Store(true)
+		cancel(errSilent)
+	})
+	b.timer.Stop() // runs only while a read does: a slow client is not a slow origin
+	return b
+}
+
+// Read implements io.Reader.
+func (b *received) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop()
+	if err != nil && b.slow.Load() {
+		err = errSilent
+	}
+	if err != nil {
+		b.land()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *received) Close() error {
+	b.timer.Stop()
+	defer b.land()
+	return b.ReadCloser.Close()
+}
+
+// tunnel is a connection that speaks another protocol from now on.
+type tunnel struct {
+	io.ReadWriteCloser
+	land func()
+}
+
+// Close implements io.Closer.
+func (t *tunnel) Close() error {
+	defer t.land()
+	return t.ReadWriteCloser.Close()
+}

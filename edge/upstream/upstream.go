@@ -1,0 +1,145 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Limits of the hop to an origin. Each phase has its own, so that a large body
+// may take its time while a silent origin is given up soon.
+const (
+	// dialTimeout is short: an origin is near, and a client waits.
+	dialTimeout = 2 * time.Second
+	// tlsTimeout bounds the handshake; it costs an origin's processor, which may
+	// be busy, and two ways there and back.
+	tlsTimeout = 5 * time.Second
+	// DefaultHeadTimeout bounds the wait for the head of an answer, from the last
+	// byte of the request. It is above the longest an event poll may hang.
+	DefaultHeadTimeout = 30 * time.Second
+	// DefaultIdleTimeout bounds the silence within a body, in either direction.
+	DefaultIdleTimeout = 30 * time.Second
+	// keepIdle is below what origins commonly keep an idle connection open (60 s
+	// and more), so that we never write on one that is just being closed.
+	keepIdle = 30 * time.Second
+	// maxConns bounds what one node opens to one origin; more would queue there.
+	maxConns = 256
+	// maxHead bounds the head of an answer, in bytes: four times what common
+	// servers can send, and no memory to speak of.
+	maxHead = 256 << 10
+	// maxTries bounds how many origins one request is tried on: a request that
+	// three could not take is not helped by a fourth, and its client waits.
+	maxTries = 3
+)
+
+// Config says where the origins are.
+type Config struct {
+	// Origins are asked in turn of their load: scheme and host each. At least one.
+	Origins []*url.URL
+	// Transport carries the requests; nil is a pooled network transport of its
+	// own. Of another one the phases' time limits are its owner's business.
+	Transport http.RoundTripper
+	// HealthPath is asked of each origin with GET every HealthEvery; any status
+	// from 200 to 399 is well. Empty: a connection that opens is well.
+	HealthPath string
+	// HealthEvery is the pause between two checks, give or take a fifth so that
+	// a fleet does not ask in step. Zero: DefaultHealthEvery. Negative: no checks.
+	HealthEvery time.Duration
+	// HeadTimeout and IdleTimeout replace the defaults; zero keeps them.
+	HeadTimeout, IdleTimeout time.Duration
+	// Log hears when an origin falls ill and when it is well again.
+	Log *slog.Logger
+}
+
+// Upstream is a set of origins that answers as one http.RoundTripper. It is safe
+// for concurrent use.
+type Upstream struct {
+	cfg       Config
+	origins   []*origin
+	transport http.RoundTripper
+	own       *http.Transport // nil: the transport is the caller's
+	log       *slog.Logger
+}
+
+// New checks cfg; it connects to nothing.
+func New(cfg Config) (*Upstream, error) {
+	if len(cfg.Origins) == 0 {
+		return nil, errors.New("upstream: at least one origin is required")
+	}
+	var wrong []error
+	for _, u := range cfg.Origins {
+		wrong = append(wrong, checkOrigin(u))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, fmt.Errorf("upstream: %w", err)
+	}
+	if cfg.HealthEvery == 0 {
+		cfg.HealthEvery = DefaultHealthEvery
+	}
+	if cfg.HeadTimeout == 0 {
+		cfg.HeadTimeout = DefaultHeadTimeout
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = DefaultIdleTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	u := &Upstream{cfg: cfg, transport: cfg.Transport, log: cfg.Log}
+	for _, at := range cfg.Origins {
+		u.origins = append(u.origins, &origin{scheme: at.Scheme, host: at.Host})
+	}
+	if u.transport == nil {
+		u.own = newTransport(cfg)
+		u.transport = u.own
+	}
+	return u, nil
+}
+
+// checkOrigin accepts a scheme and a host: a path would have to be part of every
+// key and of every link the origin writes.
+func checkOrigin(u *url.URL) error {
+	switch {
+	case u == nil:
+		return errors.New("an origin without an address")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("origin %s: must be http:// or https:// and a host", u.Redacted())
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/":
+		return fmt.Errorf("origin %s: must have no user, path or query", u.Redacted())
+	}
+	return nil
+}
+
+// newTransport pools connections and asks for no compression: what the client
+// asked for is what the origin is asked for.
+func newTransport(cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &conn{Conn: c, idle: cfg.IdleTimeout}, nil
+		},
+		DisableCompression:     true,
+		MaxConnsPerHost:        maxConns,
+		MaxIdleConnsPerHost:    maxConns,
+		IdleConnTimeout:        keepIdle,
+		TLSHandshakeTimeout:    tlsTimeout,
+		ResponseHeaderTimeout:  cfg.HeadTimeout,
+		MaxResponseHeaderBytes: maxHead,
+	}
+}
+
+// CloseIdle closes the connections that nothing is using.
+func (u *Upstream) CloseIdle() {
+	if u.own != nil {
+		u.own.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,576 @@
+package upstream_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark/edge/upstream"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for something that happens in another goroutine.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited 10 s until %s", what)
+		}
+	}
+}
+
+// raw is an origin that answers by hand: what it writes is in no server's grip.
+func raw(t testing.TB, answer func(c net.Conn, r *http.Request) (keep bool)) *url.URL {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	var wg sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(func() { stop(); ln.Close(); wg.Wait() })
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer c.Close()
+				defer context.AfterFunc(ctx, func() { c.Close() })()
+				for br := bufio.NewReader(c); ; {
+					r, err := http.ReadRequest(br)
+					if err != nil || !answer(c, r) {
+						return
+					}
+				}
+			})
+		}
+	})
+	return &url.URL{Scheme: "http", Host: ln.Addr().String()}
+}
+
+// says is an origin that answers every request with the same bytes.
+func says(answer string) func(net.Conn, *http.Request) bool {
+	return func(c net.Conn, r *http.Request) bool {
+		_, err := io.WriteString(c, answer)
+		return err == nil
+	}
+}
+
+const good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
+
+// nobody is an address where nobody listens.
+func nobody(t testing.TB) *url.URL {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, ln.Close())
+	return &url.URL{Scheme: "http", Host: ln.Addr().String()}
+}
+
+func start(t testing.TB, cfg upstream.Config) *upstream.Upstream {
+	t.Helper()
+	u, err := upstream.New(cfg)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- u.Run(ctx) }()
+	t.Cleanup(func() { stop(); must(t, <-done) })
+	return u
+}
+
+func request(t testing.TB, method string, body io.Reader, header ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://edge.example/path?q=1", body)
+	must(t, err)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return r
+}
+
+// do asks and reads all of the answer.
+func do(u *upstream.Upstream, r *http.Request) (*http.Response, string, error) {
+	resp, err := u.RoundTrip(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp, string(b), err
+}
+
+func TestConfig(t *testing.T) {
+	for _, address := range []string{"", "ftp://a", "http://", "http://a/path", "http://u:p@a", "http://a?q=1"} {
+		u, err := url.Parse(address)
+		must(t, err)
+		if _, err := upstream.New(upstream.Config{Origins: []*url.URL{u}}); err == nil {
+			t.Errorf("origin %q is accepted", address)
+		}
+	}
+	if _, err := upstream.New(upstream.Config{}); err == nil {
+		t.Error("no origin at all is accepted")
+	}
+}
+
+// TestLeftover: bytes that come after an answer must never be the answer to the
+// next request, whatever made them come.
+func TestLeftover(t *testing.T) {
+	const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+	for name, tt := range map[string]struct{ method, answer string }{
+		"a second answer":                 {"GET", good + evil},
+		"a body after HEAD":               {"HEAD", good + evil},
+		"a body after 304":                {"GET", "HTTP/1.1 304 Not Modified\r\n\r\n" + evil},
+		"a body after 204":                {"GET", "HTTP/1.1 204 No Content\r\n\r\n" + evil},
+		"a Content-Length that is short":  {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood" + "more" + evil},
+		"bytes after the last chunk":      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n" + evil},
+		"an interim answer nobody wanted": {"GET", good + "HTTP/1.1 103 Early Hints\r\n\r\n" + evil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var conns atomic.Int64
+			var seen sync.Map
+			u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+				if _, had := seen.LoadOrStore(c, true); !had && conns.Add(1) == 1 {
+					return says(tt.answer)(c, r)
+				}
+				return says(good)(c, r)
+			})}})
+			for i := range 3 {
+				method := "GET"
+				if i == 0 {
+					method = tt.method
+				}
+				_, body, err := do(u, request(t, method, nil))
+				if err != nil || strings.Contains(body, "evil") || i > 0 && body != "good" {
+					t.Fatalf("request %d: %q, %v", i, body, err)
+				}
+			}
+		})
+	}
+	t.Run("late", func(t *testing.T) { // after the connection lay idle
+		sent := make(chan struct{})
+		var once sync.Once
+		u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+			says(good)(c, r)
+			once.Do(func() {
+				go func() { io.WriteString(c, evil); close(sent) }()
+			})
+			return true
+		})}})
+		for i := range 20 {
+			if _, body, err := do(u, request(t, "GET", nil)); err != nil || body != "good" {
+				t.Fatalf("request %d: %q, %v", i, body, err)
+			}
+			<-sent
+		}
+	})
+}
+
+// TestRepeat says which failures another origin is tried for.
+func TestRepeat(t *testing.T) {
+	hangUp := func(net.Conn, *http.Request) bool { return false }
+	halfHead := func(c net.Conn, _ *http.Request) bool { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-"); return false }
+	tests := map[string]struct {
+		method string
+		body   func() io.Reader
+		header []string
+		first  func(net.Conn, *http.Request) bool // nil: nobody listens
+		again  bool
+	}{
+		"GET, hung up":                       {method: "GET", first: hangUp, again: true},
+		"HEAD, hung up":                      {method: "HEAD", first: hangUp, again: true},
+		"GET, half a head":                   {method: "GET", first: halfHead},
+		"GET, nobody there":                  {method: "GET", again: true},
+		"POST, hung up":                      {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp},
+		"POST without a body, hung up":       {method: "POST", first: hangUp},
+		"POST, nobody there":                 {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, again: true},
+		"POST of a stream, nobody there":     {method: "POST", body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, again: true},
+		"POST with a key, hung up":           {method: "POST", body: func() io.Reader { return strings.NewReader("x") }, header: []string{"Idempotency-Key", "k"}, first: hangUp, again: true},
+		"POST of a stream with a key":        {method: "POST", body: func() io.Reader { return io.MultiReader(strings.NewReader("x")) }, header: []string{"Idempotency-Key", "k"}, first: hangUp},
+		"PUT, hung up":                       {method: "PUT", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp, again: true},
+		"PATCH, hung up":                     {method: "PATCH", body: func() io.Reader { return strings.NewReader("x") }, first: hangUp},
+		"a method nobody knows, hung up":     {method: "FROB", first: hangUp},
+		"a method nobody knows, no listener": {method: "FROB", again: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var bad, well atomic.Int64
+			first := nobody(t)
+			if tt.first != nil {
+				first = raw(t, func(c net.Conn, r *http.Request) bool {
+					io.Copy(io.Discard, r.Body)
+					bad.Add(1)
+					return tt.first(c, r)
+				})
+			}
+			second := raw(t, func(c net.Conn, r *http.Request) bool {
+				if b, _ := io.ReadAll(r.Body); tt.body != nil && string(b) != "x" {
+					t.Errorf("the second origin got the body %q", b)
+				}
+				well.Add(1)
+				if r.Method == "HEAD" {
+					return says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")(c, r)
+				}
+				return says(good)(c, r)
+			})
+			// The order is by load and then by chance, so ask until the bad one was first.
+			u := start(t, upstream.Config{Origins: []*url.URL{first, second}, HealthEvery: -1})
+			for range 40 {
+				var body io.Reader
+				if tt.body != nil {
+					body = tt.body()
+				}
+				before := well.Load()
+				_, _, err := do(u, request(t, tt.method, body, tt.header...))
+				switch {
+				case tt.again && err != nil:
+					t.Fatalf("%v, want the other origin's answer", err)
+				case err == nil && well.Load() != before+1:
+					t.Fatalf("the well origin was asked %d times", well.Load()-before)
+				case err != nil && well.Load() != before:
+					t.Fatal("the request was repeated")
+				}
+				if err != nil {
+					return // seen to fail, as it must
+				}
+			}
+			if !tt.again {
+				t.Error("40 requests never met the bad origin")
+			}
+		})
+	}
+}
+
+// TestHealth: an origin that does not answer is left alone, by what requests
+// meet and by checks, and comes back by itself.
+func TestHealth(t *testing.T) {
+	t.Run("by requests", func(t *testing.T) {
+		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))}, HealthEvery: -1})
+		for range 30 {
+			if _, _, err := do(u, request(t, "GET", nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := u.States(); s[0].Well || !s[1].Well || s[1].Flying != 0 {
+			t.Errorf("states %+v, want the first ill and the second well and idle", s)
+		}
+	})
+	t.Run("by checks", func(t *testing.T) {
+		var ill atomic.Bool
+		var asked atomic.Int64
+		sick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/health" {
+				asked.Add(1)
+			} else if ill.Load() {
+				w.WriteHeader(500)
+			}
+		}))
+		defer sick.Close()
+		at, err := url.Parse(sick.URL)
+		must(t, err)
+		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health", HealthEvery: 5 * time.Millisecond})
+		ill.Store(true)
+		until(t, "the sick origin is known", func() bool { return !u.States()[0].Well })
+		ill.Store(false)
+		until(t, "it is well again and asked", func() bool {
+			_, _, err := do(u, request(t, "GET", nil))
+			must(t, err)
+			return u.States()[0].Well && asked.Load() > 0
+		})
+	})
+	t.Run("by connecting", func(t *testing.T) {
+		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))}, HealthEvery: 5 * time.Millisecond})
+		until(t, "the absent origin is known", func() bool { return !u.States()[0].Well && u.States()[1].Well })
+	})
+	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
+		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), nobody(t)}, HealthEvery: -1})
+		for range 10 {
+			if _, _, err := do(u, request(t, "GET", nil)); err == nil {
+				t.Fatal("an answer from nobody")
+			}
+		}
+	})
+}
+
+// TestLeastConnections: while one origin is busy the other one is asked.
+func TestLeastConnections(t *testing.T) {
+	release := make(chan struct{})
+	var got [2]atomic.Int64
+	var origins []*url.URL
+	for i := range got {
+		origins = append(origins, raw(t, func(c net.Conn, r *http.Request) bool {
+			got[i].Add(1)
+			if r.Header.Get("Slow") != "" {
+				<-release
+			}
+			return says(good)(c, r)
+		}))
+	}
+	u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
+	var wg sync.WaitGroup
+	wg.Go(func() { do(u, request(t, "GET", nil, "Slow", "1")) })
+	until(t, "the slow request is there", func() bool { return got[0].Load()+got[1].Load() == 1 })
+	busy := 0
+	if got[1].Load() == 1 {
+		busy = 1
+	}
+	for range 20 {
+		_, _, err := do(u, request(t, "GET", nil))
+		must(t, err)
+	}
+	if n := got[busy].Load(); n != 1 {
+		t.Errorf("the busy origin got %d requests, want the slow one alone", n)
+	}
+	close(release)
+	wg.Wait()
+}
+
+// TestFields: what belongs to one connection stays there.
+func TestFields(t *testing.T) {
+	var seen http.Header
+	var host, uri string
+	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+		seen, host, uri = r.Header, r.Host, r.RequestURI
+		return says("HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Mine, Cache-Control\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\n"+
+			"Cache-Control: no-store\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Length: 0\r\n\r\n")(c, r)
+	})}})
+	r := request(t, "GET", nil, "Connection", "close, X-Secret, Authorization", "X-Secret", "1", "Authorization", "Bearer a", "Te", "trailers, deflate",
+		"Trailer", "X-Sum", "Upgrade", "h2c", "Keep-Alive", "300", "Proxy-Authorization", "Basic x", "Via", "1.0 client", "X-Kept", "1", "Expect", "100-continue")
+	r.Host = "shop.example"
+	resp, _, err := do(u, r)
+	must(t, err)
+	want := http.Header{"Authorization": {"Bearer a"}, "Via": {"1.0 client", "1.1 fieldmark"}, "X-Kept": {"1"}}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("the origin saw (-want +got):\n%s", diff)
+	}
+	if host != "shop.example" || uri != "/path?q=1" {
+		t.Errorf("the origin saw host %q and target %q", host, uri)
+	}
+	want = http.Header{"Cache-Control": {"no-store"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}, "Content-Length": {"0"}}
+	if diff := cmp.Diff(want, resp.Header); diff != "" {
+		t.Errorf("the client got (-want +got):\n%s", diff)
+	}
+	if len(r.Header["Via"]) != 1 || r.Header.Get("Connection") == "" {
+		t.Errorf("the caller's request was changed: %v", r.Header)
+	}
+}
+
+// TestSilence: every phase has its own time limit.
+func TestSilence(t *testing.T) {
+	for name, head := range map[string]string{"before the head": "", "within the body": "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"} {
+		t.Run(name, func(t *testing.T) {
+			hang := make(chan struct{})
+			u := start(t, upstream.Config{HeadTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond,
+				Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+					io.WriteString(c, head)
+					<-hang
+					return false
+				})}})
+			defer close(hang)
+			if _, body, err := do(u, request(t, "GET", nil)); err == nil {
+				t.Errorf("a silent origin: %q without an error", body)
+			}
+			if f := u.States()[0].Flying; f != 0 {
+				t.Errorf("%d requests still count as under way", f)
+			}
+		})
+	}
+}
+
+// TestStreams: bodies pass in pieces, in both directions at once.
+func TestStreams(t *testing.T) {
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		must(t, rc.EnableFullDuplex())
+		w.WriteHeader(200)
+		must(t, rc.Flush())
+		for b := make([]byte, 1<<10); ; {
+			n, err := r.Body.Read(b)
+			w.Write(b[:n])
+			rc.Flush()
+			if err != nil {
+				return
+			}
+		}
+	}))
+	defer echo.Close()
+	at, err := url.Parse(echo.URL)
+	must(t, err)
+	u := start(t, upstream.Config{Origins: []*url.URL{at}})
+	in, out := io.Pipe()
+	body := &closeCounter{ReadCloser: in}
+	r := request(t, "POST", nil)
+	r.Body, r.ContentLength = body, -1
+	resp, err := u.RoundTrip(r)
+	must(t, err)
+	for i := range 50 { // each piece comes back before the next one is sent
+		piece := bytes.Repeat([]byte{byte(i)}, 1<<10)
+		_, err := out.Write(piece)
+		must(t, err)
+		got := make([]byte, len(piece))
+		_, err = io.ReadFull(resp.Body, got)
+		must(t, err)
+		if !bytes.Equal(got, piece) {
+			t.Fatalf("piece %d came back changed", i)
+		}
+	}
+	must(t, out.Close())
+	_, err = io.Copy(io.Discard, resp.Body)
+	must(t, err)
+	must(t, resp.Body.Close())
+	until(t, "the request's body is closed", func() bool { return body.closed.Load() == 1 })
+}
+
+type closeCounter struct {
+	io.ReadCloser
+	closed atomic.Int64
+}
+
+func (c *closeCounter) Close() error {
+	c.closed.Add(1)
+	return c.ReadCloser.Close()
+}
+
+// TestBodyIsClosedOnce: its connection serves other requests afterwards.
+func TestBodyIsClosedOnce(t *testing.T) {
+	for name, origins := range map[string][]*url.URL{
+		"answered":              {raw(t, says(good))},
+		"nobody there":          {nobody(t)},
+		"nobody there, and one": {nobody(t), nobody(t), raw(t, says(good))},
+		"hung up":               {raw(t, func(net.Conn, *http.Request) bool { return false })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
+			body := &closeCounter{ReadCloser: io.NopCloser(strings.NewReader("x"))}
+			r := request(t, "POST", nil)
+			r.Body, r.ContentLength = body, 1
+			do(u, r)
+			until(t, "the body is closed", func() bool { return body.closed.Load() > 0 })
+			if n := body.closed.Load(); n != 1 {
+				t.Errorf("closed %d times", n)
+			}
+		})
+	}
+}
+
+// TestClientGone: a client that fails or leaves is no fault of an origin.
+func TestClientGone(t *testing.T) {
+	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+		_, err := io.Copy(io.Discard, r.Body)
+		return err == nil && says(good)(c, r)
+	}), raw(t, says(good))}, HealthEvery: -1})
+	for range 10 {
+		r := request(t, "POST", nil)
+		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader("half"), errReader{})), 100
+		if _, _, err := do(u, r); err == nil {
+			t.Error("half a body was answered")
+		}
+	}
+	for _, s := range u.States() {
+		if !s.Well || s.Flying != 0 {
+			t.Errorf("origin %+v, want well and idle", s)
+		}
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+// TestInterim: 1xx answers come at once, each once, and never to another request.
+func TestInterim(t *testing.T) {
+	goOn := make(chan struct{})
+	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n")
+		<-goOn
+		return says(good)(c, r)
+	})}})
+	var got []string
+	r := request(t, "GET", nil)
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+		if got = append(got, fmt.Sprint(code, h.Get("Link"))); len(got) == 2 {
+			close(goOn)
+		}
+		return nil
+	}}))
+	_, body, err := do(u, r)
+	if want := []string{"103</a.css>; rel=preload", "102"}; err != nil || body != "good" || !cmp.Equal(got, want) {
+		t.Errorf("interim %q, then %q, %v; want %q", got, body, err, want)
+	}
+}
+
+// TestTransferCoding: RFC 9112, 6.3: a coding that is not ours to undo is read
+// until the connection closes.
+func TestTransferCoding(t *testing.T) {
+	for name, answer := range map[string]string{
+		"alone":                "HTTP/1.1 200 OK\r\nTransfer-Encoding: mangled\r\nX-A: 1\r\n\r\ngood",
+		"with a length":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ntransfer-encoding:mangled\r\nX-A: 1\r\n\r\ngood",
+		"after an interim one": "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: mangled\r\n\r\ngood",
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool { says(answer)(c, r); return false })}})
+			resp, body, err := do(u, request(t, "GET", nil))
+			if err != nil || body != "good" {
+				t.Fatalf("%q, %v", body, err)
+			}
+			if diff := cmp.Diff(http.Header{"X-A": {"1"}}, resp.Header); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTunnel: a WebSocket passes; no other protocol may be switched to, h2c
+// least of all, whose requests nobody would see.
+func TestTunnel(t *testing.T) {
+	at := raw(t, func(c net.Conn, r *http.Request) bool {
+		if r.Header.Get("Upgrade") == "" {
+			return says(good)(c, r)
+		}
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		io.Copy(c, c)
+		return false
+	})
+	u := start(t, upstream.Config{Origins: []*url.URL{at}})
+	resp, err := u.RoundTrip(request(t, "GET", nil, "Connection", "Upgrade", "Upgrade", "websocket"))
+	must(t, err)
+	if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" {
+		t.Fatalf("answer %d %v", resp.StatusCode, resp.Header)
+	}
+	rw := resp.Body.(io.ReadWriteCloser)
+	_, err = io.WriteString(rw, "ping")
+	must(t, err)
+	got := make([]byte, 4)
+	_, err = io.ReadFull(rw, got)
+	must(t, err)
+	must(t, rw.Close())
+	if string(got) != "ping" || u.States()[0].Flying != 0 {
+		t.Errorf("echo %q, %d under way", got, u.States()[0].Flying)
+	}
+	for _, other := range [][]string{{"Connection", "Upgrade", "Upgrade", "h2c"}, {"Upgrade", "websocket"}, {"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AA"}} {
+		if resp, body, err := do(u, request(t, "GET", nil, other...)); err != nil || resp.StatusCode != 200 || body != "good" {
+			t.Errorf("%v: %v %q, want an ordinary answer", other, err, body)
+		}
+	}
+}
