@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 
 	"cache":           {},
 	"cache/cachetest": {"cache"},
+	"cache/rfc9111":   {},
 
 	"wasm":      {"", "wasm/abi"},
 	"wasm/abi":  {"", "wasm/card"},
@@ -49,6 +50,7 @@ var mayImport = map[string][]string{
 // homes says which rooms alone may import a technology.
 var homes = map[string][]string{
 	"github.com/valyala/fasthttp":         {"edge"},
+	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},
 	"github.com/tetratelabs/wazero":       {"wasm"},
 	"github.com/dgraph-io/ristretto":      {"cache"},
 	"modernc.org/sqlite":                  {"origin/store"},

@@ -1,0 +1,80 @@
+package rfc9111
+
+import (
+	"net/http"
+)
+
+// Request is what the rules need to know of a request.
+type Request struct {
+	Method string
+	Header http.Header
+	Ask    Ask
+}
+
+// Reason says why an answer may not be stored, in a word or two as Cache-Status
+// shows them; empty: it may.
+type Reason string
+
+// The reasons, in the order they are looked for.
+const (
+	ReasonMethod        Reason = "method"
+	ReasonPartial       Reason = "partial"
+	ReasonStatus        Reason = "status"
+	ReasonRequest       Reason = "request-no-store"
+	ReasonNoStore       Reason = "no-store"
+	ReasonPrivate       Reason = "private"
+	ReasonAuthorization Reason = "authorization"
+	ReasonVary          Reason = "vary"
+	ReasonCookie        Reason = "set-cookie"
+	ReasonUseless       Reason = "no-lifetime"
+)
+
+// Storable reports whether the answer to q may be stored (RFC 9111, 3).
+func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy) Reason {
+	switch {
+	case q.Method != http.MethodGet: // 3, first item; HEAD has nothing to store
+		return ReasonMethod
+	case status == http.StatusPartialContent || status == http.StatusNotModified: // 3.3: ranges are not combined
+		return ReasonPartial
+	case status < 200 || status > 999: // 3: a final status
+		return ReasonStatus
+	case policy.MustUnderstand && !understood(status): // 5.2.2.3
+		return ReasonStatus
+	case q.Ask.NoStore: // 5.2.1.5
+		return ReasonRequest
+	case policy.NoStore && !policy.MustUnderstand: // 5.2.2.5; must-understand is for those who know the status
+		return ReasonNoStore
+	case policy.Private: // 5.2.2.7
+		return ReasonPrivate
+	case len(q.Header["Authorization"]) > 0 && !policy.Authorized: // 3.5
+		return ReasonAuthorization
+	}
+	if _, any := VaryNames(h); any { // 4.1
+		return ReasonVary
+	}
+	if len(h["Set-Cookie"]) > 0 && !p.sharesCookie(policy) {
+		return ReasonCookie
+	}
+	return cacheable(status, h, policy)
+}
+
+// sharesCookie: nothing in RFC 9111 keeps an answer from being stored because it
+// sets a cookie (7.3 leaves it to the origin), but a guess never shares one.
+func (p Profile) sharesCookie(policy *Policy) bool {
+	if p == RFC {
+		return policy.Explicit
+	}
+	return policy.Public || policy.SharedMaxAge
+}
+
+// cacheable is the last item of section 3, without storing what nobody could use.
+func cacheable(status int, h http.Header, policy *Policy) Reason {
+	if !policy.Explicit && !policy.Public && !policy.NoCache && !HeuristicallyCacheable(status) {
+		return ReasonStatus
+	}
+	validator := h.Get("Etag") != "" || h.Get("Last-Modified") != ""
+	if policy.Lifetime <= 0 && !validator && policy.WhileRevalidate == 0 && policy.IfError == 0 {
+		return ReasonUseless
+	}
+	return ""
+}

@@ -1,0 +1,91 @@
+package rfc9111
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// targetedFields is our target list (RFC 9213, 2.2): the fields that speak to a
+// cache like this one, the first with something valid to say wins.
+var targetedFields = [...]string{"Cdn-Cache-Control"}
+
+// secondsDirectives are those whose argument is a number of seconds.
+var secondsDirectives = map[string]bool{"max-age": true, "s-maxage": true, "stale-while-revalidate": true, "stale-if-error": true}
+
+// fieldDirectives may have an argument that names fields.
+var fieldDirectives = map[string]bool{"private": true, "no-cache": true}
+
+// targeted returns the directives of the targeted field that decides. It is a
+// structured field (RFC 9213, 2.1): if it cannot be read, or a directive we know
+// has an argument of another type, all of it is ignored and Cache-Control decides.
+func targeted(h http.Header) (Directives, bool) {
+	for _, name := range targetedFields {
+		lines := h[name]
+		if len(lines) == 0 {
+			continue
+		}
+		dict, err := httpsfv.UnmarshalDictionary(lines)
+		if err != nil || len(dict.Names()) == 0 {
+			continue
+		}
+		if d, ok := directivesOf(dict); ok {
+			return d, true
+		}
+	}
+	return Directives{}, false
+}
+
+func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
+	for _, name := range dict.Names() {
+		member, _ := dict.Get(name)
+		item, isItem := member.(httpsfv.Item)
+		if !isItem {
+			if known(name) {
+				return d, false
+			}
+			continue
+		}
+		x := directive{name: name}
+		switch v := item.Value.(type) {
+		case int64:
+			if v < 0 && secondsDirectives[name] {
+				return d, false
+			}
+			x.value, x.hasValue = strconv.FormatInt(v, 10), true
+		case bool:
+			if !v {
+				continue // said not to be so
+			}
+		case string:
+			x.value, x.hasValue = v, true
+		}
+		if known(name) && !fits(name, item.Value) {
+			return d, false
+		}
+		d.list = append(d.list, x)
+	}
+	return d, true
+}
+
+func known(name string) bool {
+	switch name {
+	case "no-store", "must-revalidate", "proxy-revalidate", "public", "must-understand", "immutable", "no-transform":
+		return true
+	}
+	return secondsDirectives[name] || fieldDirectives[name]
+}
+
+// fits reports whether an argument is of the type its directive takes.
+func fits(name string, value any) bool {
+	switch value.(type) {
+	case int64:
+		return secondsDirectives[name]
+	case bool:
+		return !secondsDirectives[name]
+	case string:
+		return fieldDirectives[name]
+	}
+	return false
+}

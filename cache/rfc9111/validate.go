@@ -1,0 +1,181 @@
+package rfc9111
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+// conditionals are the fields that make a request conditional (RFC 9110, 13.1).
+var conditionals = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"}
+
+// DropConditionals takes every condition out of a request, and its Range.
+func DropConditionals(h http.Header) {
+	for _, name := range conditionals {
+		delete(h, name)
+	}
+	delete(h, "Range")
+}
+
+// Condition makes a request ask whether the stored answer still holds (RFC 9111,
+// 4.3.1), in place of whatever conditions it had.
+func (r *Response) Condition(h http.Header) {
+	DropConditionals(h)
+	if tag := r.Header.Get("Etag"); tag != "" {
+		h.Set("If-None-Match", tag)
+	}
+	if modified := r.Header.Get("Last-Modified"); modified != "" {
+		h.Set("If-Modified-Since", modified)
+	}
+}
+
+// ForOrigin reports whether a request's conditions are for the origin alone to
+// judge: a cache cannot (RFC 9111, 4.3.2).
+func ForOrigin(h http.Header) bool {
+	return len(h["If-Match"]) > 0 || len(h["If-Unmodified-Since"]) > 0
+}
+
+// NotModified reports whether the reader has the answer already, so that a 304
+// is what it is to get (RFC 9111, 4.3.2; RFC 9110, 13.2.2).
+func (r *Response) NotModified(h http.Header) bool {
+	if r.Status != http.StatusOK { // RFC 9110, 13.2.1: conditions are for a 200
+		return false
+	}
+	if lines := h["If-None-Match"]; len(lines) > 0 { // it takes precedence
+		return MatchesAny(lines, r.Header.Get("Etag"))
+	}
+	lines := h["If-Modified-Since"]
+	if len(lines) != 1 {
+		return false
+	}
+	since, ok := ParseDate(lines[0], r.Received)
+	if !ok {
+		return false // RFC 9110, 13.1.3: ignored
+	}
+	modified, ok := ParseDate(r.Header.Get("Last-Modified"), r.Received)
+	if !ok {
+		modified = DateOf(r.Header, r.Received) // RFC 9111, 4.3.2
+	}
+	return !modified.After(since)
+}
+
+// MatchesAny reports whether one of an If-None-Match field's tags is tag, by the
+// weak comparison (RFC 9110, 8.8.3.2 and 13.1.2).
+func MatchesAny(lines []string, tag string) bool {
+	for _, line := range lines {
+		for rest := line; rest != ""; {
+			var item string
+			item, rest = cutMember(rest)
+			item = trim(item)
+			if item == "*" || tag != "" && weakMatch(item, tag) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func weak(tag string) bool { return strings.HasPrefix(tag, "W/") }
+
+func weakMatch(a, b string) bool {
+	return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
+}
+
+// strongDate is how much older than its Date a Last-Modified must be to name one
+// form of the content only (RFC 9110, 8.8.2.2).
+const strongDate = time.Second
+
+// RangeHolds reports whether a Range counts: there is no If-Range, or it names
+// exactly this answer, strongly (RFC 9110, 13.1.5).
+func (r *Response) RangeHolds(h http.Header) bool {
+	lines := h["If-Range"]
+	if len(lines) == 0 {
+		return true
+	}
+	cond := trim(lines[0])
+	if len(lines) > 1 {
+		return false
+	}
+	if strings.HasPrefix(cond, `"`) || weak(cond) {
+		return !weak(cond) && cond == r.Header.Get("Etag")
+	}
+	said := r.Header.Get("Last-Modified")
+	if cond != said {
+		return false
+	}
+	modified, ok := ParseDate(said, r.Received)
+	return ok && DateOf(r.Header, r.Received).Sub(modified) >= strongDate
+}
+
+// Range is what a Range field comes to.
+type Range uint8
+
+// The outcomes.
+const (
+	// Whole: no range, or one we may and do ignore (RFC 9110, 14.2).
+	Whole Range = iota
+	// Part: one range that is there.
+	Part
+	// Unsatisfiable: a range that begins past the end (RFC 9110, 15.5.17).
+	Unsatisfiable
+)
+
+// ParseRange reads a Range field for content of size bytes (RFC 9110, 14.1). More
+// than one range, another unit and what is malformed are answered with the whole.
+func ParseRange(field string, size int64) (kind Range, start, length int64) {
+	unit, spec, ok := strings.Cut(field, "=")
+	if !ok || !strings.EqualFold(trim(unit), "bytes") {
+		return Whole, 0, 0
+	}
+	first, last, ok := strings.Cut(trim(spec), "-")
+	if !ok {
+		return Whole, 0, 0
+	}
+	if first == "" { // so many at the end
+		n, ok := position(last)
+		switch {
+		case !ok:
+			return Whole, 0, 0
+		case n == 0 || size == 0:
+			return Unsatisfiable, 0, 0
+		}
+		n = min(n, size)
+		return Part, size - n, n
+	}
+	from, ok := position(first)
+	if !ok {
+		return Whole, 0, 0
+	}
+	to := size - 1
+	if last != "" {
+		n, ok := position(last)
+		if !ok || n < from {
+			return Whole, 0, 0
+		}
+		to = min(n, to)
+	}
+	if from >= size {
+		return Unsatisfiable, 0, 0
+	}
+	return Part, from, to - from + 1
+}
+
+// position reads a byte position: digits alone; beyond any size it saturates.
+func position(s string) (int64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	n := int64(0)
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		if n < 1<<58 {
+			n = n*10 + int64(s[i]-'0')
+		}
+	}
+	return n, true
+}
