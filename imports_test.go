@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},
 	"origin/llms":     {""},
+	"origin/ics":      {},
 
 	"origin/llms/probe":      {"", "origin/llms", "origin/safehttp"},
 	"origin/store/storetest": {"origin/store"}, // for tests alone
@@ -78,6 +79,7 @@ var homes = map[string][]string{
 	"github.com/chromedp/chromedp":        {},
 	"github.com/google/go-cmp":            {},
 	"github.com/standard-webhooks/":       {},
+	"github.com/emersion/go-ical":         {},
 	"golang.org/x/net/publicsuffix":       {"origin/audit"},
 	"golang.org/x/text/language":          {"origin/audit", "origin/llms", "origin/api", "origin"},
 	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
