@@ -81,7 +81,7 @@ type badges struct {
 // look-up and nothing is built.
 func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
-	if len(ctx.URI().QueryString()) == 0 {
+	if len(ctx.URI().QueryString()) == 0 && !alreadyLooked(ctx) {
 		if entry, state := e.cache.Get(text(path)); state == cache.Fresh {
 			e.sendBadge(ctx, entry, cache.SourceHit, 0)
 			return
@@ -139,9 +139,12 @@ var (
 // isImageProxy reports whether the request comes from a proxy of pictures in
 // text, like GitHub's. They show nothing but an answer of 200.
 func isImageProxy(ctx *fasthttp.RequestCtx) bool {
-	agent, via := ctx.Request.Header.UserAgent(), ctx.Request.Header.PeekBytes(headerVia)
+	return namesImageProxy(ctx.Request.Header.UserAgent()) || namesImageProxy(ctx.Request.Header.PeekBytes(headerVia))
+}
+
+func namesImageProxy(agent []byte) bool {
 	for _, name := range imageProxyNames {
-		if bytes.Contains(agent, name) || bytes.Contains(via, name) {
+		if bytes.Contains(agent, name) {
 			return true
 		}
 	}

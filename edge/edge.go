@@ -39,6 +39,8 @@ const (
 	fillTimeout = 5 * time.Second
 	// drainTimeout bounds how long a stopping node finishes what it began.
 	drainTimeout = 10 * time.Second
+
+	serverName = "fieldmark" // as answers name it
 )
 
 // Config says what a node is made of.
@@ -73,6 +75,9 @@ type Edge struct {
 	badges badges
 	follow follower
 
+	visitors visitors
+	clock    clock
+
 	edition edition // of the origin
 }
 
@@ -98,6 +103,7 @@ func New(cfg Config) (*Edge, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters()}
+	e.clock.set(time.Now())
 	var err error
 	if cfg.RedisURL != "" {
 		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Events: e.meters.redisEvents()}); err != nil {
@@ -120,13 +126,12 @@ func New(cfg Config) (*Edge, error) {
 	e.server = &fasthttp.Server{
 		Handler:               e.serve,
 		ErrorHandler:          e.badRequest,
-		Name:                  "fieldmark",
+		Name:                  serverName,
 		NoDefaultServerHeader: true,
 		ReadTimeout:           readTimeout,
 		IdleTimeout:           idleTimeout,
 		ReadBufferSize:        readBuffer,
 		MaxRequestBodySize:    fieldmark.MaxBulkBody,
-		CloseOnShutdown:       true,
 		Logger:                quiet{},
 	}
 	return e, nil
@@ -146,9 +151,10 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.keepUp(ctx) })
+	g.Go(func() error { return e.clock.run(ctx) })
 	for _, ln := range listeners {
 		g.Go(func() error {
-			if err := e.server.Serve(ln); err != nil && ctx.Err() == nil {
+			if err := e.accept(ln); ctx.Err() == nil {
 				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 			}
 			return nil
@@ -156,12 +162,11 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	}
 	g.Go(func() error {
 		<-ctx.Done()
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-		defer cancel()
-		if err := e.server.ShutdownWithContext(drain); errors.Is(err, context.DeadlineExceeded) {
-			e.log.Warn("drained for long enough; what is still open is cut off", "after", drainTimeout)
-		} else if err != nil {
-			return fmt.Errorf("drain: %w", err)
+		for _, ln := range listeners {
+			_ = ln.Close() // a second listener is closed whatever the first says
+		}
+		if cut := e.drain(drainTimeout); cut > 0 {
+			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections", cut)
 		}
 		return nil
 	})

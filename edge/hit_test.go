@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -42,6 +43,18 @@ func TestHitAllocatesNothing(t *testing.T) {
 		})
 		if allocs != 0 {
 			t.Errorf("a badge hit answered %s allocates %v times, want 0", tt.name, allocs)
+		}
+		head, answer := []byte(plainGet+browserHead+"\r\n"), make([]byte, 0, 8<<10)
+		if tt.etag != "" {
+			head = []byte(plainGet + "If-None-Match: " + tag + "\r\n\r\n")
+		}
+		allocs = testing.AllocsPerRun(2000, func() {
+			if out, ok := h.edge.AppendGlance(answer, head); !ok || !bytes.HasPrefix(out[9:], []byte(tt.name)) {
+				t.Fatalf("%q: at a glance %v %.20q, want %s", head, ok, out, tt.name)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("a badge hit answered %s at a glance allocates %v times, want 0", tt.name, allocs)
 		}
 	}
 }
@@ -91,6 +104,17 @@ func BenchmarkBadgeHit(b *testing.B) {
 			for b.Loop() {
 				ctx.Response.Reset()
 				bm.handle(ctx)
+			}
+		})
+	}
+	for _, bm := range []struct{ name, head string }{{"glance", plainGet + "\r\n"}, {"glance-browser", plainGet + browserHead + "\r\n"}} {
+		b.Run(bm.name, func(b *testing.B) {
+			head, answer := []byte(bm.head), make([]byte, 0, 8<<10)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := h.edge.AppendGlance(answer, head); !ok {
+					b.Fatal("not at hand")
+				}
 			}
 		})
 	}

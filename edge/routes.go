@@ -13,6 +13,9 @@ import (
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	defer e.recoverPanic(ctx)
 	route := e.route(ctx)
+	if e.visitors.stopping.Load() {
+		ctx.SetConnectionClose()
+	}
 	e.meters.count(route, ctx.Response.StatusCode())
 }
 

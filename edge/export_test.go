@@ -1,0 +1,19 @@
+package edge
+
+// Glance is glance for its fuzz test: what it made out, and whether it is sure.
+func Glance(b []byte) (target, match []byte, size int, ok bool) {
+	g, ok := glance(b)
+	return g.target, g.match, g.size, ok
+}
+
+// Whole is whole for its fuzz test.
+var Whole = whole
+
+// AppendGlance answers a head by a glance, or says that it is none for it.
+func (e *Edge) AppendGlance(dst, head []byte) ([]byte, bool) {
+	g, ok := glance(head)
+	if !ok {
+		return dst, false
+	}
+	return e.appendGlance(dst, &g, e.clock.now.Load())
+}
