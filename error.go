@@ -19,6 +19,7 @@ const (
 	CodeInvalidUTF8          Code = "invalid_utf8"
 	CodeInvalidParameter     Code = "invalid_parameter"
 	CodeInvalidCursor        Code = "invalid_cursor"
+	CodeInvalidIdempotency   Code = "invalid_idempotency_key"
 	CodeMissingCredentials   Code = "missing_credentials"
 	CodeInvalidAPIKey        Code = "invalid_api_key"
 	CodeExpiredAPIKey        Code = "expired_api_key"
@@ -31,12 +32,15 @@ const (
 	CodeMissionExists        Code = "mission_exists"
 	CodeBrandExists          Code = "brand_exists"
 	CodeInvalidTransition    Code = "invalid_transition"
+	CodeIdempotencyInFlight  Code = "idempotency_in_progress"
 	CodeCursorExpired        Code = "cursor_expired"
+	CodeVersionMismatch      Code = "version_mismatch"
 	CodeBodyTooLarge         Code = "body_too_large"
 	CodeURITooLong           Code = "uri_too_long"
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	CodeValidationFailed     Code = "validation_failed"
 	CodeInstructionLikeText  Code = "instruction_like_text"
+	CodeIdempotencyReused    Code = "idempotency_key_reused"
 	CodeRateLimited          Code = "rate_limited"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
@@ -56,6 +60,7 @@ var codeTable = map[Code]struct {
 	CodeInvalidUTF8:          {http.StatusBadRequest, "The body is not valid UTF-8"},
 	CodeInvalidParameter:     {http.StatusBadRequest, "A query parameter is not acceptable"},
 	CodeInvalidCursor:        {http.StatusBadRequest, "The cursor was not issued by this server"},
+	CodeInvalidIdempotency:   {http.StatusBadRequest, "The Idempotency-Key is not acceptable"},
 	CodeMissingCredentials:   {http.StatusUnauthorized, "An API key is required"},
 	CodeInvalidAPIKey:        {http.StatusUnauthorized, "The API key is not valid"},
 	CodeExpiredAPIKey:        {http.StatusUnauthorized, "The API key has expired"},
@@ -68,12 +73,15 @@ var codeTable = map[Code]struct {
 	CodeMissionExists:        {http.StatusConflict, "A different mission has this source and externalId"},
 	CodeBrandExists:          {http.StatusConflict, "A brand has this slug"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},
+	CodeIdempotencyInFlight:  {http.StatusConflict, "A request with this Idempotency-Key is being answered"},
+	CodeVersionMismatch:      {http.StatusPreconditionFailed, "The mission has changed since"},
 	CodeCursorExpired:        {http.StatusGone, "The cursor's snapshot is no longer kept"},
 	CodeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
 	CodeURITooLong:           {http.StatusRequestURITooLong, "The address is too long"},
 	CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not supported"},
 	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
 	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},
+	CodeIdempotencyReused:    {http.StatusUnprocessableEntity, "This Idempotency-Key came with another request"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},
@@ -114,12 +122,13 @@ type Error struct {
 	Detail string       // for the person who reads it; never holds a rejected value
 	Fields []FieldError // every complaint about the request at once
 
-	// MissionID, Allowed, Limit and Scope are extra members of the problem
-	// document, set by the codes that have them.
+	// MissionID, From, To, Allowed, Limit and Scope are extra members of the
+	// problem document, set by the codes that have them.
 	MissionID string
-	Allowed   []string
-	Limit     int64 // bytes, for CodeBodyTooLarge
-	Scope     Scope // the missing one, for CodeInsufficientScope
+	From, To  MissionStatus // of a move that is not allowed
+	Allowed   []string      // the moves that are
+	Limit     int64         // bytes, for CodeBodyTooLarge
+	Scope     Scope         // the missing one, for CodeInsufficientScope
 
 	RetryAfter time.Duration // zero: no Retry-After field is sent
 	Err        error         // the private cause; logged, never shown
@@ -179,17 +188,19 @@ const ProblemType = "application/problem+json"
 
 // Problem is an Error on the wire (RFC 9457).
 type Problem struct {
-	Type      string       `json:"type"`
-	Title     string       `json:"title"`
-	Status    int          `json:"status"`
-	Detail    string       `json:"detail,omitempty"`
-	Instance  string       `json:"instance,omitempty"`
-	Code      Code         `json:"code"`
-	RequestID string       `json:"requestId,omitempty"`
-	Errors    []FieldError `json:"errors,omitempty"`
-	MissionID string       `json:"missionId,omitempty"`
-	Allowed   []string     `json:"allowed,omitempty"`
-	Limit     int64        `json:"limit,omitempty"`
+	Type      string        `json:"type"`
+	Title     string        `json:"title"`
+	Status    int           `json:"status"`
+	Detail    string        `json:"detail,omitempty"`
+	Instance  string        `json:"instance,omitempty"`
+	Code      Code          `json:"code"`
+	RequestID string        `json:"requestId,omitempty"`
+	Errors    []FieldError  `json:"errors,omitempty"`
+	MissionID string        `json:"missionId,omitempty"`
+	From      MissionStatus `json:"from,omitempty"`
+	To        MissionStatus `json:"to,omitempty"`
+	Allowed   []string      `json:"allowed,omitempty"`
+	Limit     int64         `json:"limit,omitempty"`
 }
 
 // MaxFieldErrors bounds how many complaints one answer lists; a body of
@@ -207,6 +218,8 @@ func (e *Error) Problem(requestID string) Problem {
 		RequestID: requestID,
 		Errors:    e.Fields,
 		MissionID: e.MissionID,
+		From:      e.From,
+		To:        e.To,
 		Allowed:   e.Allowed,
 		Limit:     e.Limit,
 	}
@@ -223,6 +236,6 @@ func (e *Error) Problem(requestID string) Problem {
 func (p Problem) Err() *Error {
 	return &Error{
 		Code: p.Code, Detail: p.Detail, Fields: p.Errors,
-		MissionID: p.MissionID, Allowed: p.Allowed, Limit: p.Limit,
+		MissionID: p.MissionID, From: p.From, To: p.To, Allowed: p.Allowed, Limit: p.Limit,
 	}
 }

@@ -20,6 +20,7 @@ const (
 	EventMissionUnableToComplete EventType = "mission.unable_to_complete"
 	EventMissionCanceled         EventType = "mission.canceled"
 	EventMissionClosed           EventType = "mission.closed"
+	EventMissionUpdated          EventType = "mission.updated" // its content or its plan, not its status
 
 	EventBrandChanged    EventType = "brand.changed"    // name, address, visibility
 	EventBrandAudited    EventType = "brand.audited"    // new facts
@@ -34,7 +35,7 @@ func MissionEvents() []EventType {
 		EventMissionCreated, EventMissionScheduled, EventMissionUnscheduled, EventMissionDispatched,
 		EventMissionEnRoute, EventMissionStarted, EventMissionOnHold, EventMissionResumed,
 		EventMissionCompleted, EventMissionReopened, EventMissionUnableToComplete,
-		EventMissionCanceled, EventMissionClosed,
+		EventMissionCanceled, EventMissionClosed, EventMissionUpdated,
 	}
 }
 

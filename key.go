@@ -11,13 +11,18 @@ type Scope string
 
 // The scopes. Nothing is allowed that a key does not name.
 const (
-	ScopeMissionCreate Scope = "mission:create"
-	ScopeMissionRead   Scope = "mission:read"
-	ScopeAdmin         Scope = "admin:*" // everything under /api/admin/v1
+	ScopeMissionCreate  Scope = "mission:create"
+	ScopeMissionRead    Scope = "mission:read"
+	ScopeMissionUpdate  Scope = "mission:update"
+	ScopeMissionCancel  Scope = "mission:cancel"
+	ScopeMissionOperate Scope = "mission:operate" // every move, and who goes when
+	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
 // Scopes lists every scope a key may have.
-func Scopes() []Scope { return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeAdmin} }
+func Scopes() []Scope {
+	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate, ScopeAdmin}
+}
 
 // ParseScope accepts a scope by its exact name.
 func ParseScope(s string) (Scope, error) {

@@ -1,14 +1,10 @@
 package fieldmark
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // MissionStatus is where a mission stands.
@@ -71,16 +67,34 @@ func CheckMove(from, to, held MissionStatus) error {
 	if slices.Contains(next, to) {
 		return nil
 	}
-	e := Errorf(CodeInvalidTransition, "a mission that is %s cannot become %s", from, to)
-	e.Allowed = make([]string, len(next))
-	for i, s := range next {
+	return refuseMove(from, to, next, Errorf(CodeInvalidTransition, "a mission that is %s cannot become %s", from, to))
+}
+
+// refuseMove adds to e what was asked for and what would have been allowed.
+func refuseMove(from, to MissionStatus, allowed []MissionStatus, e *Error) *Error {
+	e.From, e.To, e.Allowed = from, to, make([]string, len(allowed))
+	for i, s := range allowed {
 		e.Allowed[i] = string(s)
 	}
 	return e
 }
 
-// MoveEvent names the event of a legal move.
-func MoveEvent(from, to MissionStatus) EventType {
+// CheckReopen says whether a mission that was completed may go back to work
+// now; the other moves are no matter of time.
+func CheckReopen(completed *Time, now time.Time) error {
+	if completed == nil || now.Sub(completed.Std()) <= ReopenWithin {
+		return nil
+	}
+	return refuseMove(MissionCompleted, MissionInProgress, []MissionStatus{MissionClosed},
+		Errorf(CodeInvalidTransition, "a mission can be reopened for 7 days after it was completed"))
+}
+
+// MoveEvent names the event of a legal move; held is as for CheckMove. Going
+// back to what a hold interrupted is one event, whatever that was.
+func MoveEvent(from, to, held MissionStatus) EventType {
+	if from == MissionOnHold && to == held {
+		return EventMissionResumed
+	}
 	switch to {
 	case MissionNew:
 		return EventMissionUnscheduled
@@ -101,11 +115,8 @@ func MoveEvent(from, to MissionStatus) EventType {
 	case MissionCanceled:
 		return EventMissionCanceled
 	}
-	switch from {
-	case MissionCompleted:
+	if from == MissionCompleted {
 		return EventMissionReopened
-	case MissionOnHold:
-		return EventMissionResumed
 	}
 	return EventMissionStarted
 }
@@ -206,18 +217,9 @@ type Asset struct {
 
 // Link is an address to show beside a mission. It is never fetched.
 type Link struct {
-	Href string `json:"href" maxLength:"2048" pattern:"^https?://" patternDescription:"an http or https address"`
+	Href string `json:"href" maxLength:"2048" pattern:"^https://" patternDescription:"an https address"`
 	Text string `json:"text,omitempty" maxLength:"120"`
 }
-
-// Bounds of a mission that tags cannot say.
-const (
-	MaxLabels        = 64
-	MaxLabelKey      = 128      // code points
-	MaxLabelValue    = 1024     // code points
-	MaxMetadata      = 16 << 10 // bytes; it travels in every webhook
-	MaxMetadataDepth = 8
-)
 
 // MissionRequest is what a client may say of a new mission. Lengths are in
 // Unicode code points.
@@ -239,137 +241,32 @@ type MissionRequest struct {
 	Metadata         json.RawMessage   `json:"metadata,omitempty" doc:"A JSON object of at most 16 KiB, sent back as it came"`
 }
 
-// Check completes the bounds that the tags cannot say and puts the request into
-// its normal form: priority in upper case, metadata compact. It returns every
-// complaint; a request without one may be stored.
-func (r *MissionRequest) Check() []FieldError {
-	var bad []FieldError
-	complain := func(pointer, code, detail string) {
-		bad = append(bad, FieldError{Pointer: pointer, Code: code, Detail: detail})
-	}
-	for _, f := range []struct {
-		pointer, text string
-		long          bool
-	}{
-		{"/externalId", r.ExternalID, false}, {"/source", r.Source, false}, {"/title", r.Title, false},
-		{"/category", r.Category, false}, {"/description", r.Description, true},
-	} {
-		if hasControl(f.text, f.long) {
-			complain(f.pointer, "pattern", "control characters are not allowed")
-		}
-	}
-	if r.ExternalID != strings.TrimSpace(r.ExternalID) {
-		complain("/externalId", "pattern", "must not begin or end with space")
-	}
-	if p, ok := ParsePriority(string(r.Priority)); ok {
-		r.Priority = p
-	} else {
-		complain("/priority", "enum", "must be LOW, MEDIUM, HIGH or CRITICAL")
-	}
-	if r.Location != nil && r.Location.TimeZone != "" && !validZone(r.Location.TimeZone) {
-		complain("/location/timeZone", "format", "must be an IANA time zone name")
-	}
-	if w := r.Window; w != nil {
-		switch span := w.Latest.Std().Sub(w.Earliest.Std()); {
-		case span <= 0:
-			complain("/window/latest", "range", "must be later than earliest")
-		case span > MaxWindow:
-			complain("/window/latest", "range", "must be within 366 days of earliest")
-		}
-	}
-	for _, s := range r.Skills {
-		if n := utf8.RuneCountInString(s); n == 0 || n > 64 {
-			complain("/skills", "range", "each must have 1 to 64 characters")
-			break
-		}
-	}
-	bad = append(bad, checkLabels(r.Labels)...)
-	return append(bad, r.checkMetadata()...)
+// Span is when somebody is to be on site.
+type Span struct {
+	Start Time `json:"start" format:"date-time"`
+	End   Time `json:"end" format:"date-time"`
 }
 
-// hasControl reports a control character; a long text may have line breaks and tabs.
-func hasControl(s string, long bool) bool {
-	return strings.ContainsFunc(s, func(c rune) bool {
-		return unicode.IsControl(c) && !(long && (c == '\n' || c == '\t' || c == '\r'))
-	})
+// Assignee is who is to go, by an id of the dispatching system's own.
+type Assignee struct {
+	ID   string `json:"id" minLength:"1" maxLength:"128"`
+	Name string `json:"name,omitempty" maxLength:"200"`
 }
 
-// validZone guards the shape of a zone name; whether the name is known is asked
-// where the zone data is, because this package reads no files.
-func validZone(s string) bool {
-	return s == "UTC" || (strings.Contains(s, "/") && !strings.Contains(s, "..") && !strings.HasPrefix(s, "/"))
-}
-
-// checkLabels holds labels to their bounds, with one complaint of each kind.
-func checkLabels(labels map[string]string) []FieldError {
-	if len(labels) > MaxLabels {
-		return []FieldError{{Pointer: "/labels", Code: "too_long", Detail: "at most 64 labels"}}
-	}
-	for k, v := range labels {
-		if n := utf8.RuneCountInString(k); n == 0 || n > MaxLabelKey || utf8.RuneCountInString(v) > MaxLabelValue {
-			return []FieldError{{Pointer: "/labels", Code: "too_long", Detail: "a key has 1 to 128 characters, a value at most 1024"}}
-		}
-	}
-	return nil
-}
-
-// checkMetadata compacts metadata and holds it to its bounds.
-func (r *MissionRequest) checkMetadata() []FieldError {
-	if len(r.Metadata) == 0 {
-		return nil
-	}
-	fail := func(code, detail string) []FieldError {
-		return []FieldError{{Pointer: "/metadata", Code: code, Detail: detail}}
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, r.Metadata); err != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
-		return fail("format", "must be a JSON object")
-	}
-	if compact.Len() > MaxMetadata {
-		return fail("too_long", "must not exceed 16384 bytes")
-	}
-	if jsonDepth(compact.Bytes()) > MaxMetadataDepth {
-		return fail("too_long", "must not nest deeper than 8 levels")
-	}
-	r.Metadata = compact.Bytes()
-	return nil
-}
-
-// jsonDepth counts how deep valid JSON nests.
-func jsonDepth(b []byte) int {
-	depth, deepest, inText := 0, 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case !inText && (c == '{' || c == '['):
-			depth++
-			deepest = max(deepest, depth)
-		case !inText && (c == '}' || c == ']'):
-			depth--
-		}
-	}
-	return deepest
-}
-
-// Fingerprint names what the client said, so that a retry can be told from a
-// different mission under the same name. It is taken after Check.
-func (r *MissionRequest) Fingerprint() (Digest, error) {
-	same := *r
-	same.Source = strings.ToLower(r.Source)
-	b, err := json.Marshal(same)
-	if err != nil {
-		return "", err
-	}
-	return DigestOf(sha256.Sum256(b)), nil
+// Occurrences counts how often alerts told of what a mission is about.
+type Occurrences struct {
+	Count       int  `json:"count" minimum:"1"`
+	FirstSeenAt Time `json:"firstSeenAt" format:"date-time"`
+	LastSeenAt  Time `json:"lastSeenAt" format:"date-time"`
 }
 
 // Mission is one piece of field work.
 type Mission struct {
 	ID string `json:"id"` // msn_…
 	MissionRequest
+	Scheduled    *Span         `json:"scheduled"`   // set by planning
+	Assignee     *Assignee     `json:"assignee"`    // set by planning
+	Occurrences  *Occurrences  `json:"occurrences"` // null unless an alert opened it
 	Status       MissionStatus `json:"status"`
 	StatusReason *Reason       `json:"statusReason"`
 	CreatedAt    Time          `json:"createdAt"`
@@ -408,11 +305,28 @@ const (
 	MaxMissionLimit     = 200
 )
 
-// MissionFilter narrows a list of missions; zero fields do not narrow.
+// MissionFilter narrows a list of missions; zero fields do not narrow. With
+// UpdatedSince the list is in the order of changes, the oldest first, and
+// otherwise the newest mission is first. The times are inclusive.
 type MissionFilter struct {
-	Status     []MissionStatus
-	Source     string
-	ExternalID string
-	Limit      int
-	Cursor     string
+	Status       []MissionStatus
+	Priority     Priority
+	Source       string
+	ExternalID   string
+	CreatedSince Time
+	CreatedUntil Time
+	UpdatedSince Time
+	Limit        int
+	Cursor       string
+}
+
+// MissionStatuses lists every status, in the order of a mission's life.
+func MissionStatuses() []MissionStatus {
+	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold,
+		MissionCompleted, MissionUnableToComplete, MissionClosed, MissionCanceled}
+}
+
+// Priorities lists every priority, the least urgent first.
+func Priorities() []Priority {
+	return []Priority{PriorityLow, PriorityMedium, PriorityHigh, PriorityCritical}
 }

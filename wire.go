@@ -38,6 +38,11 @@ const (
 	HeaderNode = "Fieldmark-Node"
 	// HeaderDeduplicated is "true" when a create found the mission already there.
 	HeaderDeduplicated = "Mission-Deduplicated"
+	// HeaderIdempotencyKey names a request that may be sent again: in quotes, as
+	// a structured field (RFC 9651), or bare.
+	HeaderIdempotencyKey = "Idempotency-Key"
+	// HeaderReplayed is "true" on the kept answer to an earlier request.
+	HeaderReplayed = "Idempotency-Replayed"
 	// HeaderRequestID is X-Request-Id, kept from the request if it is plain.
 	HeaderRequestID = "X-Request-Id"
 )
@@ -67,10 +72,11 @@ func ValidRequestID(s string) bool {
 
 // Bounds on bodies and waiting that hold at the edge and again at the origin.
 const (
-	MaxBody     = 64 << 10 // bytes of one JSON document from outside
-	MaxBulkBody = 8 << 20  // bytes of an administrator's import
-	MaxLintBody = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at
-	MaxWait     = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
+	MaxBody      = 64 << 10 // bytes of one JSON document from outside
+	MaxBatchBody = 1 << 20  // bytes of a batch of missions
+	MaxBulkBody  = 8 << 20  // bytes of an administrator's import
+	MaxLintBody  = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at
+	MaxWait      = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
 )
 
 // List is a page of anything that is read by cursor.

@@ -1,8 +1,8 @@
 package origin
 
 import (
+	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,54 +13,97 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// OpenMission opens the mission that account, source and externalId name for
-// ever. The same request again finds the mission that is there (created is
-// false); another request under the same name is CodeMissionExists.
-func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
+// Intake is a mission request that was found good, ready to be opened.
+type Intake struct{ row store.Mission }
+
+// CheckMission puts a request into its normal form and returns every complaint
+// about it, those included that need to know which time zones there are.
+func CheckMission(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	bad := r.Check()
 	if r.Location != nil && r.Location.TimeZone != "" {
 		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !complainedOf(bad, "/location/timeZone") {
 			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum", Detail: "is not a known time zone"})
 		}
 	}
-	if err := invalid(bad); err != nil {
-		return fieldmark.Mission{}, false, err
+	return bad
+}
+
+// NewIntake checks a request of an account. It is done before a transaction is
+// begun, because transactions wait for each other.
+func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
+	if err := invalid(CheckMission(&r)); err != nil {
+		return Intake{}, err
 	}
 	fingerprint, err := r.Fingerprint()
 	if err != nil {
-		return fieldmark.Mission{}, false, fmt.Errorf("fingerprint a mission request: %w", err)
+		return Intake{}, fmt.Errorf("fingerprint a mission request: %w", err)
 	}
-	now := time.Now()
-	row := store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
-		ID: newID(fieldmark.PrefixMission, now), MissionRequest: r, Status: fieldmark.MissionNew,
-		CreatedAt: fieldmark.At(now), UpdatedAt: fieldmark.At(now), Version: 1,
-	}}
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		added, err := tx.AddMission(ctx, &row)
-		if err != nil {
-			return err
-		}
-		if added {
-			m, created = row.Mission, true
-			_, err := s.tell(ctx, tx, account, missionEvent(fieldmark.EventMissionCreated, m.ID), m)
-			return err
-		}
-		old, err := tx.MissionBySource(ctx, account, r.Source, r.ExternalID)
-		if err != nil {
-			return err
-		}
-		if old.Fingerprint != fingerprint {
-			e := fieldmark.Errorf(fieldmark.CodeMissionExists, "source and externalId already name a mission with other content")
-			e.MissionID = old.ID
-			return e
-		}
-		m = old.Mission
-		return nil
+	return Intake{store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
+		MissionRequest: r, Status: fieldmark.MissionNew, Version: 1,
+	}}}, nil
+}
+
+// OpenMission opens the mission that account, source and externalId name for
+// ever. The same request again finds the mission that is there (created is
+// false); another request under the same name is CodeMissionExists.
+func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
+	in, err := NewIntake(account, r)
+	if err != nil {
+		return fieldmark.Mission{}, false, err
+	}
+	err = s.act(ctx, func(ctx context.Context, a *Act) error {
+		m, created, err = a.OpenMission(ctx, in)
+		return err
 	})
 	if err != nil {
 		return fieldmark.Mission{}, false, fmt.Errorf("open a mission: %w", err)
 	}
 	return m, created, nil
+}
+
+// OpenMission is Service.OpenMission inside a transaction.
+func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, created bool, err error) {
+	row := in.row
+	if err := a.stamp(ctx, &row); err != nil {
+		return fieldmark.Mission{}, false, err
+	}
+	row.ID, row.CreatedAt = newID(fieldmark.PrefixMission, time.UnixMicro(row.Changed)), row.UpdatedAt
+	added, err := a.tx.AddMission(ctx, &row)
+	if err != nil {
+		return fieldmark.Mission{}, false, err
+	}
+	if added {
+		_, err := a.s.tell(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
+		return row.Mission, true, err
+	}
+	old, err := a.tx.MissionBySource(ctx, row.Account, row.Source, row.ExternalID)
+	if err != nil {
+		return fieldmark.Mission{}, false, err
+	}
+	if old.Fingerprint != row.Fingerprint {
+		return fieldmark.Mission{}, false, missionExists(&old, &row)
+	}
+	return old.Mission, false, nil
+}
+
+// stamp notes that a mission changes now.
+func (a *Act) stamp(ctx context.Context, m *store.Mission) (err error) {
+	m.Changed, err = a.tx.Stamp(ctx)
+	m.UpdatedAt = fieldmark.AtMicros(m.Changed)
+	return err
+}
+
+// missionExists says which parts of a request are not what the mission of that
+// name was opened with.
+func missionExists(old, asked *store.Mission) error {
+	opened := old.Intake()
+	differences, err := opened.Differences(&asked.MissionRequest)
+	if err != nil {
+		return fmt.Errorf("compare a request with mission %s: %w", old.ID, err)
+	}
+	e := fieldmark.Errorf(fieldmark.CodeMissionExists, "source and externalId already name a mission with other content")
+	e.MissionID, e.Fields = old.ID, differences
+	return e
 }
 
 func complainedOf(bad []fieldmark.FieldError, pointer string) bool {
@@ -88,51 +131,6 @@ func (s *Service) Mission(ctx context.Context, account, id string) (fieldmark.Mi
 	return m.Mission, err
 }
 
-// Missions lists missions of an account, the newest first; account "" means any.
-func (s *Service) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
-	var none fieldmark.List[fieldmark.Mission]
-	before, err := parseCursor(f.Cursor)
-	if err != nil {
-		return none, err
-	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = fieldmark.DefaultMissionLimit
-	}
-	limit = min(limit, fieldmark.MaxMissionLimit)
-	f.Limit = limit + 1 // one more tells whether there is a next page
-	f.Status = slices.Compact(slices.Sorted(slices.Values(f.Status)))
-	rows, err := s.store.Missions(ctx, account, f, before)
-	if err != nil {
-		return none, err
-	}
-	list := fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}}
-	if len(rows) > limit {
-		rows = rows[:limit]
-		list.HasMore = true
-		list.NextCursor = newCursor(rows[limit-1].ID)
-	}
-	for _, m := range rows {
-		list.Data = append(list.Data, m.Mission)
-	}
-	return list, nil
-}
-
-// newCursor hides the id a page ended with: clients must not build cursors.
-func newCursor(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
-
-// parseCursor returns the id inside a cursor; no cursor is no id.
-func parseCursor(cursor string) (string, error) {
-	if cursor == "" {
-		return "", nil
-	}
-	id, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || !fieldmark.CheckID(fieldmark.PrefixMission, string(id)) {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before")
-	}
-	return string(id), nil
-}
-
 // MoveMission moves a mission to another status, if that is allowed from where it
 // is. Reason may be nil.
 func (s *Service) MoveMission(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
@@ -156,80 +154,223 @@ func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mis
 // walk takes a mission through several moves in one transaction, each with its
 // event.
 func (s *Service) walk(ctx context.Context, id string, path func(*store.Mission) ([]fieldmark.MissionStatus, error),
-	reason *fieldmark.Reason) (fieldmark.Mission, error) {
+	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
 
-	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
-		return fieldmark.Mission{}, errNoMission()
-	}
-	var m store.Mission
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		if m, err = tx.Mission(ctx, id); err != nil {
+	err = s.act(ctx, func(ctx context.Context, a *Act) error {
+		row, err := a.mission(ctx, "", id)
+		if err != nil {
 			return err
 		}
-		steps, err := path(&m)
+		steps, err := path(&row)
 		if err != nil {
 			return err
 		}
 		for _, to := range steps {
-			event, err := move(&m, to, reason, time.Now())
-			if err != nil {
-				return err
-			}
-			if err := tx.MoveMission(ctx, &m); err != nil {
-				return err
-			}
-			if _, err := s.tell(ctx, tx, m.Account, missionEvent(event, m.ID), m.Mission); err != nil {
+			if err := a.move(ctx, &row, Move{To: to, Reason: reason}); err != nil {
 				return err
 			}
 		}
+		m = row.Mission
 		return nil
 	})
-	if errors.Is(err, store.ErrNone) {
-		return fieldmark.Mission{}, errNoMission()
-	}
 	if err != nil {
 		return fieldmark.Mission{}, fmt.Errorf("move mission %s: %w", id, err)
 	}
-	return m.Mission, nil
+	return m, nil
+}
+
+// mission reads a mission of an account; account "" means any.
+func (a *Act) mission(ctx context.Context, account, id string) (store.Mission, error) {
+	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
+		return store.Mission{}, errNoMission()
+	}
+	m, err := a.tx.Mission(ctx, id)
+	if errors.Is(err, store.ErrNone) || err == nil && account != "" && m.Account != account {
+		return store.Mission{}, errNoMission()
+	}
+	return m, err
 }
 
 // reasonLateCancel marks a mission that was called off after somebody set out,
 // because terms of pay depend on it.
 const reasonLateCancel = "LATE_CANCEL"
 
-// move changes a mission, if it may be, and names the event of it.
-func move(m *store.Mission, to fieldmark.MissionStatus, reason *fieldmark.Reason, now time.Time) (fieldmark.EventType, error) {
-	from, held := m.Status, m.Held
-	if err := fieldmark.CheckMove(from, to, held); err != nil {
-		return "", err
-	}
-	if from == fieldmark.MissionCompleted && to == fieldmark.MissionInProgress &&
-		m.CompletedAt != nil && now.Sub(m.CompletedAt.Std()) > fieldmark.ReopenWithin {
-		e := fieldmark.Errorf(fieldmark.CodeInvalidTransition, "a mission can be reopened for 7 days after it was completed")
-		e.Allowed = []string{string(fieldmark.MissionClosed)}
-		return "", e
-	}
-	if to == fieldmark.MissionCanceled && underway(from, held) {
-		late := fieldmark.Reason{Code: reasonLateCancel}
-		if reason != nil {
-			late.Text = reason.Text
-		}
-		reason = &late
-	}
-	m.Held = ""
-	if to == fieldmark.MissionOnHold {
-		m.Held = from
-	}
-	m.Status, m.StatusReason = to, reason
-	m.Version++
-	m.Mark(fieldmark.At(now))
-	return fieldmark.MoveEvent(from, to), nil
+// Move is one step of a mission.
+type Move struct {
+	To        fieldmark.MissionStatus
+	Reason    *fieldmark.Reason   // why; may be nil
+	Scheduled *fieldmark.Span     // when somebody is to be there; nil leaves it as it is
+	Assignee  *fieldmark.Assignee // who; nil leaves it as it is
+	If        Versions            // refuse unless the mission is at one of them
 }
 
-// underway reports whether somebody had set out when a mission stood so.
+// Versions are those of a mission that a write was meant for; nil means any.
+type Versions []int
+
+// check refuses a write that was meant for another version.
+func (v Versions) check(m *store.Mission) error {
+	if v == nil || slices.Contains(v, m.Version) {
+		return nil
+	}
+	e := fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the mission is at version %d now", m.Version)
+	e.MissionID = m.ID
+	return e
+}
+
+// MoveMission makes one move of a mission of an account.
+func (a *Act) MoveMission(ctx context.Context, account, id string, to Move) (fieldmark.Mission, error) {
+	m, err := a.mission(ctx, account, id)
+	if err == nil {
+		err = a.move(ctx, &m, to)
+	}
+	return m.Mission, err
+}
+
+// CancelMission calls a mission of an account off. One that is called off stays
+// as it is, so that the call may be repeated.
+func (a *Act) CancelMission(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission, error) {
+	m, err := a.mission(ctx, account, id)
+	if err == nil && m.Status != fieldmark.MissionCanceled {
+		err = a.move(ctx, &m, Move{To: fieldmark.MissionCanceled, Reason: reason, If: at})
+	}
+	return m.Mission, err
+}
+
+// EditMission applies a merge patch to what a mission of an account says. One
+// that changes nothing is no new version and no event.
+func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte, at Versions) (fieldmark.Mission, error) {
+	m, err := a.mission(ctx, account, id)
+	if err == nil {
+		err = at.check(&m)
+	}
+	if err != nil {
+		return fieldmark.Mission{}, err
+	}
+	was := m.MissionRequest
+	now, bad, err := was.Patched(patch)
+	if err != nil {
+		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
+	}
+	if err := invalid(bad); err != nil {
+		return fieldmark.Mission{}, err
+	}
+	changed, err := was.Differences(&now)
+	if err != nil || len(changed) == 0 {
+		return m.Mission, err
+	}
+	m.MissionRequest = now
+	if err := a.stamp(ctx, &m); err != nil {
+		return fieldmark.Mission{}, err
+	}
+	m.Version++
+	if err := a.tx.EditMission(ctx, &m, was); err != nil {
+		return fieldmark.Mission{}, err
+	}
+	err = a.updated(ctx, &m)
+	return m.Mission, err
+}
+
+// PlanMission says who goes and when.
+func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission, error) {
+	m, err := a.mission(ctx, account, id)
+	if err == nil {
+		err = at.check(&m)
+	}
+	if err != nil || samePlan(plan, m.Mission) {
+		return m.Mission, err
+	}
+	m.Scheduled, m.Assignee = plan.Scheduled, plan.Assignee
+	if err := a.stamp(ctx, &m); err != nil {
+		return fieldmark.Mission{}, err
+	}
+	m.Version++
+	if err := a.tx.MoveMission(ctx, &m); err != nil {
+		return fieldmark.Mission{}, err
+	}
+	err = a.updated(ctx, &m)
+	return m.Mission, err
+}
+
+func samePlan(p fieldmark.MissionPlan, m fieldmark.Mission) bool {
+	return sameValue(p.Scheduled, m.Scheduled) && sameValue(p.Assignee, m.Assignee)
+}
+
+func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// updated tells of a change that is no move.
+func (a *Act) updated(ctx context.Context, m *store.Mission) error {
+	_, err := a.s.tell(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
+	return err
+}
+
+// move makes one move, writes it, and tells of it in one event.
+func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
+	if err := a.stamp(ctx, m); err != nil {
+		return err
+	}
+	event, err := moved(m, to)
+	if err != nil {
+		return err
+	}
+	if err := a.tx.MoveMission(ctx, m); err != nil {
+		return err
+	}
+	_, err = a.s.tell(ctx, a.tx, m.Account, missionEvent(event, m.ID), m.Mission)
+	return err
+}
+
+// moved changes a mission, if it may be, and names the event of it.
+func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
+	from, held := m.Status, m.Held
+	if err := move.If.check(m); err != nil {
+		return "", err
+	}
+	if err := fieldmark.CheckMove(from, move.To, held); err != nil {
+		return "", err
+	}
+	if from == fieldmark.MissionCompleted && move.To == fieldmark.MissionInProgress {
+		if err := fieldmark.CheckReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
+			return "", err
+		}
+	}
+	reason := move.Reason
+	if move.To == fieldmark.MissionCanceled && underway(from, held) {
+		reason = lateCancel(reason)
+	}
+	m.Held = ""
+	if move.To == fieldmark.MissionOnHold {
+		m.Held = from
+	}
+	if move.Scheduled != nil {
+		m.Scheduled = move.Scheduled
+	}
+	if move.To == fieldmark.MissionNew {
+		m.Scheduled = nil // unscheduled
+	}
+	if move.Assignee != nil {
+		m.Assignee = move.Assignee
+	}
+	m.Status, m.StatusReason = move.To, reason
+	m.Version++
+	m.Mark(m.UpdatedAt)
+	return fieldmark.MoveEvent(from, move.To, held), nil
+}
+
+// lateCancel marks a reason; without a text of its own the caller's code is kept
+// as the text.
+func lateCancel(reason *fieldmark.Reason) *fieldmark.Reason {
+	late := &fieldmark.Reason{Code: reasonLateCancel}
+	if reason != nil {
+		late.Text = cmp.Or(reason.Text, reason.Code)
+	}
+	return late
+}
+
+// underway reports whether somebody had set out when a mission stood so; where
+// the work could not be done, somebody was there.
 func underway(status, held fieldmark.MissionStatus) bool {
 	if status == fieldmark.MissionOnHold {
 		status = held
 	}
-	return status == fieldmark.MissionEnRoute || status == fieldmark.MissionInProgress
+	return status == fieldmark.MissionEnRoute || status == fieldmark.MissionInProgress || status == fieldmark.MissionUnableToComplete
 }

@@ -172,8 +172,8 @@ func testMissions(t *testing.T) {
 	}{
 		{"completed", "", fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{"COMPLETED", "COMPLETED"}}, 1},
 		{"two states", "", fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{"COMPLETED", "NEW"}}, 7},
-		{"natural key", "", fieldmark.MissionFilter{Source: "mOnItOrInG", ExternalID: "3"}, 1},
-		{"other case of the id", "", fieldmark.MissionFilter{ExternalID: "x"}, 0},
+		{"natural key", origin.DefaultAccount, fieldmark.MissionFilter{Source: "mOnItOrInG", ExternalID: "3"}, 1},
+		{"another id", origin.DefaultAccount, fieldmark.MissionFilter{Source: "monitoring", ExternalID: "x"}, 0},
 		{"other account", "other", fieldmark.MissionFilter{}, 0},
 	} {
 		list, err := w.Missions(ctx, tt.account, tt.filter)
@@ -255,7 +255,7 @@ func TestMoveMission(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = w.MoveMission(ctx, m.ID, fieldmark.MissionInProgress, nil)
 		wantCode(t, "reopen after a week", err, fieldmark.CodeInvalidTransition)
-		want := "mission.dispatched mission.en_route mission.on_hold mission.en_route mission.started mission.completed mission.reopened mission.completed"
+		want := "mission.dispatched mission.en_route mission.on_hold mission.resumed mission.started mission.completed mission.reopened mission.completed"
 		if got := w.types(t, 2); got != want {
 			t.Errorf("events %q, want %q", got, want)
 		}

@@ -47,11 +47,12 @@ type Service struct {
 	worker    string       // owns the leases of this process
 	busy      atomic.Int64 // pieces of work under a lease
 
-	vault   vault
-	uses    uses
-	delays  delays
-	hashing chan struct{} // holds one word per password being hashed
-	waiting chan struct{} // and one per password that is or waits to be
+	vault    vault
+	inFlight inFlight
+	uses     uses
+	delays   delays
+	hashing  chan struct{} // holds one word per password being hashed
+	waiting  chan struct{} // and one per password that is or waits to be
 }
 
 // New checks cfg and returns a Service that has started nothing.
@@ -79,7 +80,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
 		module: cfg.Module, moduleRef: cfg.ModuleRef, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
-		vault: v, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
+		vault: v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil
 }

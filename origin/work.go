@@ -321,6 +321,7 @@ func (s *Service) sweep(ctx context.Context) error {
 			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
 			}))
+			report("sweep kept answers", s.sweepOnce(ctx))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (c *missionListCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	page, err := api.Missions(ctx, fieldmark.MissionFilter{Limit: c.Limit})
+	page, err := api.Missions(ctx, "", fieldmark.MissionFilter{Limit: c.Limit})
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,31 @@ func (c *call) decode(dst any, more func() []fieldmark.FieldError) error {
 	return c.decodeBytes(body, dst, more)
 }
 
+// decodeMaybe is decode of a body that may be left out.
+func (c *call) decodeMaybe(dst any) error {
+	body, err := c.readBody()
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	if _, err := c.mediaType(jsonType); err != nil {
+		return err
+	}
+	return c.decodeBytes(body, dst, nil)
+}
+
 // decodeBytes is decode of a body that was read already.
 func (c *call) decodeBytes(body []byte, dst any, more func() []fieldmark.FieldError) error {
+	return c.route.op.in.shape.decode(body, dst, more)
+}
+
+// decode is call.decode of a document of this shape.
+func (s *shape) decode(body []byte, dst any, more func() []fieldmark.FieldError) error {
 	tree, err := parseJSON(body)
 	if err != nil {
 		return err
 	}
 	var bad complaints
-	fit := c.route.op.in.shape.check(tree, "", &bad)
+	fit := s.check(tree, "", &bad)
 	if len(bad) > 0 {
 		// The unfit parts are gone from the tree; what is left is still worth an opinion.
 		if body, err = json.Marshal(tree); err != nil {
@@ -85,6 +102,9 @@ func (c *call) mediaType(takes ...string) (string, error) {
 
 // readBody reads the body within the route's limit.
 func (c *call) readBody() ([]byte, error) {
+	if c.body != nil {
+		return c.body, nil
+	}
 	limit := c.route.op.limit
 	if limit == 0 {
 		limit = fieldmark.MaxBody
@@ -100,6 +120,7 @@ func (c *call) readBody() ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	_ = ctl.SetReadDeadline(time.Time{})
 	if err == nil {
+		c.body = body
 		return body, nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -1,15 +1,19 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
-// missionFilters are the parameters of both lists of missions.
+// missionFilters are the parameters of a list of missions.
 var missionFilters = []param{
 	{name: "status", does: "Only these statuses; may be repeated", many: true, enum: []string{
 		string(fieldmark.MissionNew), string(fieldmark.MissionScheduled), string(fieldmark.MissionDispatched),
@@ -17,11 +21,20 @@ var missionFilters = []param{
 		string(fieldmark.MissionCompleted), string(fieldmark.MissionUnableToComplete),
 		string(fieldmark.MissionClosed), string(fieldmark.MissionCanceled),
 	}},
+	{name: "priority", does: "Only this priority", enum: []string{
+		string(fieldmark.PriorityLow), string(fieldmark.PriorityMedium), string(fieldmark.PriorityHigh), string(fieldmark.PriorityCritical),
+	}},
 	{name: "source", does: "Only this source, compared without regard to case"},
-	{name: "externalId", does: "Only this externalId; with source there is one at most"},
+	{name: "externalId", does: "Only this externalId of the source, which is one mission at most"},
+	{name: "createdSince", does: "Only those created at this time or later", time: true},
+	{name: "createdUntil", does: "Only those created at this time or earlier", time: true},
+	{name: "updatedSince", does: "Only those changed at this time or later, and in the order they changed: for followers, which go on with the updatedAt of the last", time: true},
 	{name: "limit", does: "Missions on a page", lowest: 1, highest: fieldmark.MaxMissionLimit, preset: fieldmark.DefaultMissionLimit},
 	{name: "cursor", does: "nextCursor of the page before"},
 }
+
+// allMissionFilters are those of the list that may be of all accounts.
+var allMissionFilters = append([]param{{name: "account", does: "Only this account; without it only status and the times of creation narrow"}}, missionFilters...)
 
 // openMission opens a mission, or finds the one that is already there.
 func (s *server) openMission(c *call) error {
@@ -29,19 +42,26 @@ func (s *server) openMission(c *call) error {
 	if err := c.decode(&req, func() []fieldmark.FieldError { return checkMission(&req) }); err != nil {
 		return err
 	}
-	m, created, err := s.origin.OpenMission(c.r.Context(), c.key.Account, req)
+	in, err := origin.NewIntake(c.key.Account, req)
 	if err != nil {
 		return err
 	}
-	status := http.StatusCreated
-	h := c.w.Header()
-	if !created {
-		status = http.StatusOK
-		h.Set(fieldmark.HeaderDeduplicated, "true")
-	}
-	h.Set("Location", missionPath(m.ID))
-	h.Set("ETag", missionETag(m))
-	return c.send(status, m)
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		m, created, err := a.OpenMission(ctx, in)
+		r := missionReply(m)
+		r.fields["Location"] = missionPath(m.ID)
+		if created {
+			r.status = http.StatusCreated
+		} else {
+			r.fields[fieldmark.HeaderDeduplicated] = "true"
+		}
+		return r, err
+	})
+}
+
+// missionReply tells of a mission that was written.
+func missionReply(m fieldmark.Mission) reply {
+	return reply{status: http.StatusOK, fields: map[string]string{"ETag": missionETag(m)}, value: m, mission: m.ID}
 }
 
 // checkMission takes a metadata of null for none, as with every other member.
@@ -49,7 +69,7 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 	if string(req.Metadata) == "null" {
 		req.Metadata = nil
 	}
-	return req.Check()
+	return origin.CheckMission(req)
 }
 
 // listMissions lists what the caller's account has.
@@ -57,14 +77,16 @@ func (s *server) listMissions(c *call) error {
 	return s.sendMissions(c, c.key.Account)
 }
 
-// listAllMissions lists what all accounts have.
+// listAllMissions lists what an account has, or all have.
 func (s *server) listAllMissions(c *call) error {
-	return s.sendMissions(c, "")
+	return s.sendMissions(c, c.asked.text("account"))
 }
 
 func (s *server) sendMissions(c *call, account string) error {
 	f := fieldmark.MissionFilter{
-		Source: c.asked.text("source"), ExternalID: c.asked.text("externalId"),
+		Priority: fieldmark.Priority(strings.ToUpper(c.asked.text("priority"))),
+		Source:   c.asked.text("source"), ExternalID: c.asked.text("externalId"),
+		CreatedSince: c.asked.times["createdSince"], CreatedUntil: c.asked.times["createdUntil"], UpdatedSince: c.asked.times["updatedSince"],
 		Limit: c.asked.number("limit"), Cursor: c.asked.text("cursor"),
 	}
 	for _, text := range c.asked.values["status"] {
@@ -121,33 +143,136 @@ func (s *server) getMission(c *call) error {
 
 // transition asks for one move of a mission.
 type transition struct {
-	Status string            `json:"status" minLength:"1" maxLength:"32"`
-	Reason *fieldmark.Reason `json:"reason,omitempty"`
+	Status    string              `json:"status" minLength:"1" maxLength:"32"`
+	Reason    *fieldmark.Reason   `json:"reason,omitempty"`
+	Scheduled *fieldmark.Span     `json:"scheduled,omitempty" doc:"When somebody is to be there; left as it is when it is not given"`
+	Assignee  *fieldmark.Assignee `json:"assignee,omitempty" doc:"Who is to go; left as it is when it is not given"`
 }
 
-// moveMission makes one move.
-func (s *server) moveMission(c *call) error {
+// moveMission makes one move of a mission of the caller's account.
+func (s *server) moveMission(c *call) error { return s.moveMissionOf(c, c.key.Account) }
+
+// moveAnyMission makes one move of whoever's mission.
+func (s *server) moveAnyMission(c *call) error { return s.moveMissionOf(c, "") }
+
+func (s *server) moveMissionOf(c *call, account string) error {
 	id, err := c.id(fieldmark.PrefixMission)
 	if err != nil {
 		return err
 	}
 	var req transition
-	var to fieldmark.MissionStatus
-	err = c.decode(&req, func() []fieldmark.FieldError {
+	move := origin.Move{If: c.versions()}
+	err = c.decode(&req, func() (bad []fieldmark.FieldError) {
 		var err error
-		if to, err = fieldmark.ParseMissionStatus(req.Status); err != nil {
-			return []fieldmark.FieldError{{Pointer: "/status", Code: "enum", Detail: "must be a mission status"}}
+		if move.To, err = fieldmark.ParseMissionStatus(req.Status); err != nil {
+			bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
 		}
-		return nil
+		if req.Scheduled != nil {
+			bad = append(bad, req.Scheduled.Check("/scheduled")...)
+		}
+		return bad
 	})
 	if err != nil {
 		return err
 	}
-	m, err := s.origin.MoveMission(c.r.Context(), id, to, req.Reason)
+	move.Reason, move.Scheduled, move.Assignee = req.Reason, req.Scheduled, req.Assignee
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		m, err := a.MoveMission(ctx, account, id, move)
+		return missionReply(m), err
+	})
+}
+
+// cancellation may say why a mission is called off.
+type cancellation struct {
+	Reason *fieldmark.Reason `json:"reason,omitempty"`
+}
+
+// cancelMission calls a mission of the caller's account off.
+func (s *server) cancelMission(c *call) error {
+	id, err := c.id(fieldmark.PrefixMission)
 	if err != nil {
 		return err
 	}
-	return c.send(http.StatusOK, m)
+	var req cancellation
+	if err := c.decodeMaybe(&req); err != nil {
+		return err
+	}
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		m, err := a.CancelMission(ctx, c.key.Account, id, req.Reason, c.versions())
+		return missionReply(m), err
+	})
+}
+
+// mergePatchType is the media type of a merge patch (RFC 7396, section 4).
+const mergePatchType = "application/merge-patch+json"
+
+// editMission changes what a mission of the caller's account says.
+func (s *server) editMission(c *call) error {
+	id, err := c.id(fieldmark.PrefixMission)
+	if err != nil {
+		return err
+	}
+	if _, err := c.mediaType(jsonType, mergePatchType); err != nil {
+		return err
+	}
+	patch, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	var shaped fieldmark.MissionPatch
+	err = c.decodeBytes(patch, &shaped, func() (bad []fieldmark.FieldError) {
+		if text := bytes.TrimSpace(shaped.Metadata); len(text) > 0 && text[0] != '{' && string(text) != "null" {
+			bad = append(bad, fieldmark.FieldError{Pointer: "/metadata", Code: "format", Detail: "must be an object"})
+		}
+		return bad
+	})
+	if err != nil {
+		return err
+	}
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		m, err := a.EditMission(ctx, c.key.Account, id, patch, c.versions())
+		return missionReply(m), err
+	})
+}
+
+// planMission says who goes to a mission of the caller's account, and when.
+func (s *server) planMission(c *call) error {
+	id, err := c.id(fieldmark.PrefixMission)
+	if err != nil {
+		return err
+	}
+	var plan fieldmark.MissionPlan
+	err = c.decode(&plan, func() []fieldmark.FieldError {
+		if plan.Scheduled == nil {
+			return nil
+		}
+		return plan.Scheduled.Check("/scheduled")
+	})
+	if err != nil {
+		return err
+	}
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		m, err := a.PlanMission(ctx, c.key.Account, id, plan, c.versions())
+		return missionReply(m), err
+	})
+}
+
+// versions are those that If-Match lets a write go on at (RFC 9110, section
+// 13.1.1); nil means any. The comparison is strong, so a weak tag matches none.
+func (c *call) versions() origin.Versions {
+	lines := c.r.Header.Values("If-Match")
+	list := strings.Join(lines, ",")
+	if lines == nil || strings.TrimSpace(list) == "*" {
+		return nil
+	}
+	some := origin.Versions{}
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimSpace(one)
+		if n, err := strconv.Atoi(strings.Trim(one, `"`)); err == nil && one == strconv.Quote(strconv.Itoa(n)) {
+			some = append(some, n)
+		}
+	}
+	return some
 }
 
 // completeMission makes every move there is to COMPLETED.

@@ -135,13 +135,21 @@ func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operatio
 	for _, p := range r.op.query {
 		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: p.does, Schema: p.schema()})
 	}
+	for _, f := range r.op.fields() {
+		out.Parameters = append(out.Parameters, &huma.Param{Name: f[0], In: "header", Description: f[1], Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	out.Deprecated = r.op.retiring != nil
 	if r.op.in.goType != nil {
 		out.RequestBody = &huma.RequestBody{
-			Required: true,
+			Required: !r.op.maybe,
 			Content:  map[string]*huma.MediaType{jsonType: {Schema: r.op.in.schema}},
 		}
 		for _, mediaType := range r.op.takes {
-			out.RequestBody.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+			content := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+			if strings.HasSuffix(mediaType, "+json") {
+				content.Schema = r.op.in.schema
+			}
+			out.RequestBody.Content[mediaType] = content
 		}
 	}
 	status := r.op.status
@@ -163,6 +171,17 @@ func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operatio
 		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: problem}},
 	}
 	return out
+}
+
+// fields are the names and meanings of the header fields a route looks at.
+func (o *op) fields() (all [][2]string) {
+	if o.once {
+		all = append(all, [2]string{fieldmark.HeaderIdempotencyKey, "Names this request for a day: the same request again gets the same answer, and has no further effect."})
+	}
+	if o.versioned {
+		all = append(all, [2]string{"If-Match", "The ETag of the version this is meant for; any other is 412."})
+	}
+	return all
 }
 
 // tagOf groups routes by who they are for.

@@ -25,7 +25,8 @@ type param struct {
 	enum    []string // what it may be; nil: any text
 	lowest  int      // a whole number within these, if highest is set
 	highest int
-	preset  int // what it is when it is not given
+	preset  int  // what it is when it is not given
+	time    bool // it is a time
 }
 
 // schema describes the parameter to the OpenAPI document.
@@ -38,6 +39,9 @@ func (p param) schema() *huma.Schema {
 		lowest, highest := float64(p.lowest), float64(p.highest)
 		s = &huma.Schema{Type: huma.TypeInteger, Minimum: &lowest, Maximum: &highest, Default: p.preset}
 	}
+	if p.time {
+		s.Format = "date-time"
+	}
 	if p.many {
 		s = &huma.Schema{Type: huma.TypeArray, Items: s}
 	}
@@ -48,12 +52,13 @@ func (p param) schema() *huma.Schema {
 type query struct {
 	values  url.Values
 	numbers map[string]int
+	times   map[string]fieldmark.Time
 }
 
 // parseQuery refuses unknown and unfit parameters, all at once: a filter with a
 // typing error must not quietly list everything.
 func parseQuery(raw string, params []param) (query, error) {
-	q := query{numbers: map[string]int{}}
+	q := query{numbers: map[string]int{}, times: map[string]fieldmark.Time{}}
 	var err error
 	if q.values, err = url.ParseQuery(raw); err != nil {
 		return q, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the query cannot be read")
@@ -94,6 +99,17 @@ func (p param) check(text string, q *query, bad *complaints) {
 		bad.add("?"+p.name, "too_short", "must not be empty")
 	case len(text) > maxQueryText:
 		bad.add("?"+p.name, "too_long", fmt.Sprintf("must have at most %d bytes", maxQueryText))
+	case p.time:
+		// A plus sign that was not escaped has become a space.
+		at, err := time.Parse(time.RFC3339, strings.Replace(text, " ", "+", 1))
+		if err != nil {
+			bad.add("?"+p.name, "format", "must be an RFC 3339 time")
+			return
+		}
+		if at.Before(time.UnixMilli(0)) {
+			at = time.UnixMilli(0) // since ever; a zero time would be none
+		}
+		q.times[p.name] = fieldmark.At(at)
 	case p.enum != nil && !slices.Contains(p.enum, strings.ToUpper(text)):
 		bad.add("?"+p.name, "enum", "must be one of "+strings.Join(p.enum, ", "))
 	}

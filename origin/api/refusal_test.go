@@ -82,7 +82,7 @@ func TestRefusals(t *testing.T) {
 			422, fieldmark.CodeValidationFailed,
 			[]string{
 				"/Title unknown_field", "/externalId pattern", "/location/address/country pattern", "/location/geo/lat range", "/location/geo/lng required",
-				"/location/timeZone format", "/metadata format", "/priority enum", "/skills range", "/source format", "/title required",
+				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short", "/source format", "/title required",
 			},
 		},
 
@@ -155,7 +155,7 @@ func TestRefusalHeaders(t *testing.T) {
 		{"bad key", ask{method: "GET", path: fieldmark.PathMissions, key: "x"}, "WWW-Authenticate", `Bearer realm="missions", error="invalid_token"`},
 		{"scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.creator}, "WWW-Authenticate", `Bearer realm="missions", error="insufficient_scope", scope="mission:read"`},
 		{"method", ask{method: "PATCH", path: fieldmark.PathMissions}, "Allow", "GET, HEAD, POST"},
-		{"method of one", ask{method: "PUT", path: fieldmark.PathMissions + "/x"}, "Allow", "GET, HEAD"},
+		{"method of one", ask{method: "PUT", path: fieldmark.PathMissions + "/x"}, "Allow", "GET, HEAD, PATCH"},
 		{"options", ask{method: "OPTIONS", path: fieldmark.PathLLMs}, "Allow", "POST"},
 	}
 	for _, tt := range tests {

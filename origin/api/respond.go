@@ -18,10 +18,7 @@ const jsonType = "application/json"
 
 // writeProblem is the only way a failure leaves.
 func writeProblem(w *writer, r *http.Request, e *fieldmark.Error) {
-	p := e.Problem(w.id)
-	if e.Code == fieldmark.CodeInternal {
-		p.Detail = "" // whatever it was, it is ours to know
-	}
+	body := problemBody(w, e)
 	h := w.Header()
 	h.Set("Content-Type", fieldmark.ProblemType)
 	h.Set("Cache-Control", "no-store")
@@ -34,13 +31,9 @@ func writeProblem(w *writer, r *http.Request, e *fieldmark.Error) {
 	if e.MissionID != "" {
 		h.Set("Location", missionPath(e.MissionID))
 	}
-	b, err := json.Marshal(p)
-	if err != nil {
-		b = []byte(`{"code":"internal","status":500}`)
-	}
-	w.WriteHeader(p.Status)
+	w.WriteHeader(e.Code.Status())
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(append(b, '\n')) // a client that left cannot be told
+		_, _ = w.Write(body) // a client that left cannot be told
 	}
 }
 

@@ -20,15 +20,21 @@ func (s *server) routes() []*route {
 		modules  = fieldmark.PathInternalModules
 	)
 	create, read, admins := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeAdmin)
+	update, cancel, operate := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel), key(fieldmark.ScopeMissionOperate)
 	return []*route{
-		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}}},
-		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
+		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}, once: true}},
+		{"POST", missions + "/batch", create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
+		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first, or as they changed", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
 		{"GET", missions + "/{id}", read, s.getMission, op{id: "getMission", does: "Read a mission", out: of[fieldmark.Mission](), status: []int{200, 304}}},
+		{"PATCH", missions + "/{id}", update, s.editMission, op{id: "editMission", does: "Change what a mission says, by a merge patch (RFC 7396)", in: of[fieldmark.MissionPatch](), takes: []string{mergePatchType}, out: of[fieldmark.Mission](), once: true, versioned: true}},
+		{"POST", missions + "/{id}/cancel", cancel, s.cancelMission, op{id: "cancelMission", does: "Call a mission off", in: of[cancellation](), maybe: true, out: of[fieldmark.Mission](), once: true, versioned: true}},
+		{"POST", missions + "/{id}/transitions", operate, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission](), once: true, versioned: true}},
+		{"PUT", missions + "/{id}/plan", operate, s.planMission, op{id: "planMission", does: "Say who goes and when", in: of[fieldmark.MissionPlan](), out: of[fieldmark.Mission](), versioned: true}},
 		{"POST", fieldmark.PathLLMs, anyone, s.generateLLMs, op{id: "generateLLMsTxt", does: "Write an llms.txt", in: of[llms.Request](), out: of[llms.Document](), also: llmsTypes, status: []int{200, 304}}},
 		{"POST", fieldmark.PathLLMsLint, anyone, s.lintLLMs, op{id: "lintLLMsTxt", does: "Say what is wrong with an llms.txt", in: of[lintRequest](), takes: llmsTypes, out: of[llms.Report](), status: []int{200, 304}, limit: fieldmark.MaxLintBody, within: lintTimeout}},
 
-		{"GET", admin + "missions", admins, s.listAllMissions, op{id: "listAllMissions", does: "List the missions of all accounts, newest first", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
-		{"POST", admin + "missions/{id}/transitions", admins, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission]()}},
+		{"GET", admin + "missions", admins, s.listAllMissions, op{id: "listAllMissions", does: "List the missions of an account, or of all", query: allMissionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
+		{"POST", admin + "missions/{id}/transitions", admins, s.moveAnyMission, op{id: "moveAnyMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission]()}},
 		{"POST", admin + "missions/{id}/complete", admins, s.completeMission, op{id: "completeMission", does: "Take a mission to COMPLETED by every move that is needed", out: of[fieldmark.Mission]()}},
 		{"GET", admin + "brands", admins, s.listBrands, op{id: "listBrands", does: "List brands by slug", query: brandPage, out: of[fieldmark.List[fieldmark.Brand]]()}},
 		{"PUT", admin + "brands/{slug}", admins, s.putBrand, op{id: "putBrand", does: "Add or change a brand", in: of[brandRecord](), out: of[fieldmark.Brand]()}},
@@ -76,6 +82,11 @@ type op struct {
 	limit  int64         // bytes of the body; zero: fieldmark.MaxBody
 	within time.Duration // zero: handlerTimeout
 	hidden bool          // not in the OpenAPI document
+
+	once      bool      // it has effects, and takes an Idempotency-Key
+	versioned bool      // it writes one thing, and takes If-Match
+	maybe     bool      // the body may be left out
+	retiring  *retiring // it will be gone one day; nil: nobody plans that
 }
 
 // handlerTimeout bounds an ordinary request. It is shorter than the patience of

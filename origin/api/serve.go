@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 // maxURI bounds a request's address, as widely deployed proxies do.
@@ -27,6 +28,8 @@ type call struct {
 	route *route
 	key   fieldmark.Key // of the caller; zero where anyone may ask
 	asked query
+	once  origin.Once // names the request; zero: it has no name
+	body  []byte      // what was read of the request; nil: not yet
 }
 
 // writer remembers what was sent, for the log and for late failures.
@@ -116,6 +119,10 @@ func (s *server) serve(rt *route) http.Handler {
 		var err error
 		if c.asked, err = parseQuery(r.URL.RawQuery, rt.op.query); err != nil {
 			return err
+		}
+		rt.op.retiring.tell(w.Header())
+		if rt.op.once {
+			return s.handleOnce(c)
 		}
 		return rt.handle(c)
 	}

@@ -9,14 +9,20 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Missions returns a page of missions of all accounts, newest first.
-func (c *Client) Missions(ctx context.Context, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+// Missions returns a page of missions of an account; account "" means all, which
+// only their status and their time of creation may narrow.
+func (c *Client) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	query := url.Values{}
 	for _, s := range f.Status {
 		query.Add("status", string(s))
 	}
+	setText(query, "account", account)
+	setText(query, "priority", string(f.Priority))
 	setText(query, "source", f.Source)
 	setText(query, "externalId", f.ExternalID)
+	setText(query, "createdSince", f.CreatedSince.String())
+	setText(query, "createdUntil", f.CreatedUntil.String())
+	setText(query, "updatedSince", f.UpdatedSince.String())
 	setText(query, "cursor", f.Cursor)
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))

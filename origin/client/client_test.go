@@ -120,7 +120,7 @@ func TestAdminCalls(t *testing.T) {
 	if got, err := c.CompleteMission(ctx, m.ID); got.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("completed to %s, %v", got.Status, err)
 	}
-	list, err := c.Missions(ctx, fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm", ExternalID: "1", Limit: 1})
+	list, err := c.Missions(ctx, origin.DefaultAccount, fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm", ExternalID: "1", Limit: 1})
 	if len(list.Data) != 1 || err != nil {
 		t.Errorf("listed %d missions, %v; want 1", len(list.Data), err)
 	}

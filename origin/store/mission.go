@@ -14,18 +14,35 @@ type Mission struct {
 	Account     string
 	Fingerprint fieldmark.Digest        // of the request it was opened with
 	Held        fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
+	Changed     int64                   // the stamp of its newest change, which UpdatedAt is cut from
+
+	opened *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
+}
+
+// Intake is the request the mission was opened with.
+func (m *Mission) Intake() fieldmark.MissionRequest {
+	if m.opened != nil {
+		return *m.opened
+	}
+	return m.MissionRequest
 }
 
 // sourceKey is how sources are compared.
 func sourceKey(source string) string { return strings.ToLower(source) }
 
-const missionColumns = `id, account, fingerprint, request, status, held, reason, created_at, updated_at,
-	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version`
+const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at, updated_at,
+	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version,
+	scheduled_start, scheduled_end, assignee, occurrences`
 
 func scanMission(row scanner) (m Mission, err error) {
-	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, document{&m.MissionRequest}, &m.Status, &m.Held, document{&m.StatusReason},
-		instant{&m.CreatedAt}, instant{&m.UpdatedAt}, maybe{&m.ScheduledAt}, maybe{&m.DispatchedAt}, maybe{&m.StartedAt},
-		maybe{&m.CompletedAt}, maybe{&m.CanceledAt}, maybe{&m.ClosedAt}, &m.Version)
+	var start, end *fieldmark.Time
+	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, document{&m.MissionRequest}, document{&m.opened}, &m.Status, &m.Held,
+		document{&m.StatusReason}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, &m.Changed, maybe{&m.ScheduledAt}, maybe{&m.DispatchedAt},
+		maybe{&m.StartedAt}, maybe{&m.CompletedAt}, maybe{&m.CanceledAt}, maybe{&m.ClosedAt}, &m.Version,
+		maybe{&start}, maybe{&end}, document{&m.Assignee}, document{&m.Occurrences})
+	if start != nil && end != nil {
+		m.Scheduled = &fieldmark.Span{Start: *start, End: *end}
+	}
 	return m, none(err)
 }
 
@@ -36,10 +53,10 @@ func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 		return false, fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
 	n, err := t.exec(ctx, `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-		created_at, updated_at, version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		created_at, updated_at, version, priority) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (account, source_key, external_id) DO NOTHING`,
 		m.ID, m.Account, sourceKey(m.Source), m.ExternalID, string(m.Fingerprint), request, string(m.Status), string(m.Held),
-		m.CreatedAt.Micros(), m.UpdatedAt.Micros(), m.Version)
+		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority))
 	if err != nil {
 		return false, fmt.Errorf("add mission %s: %w", m.ID, err)
 	}
@@ -70,68 +87,49 @@ func (s *Store) Mission(ctx context.Context, id string) (Mission, error) { retur
 // Mission reads a mission as the transaction sees it.
 func (t *Tx) Mission(ctx context.Context, id string) (Mission, error) { return mission(ctx, t, id) }
 
-// MoveMission writes where a mission stands now.
+// MoveMission writes where a mission stands now, who is to go and when.
 func (t *Tx) MoveMission(ctx context.Context, m *Mission) error {
-	var reason any
-	if m.StatusReason != nil {
-		r, err := text(m.StatusReason)
-		if err != nil {
-			return fmt.Errorf("write the reason of mission %s: %w", m.ID, err)
-		}
-		reason = r
+	reason, err := maybeText(m.StatusReason)
+	if err != nil {
+		return fmt.Errorf("write the reason of mission %s: %w", m.ID, err)
 	}
-	_, err := t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
-		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11 WHERE id = $12`,
-		string(m.Status), string(m.Held), reason, m.UpdatedAt.Micros(), micros(m.ScheduledAt), micros(m.DispatchedAt),
-		micros(m.StartedAt), micros(m.CompletedAt), micros(m.CanceledAt), micros(m.ClosedAt), m.Version, m.ID)
+	assignee, err := maybeText(m.Assignee)
+	if err != nil {
+		return fmt.Errorf("write the assignee of mission %s: %w", m.ID, err)
+	}
+	var start, end any
+	if m.Scheduled != nil {
+		start, end = m.Scheduled.Start.Micros(), m.Scheduled.End.Micros()
+	}
+	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
+		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
+		scheduled_start = $12, scheduled_end = $13, assignee = $14 WHERE id = $15`,
+		string(m.Status), string(m.Held), reason, m.Changed, micros(m.ScheduledAt), micros(m.DispatchedAt),
+		micros(m.StartedAt), micros(m.CompletedAt), micros(m.CanceledAt), micros(m.ClosedAt), m.Version,
+		start, end, assignee, m.ID)
 	if err != nil {
 		return fmt.Errorf("move mission %s: %w", m.ID, err)
 	}
 	return nil
 }
 
-// Missions lists missions, the newest first. Account "" means any, before means
-// older than the mission of that id.
-func (s *Store) Missions(ctx context.Context, account string, f fieldmark.MissionFilter, before string) ([]Mission, error) {
-	var where []string
-	var args []any
-	with := func(condition string, values ...any) {
-		marks := make([]any, len(values))
-		for i, v := range values {
-			args = append(args, v)
-			marks[i] = fmt.Sprintf("$%d", len(args))
-		}
-		where = append(where, fmt.Sprintf(condition, marks...))
+// EditMission writes what a mission says now; was is what it said before.
+func (t *Tx) EditMission(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
+	if m.opened == nil {
+		m.opened = &was
 	}
-	if account != "" {
-		with("account = %s", account)
-	}
-	if f.Source != "" {
-		with("source_key = %s", sourceKey(f.Source))
-	}
-	if f.ExternalID != "" {
-		with("external_id = %s", f.ExternalID)
-	}
-	if n := len(f.Status); n > 0 {
-		values := make([]any, n)
-		for i, st := range f.Status {
-			values[i] = string(st)
-		}
-		with("status IN (%s"+strings.Repeat(", %s", n-1)+")", values...)
-	}
-	if before != "" {
-		with("id < %s", before)
-	}
-	question := `SELECT ` + missionColumns + ` FROM mission`
-	if len(where) > 0 {
-		question += ` WHERE ` + strings.Join(where, " AND ")
-	}
-	args = append(args, f.Limit)
-	question += fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args))
-	rows, err := s.query(ctx, question, args...)
-	list, err := collect(rows, err, scanMission)
+	opened, err := text(m.opened)
 	if err != nil {
-		return nil, fmt.Errorf("list missions: %w", err)
+		return fmt.Errorf("write the intake of mission %s: %w", m.ID, err)
 	}
-	return list, nil
+	request, err := text(m.MissionRequest)
+	if err != nil {
+		return fmt.Errorf("write mission %s: %w", m.ID, err)
+	}
+	_, err = t.exec(ctx, `UPDATE mission SET request = $1, intake = $2, priority = $3, updated_at = $4, version = $5 WHERE id = $6`,
+		request, opened, string(m.Priority), m.Changed, m.Version, m.ID)
+	if err != nil {
+		return fmt.Errorf("edit mission %s: %w", m.ID, err)
+	}
+	return nil
 }

@@ -152,6 +152,14 @@ func text(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
+// maybeText writes v as JSON text, or NULL where there is none.
+func maybeText[T any](v *T) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return text(v)
+}
+
 // bit writes a truth value as a number, which both engines compare alike.
 func bit(b bool) int64 {
 	if b {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxGroup bounds how many writes share one transaction. Past a few hundred the
@@ -267,8 +268,8 @@ func (g *group) begin(ctx context.Context) error {
 func (g *group) end(ctx context.Context) error {
 	g.pending = nil // a savepoint nobody needs
 	if g.log.taken > 0 {
-		res, err := g.exec(ctx, `UPDATE log SET number = $1 WHERE name = $2 AND number = $3`,
-			g.log.from+g.log.taken, logName, g.log.from)
+		res, err := g.exec(ctx, `UPDATE log SET number = $1, at = $2 WHERE name = $3 AND number = $4`,
+			g.log.from+g.log.taken, g.log.at, logName, g.log.from)
 		if err != nil {
 			return fmt.Errorf("write the head of the log: %w", err)
 		}
@@ -304,15 +305,38 @@ type counter struct {
 	read  bool
 	from  int64 // the newest before the transaction
 	taken int64
+	at    int64 // the newest stamp, in microseconds
+}
+
+// readLog reads how far the log has come, once for each transaction.
+func (g *group) readLog(ctx context.Context, t *Tx) error {
+	if g.log.read {
+		return nil
+	}
+	if err := t.queryRow(ctx, `SELECT number, at FROM log WHERE name = $1`, logName).Scan(&g.log.from, &g.log.at); err != nil {
+		return err
+	}
+	g.log.read = true
+	return nil
+}
+
+// Stamp returns the time of what is being written, in microseconds since 1970:
+// the clock's, but later than every stamp before it, so that whoever asks for
+// what was written since a stamp misses nothing. A transaction that takes one
+// must append an event.
+func (t *Tx) Stamp(ctx context.Context) (int64, error) {
+	g := t.group
+	if err := g.readLog(ctx, t); err != nil {
+		return 0, fmt.Errorf("take a stamp: %w", err)
+	}
+	g.log.at = max(time.Now().UnixMicro(), g.log.at+1)
+	return g.log.at, nil
 }
 
 // number takes the next number of the log.
 func (g *group) number(ctx context.Context, t *Tx) (int64, error) {
-	if !g.log.read {
-		if err := t.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&g.log.from); err != nil {
-			return 0, err
-		}
-		g.log.read = true
+	if err := g.readLog(ctx, t); err != nil {
+		return 0, err
 	}
 	g.log.taken++
 	return g.log.from + g.log.taken, nil

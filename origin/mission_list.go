@@ -1,0 +1,132 @@
+package origin
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Missions lists missions of an account; account "" means all of them, which
+// only their status and their time of creation may narrow.
+func (s *Service) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+	var none fieldmark.List[fieldmark.Mission]
+	if err := checkFilter(account, &f); err != nil {
+		return none, err
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = fieldmark.DefaultMissionLimit
+	}
+	limit = min(limit, fieldmark.MaxMissionLimit)
+	q := store.MissionQuery{
+		Account: account, Status: slices.Compact(slices.Sorted(slices.Values(f.Status))), Priority: f.Priority,
+		Source: f.Source, ExternalID: f.ExternalID, Limit: limit + 1, // one more tells whether there is a next page
+		Changes: !f.UpdatedSince.IsZero(), Since: f.UpdatedSince.Micros(),
+	}
+	if !f.CreatedSince.IsZero() {
+		q.From = firstID(f.CreatedSince.Std())
+	}
+	if !f.CreatedUntil.IsZero() {
+		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
+	}
+	if err := goOn(f.Cursor, &q); err != nil {
+		return none, err
+	}
+	rows, err := s.store.Missions(ctx, q)
+	if err != nil {
+		return none, err
+	}
+	list := fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		list.HasMore = true
+		list.NextCursor = newCursor(q.Changes, &rows[limit-1])
+	}
+	for _, m := range rows {
+		list.Data = append(list.Data, m.Mission)
+	}
+	return list, nil
+}
+
+// checkFilter refuses combinations that no index answers.
+func checkFilter(account string, f *fieldmark.MissionFilter) error {
+	var bad complaints
+	if f.ExternalID != "" && f.Source == "" {
+		bad.add("?externalId", "conflict", "names a mission only together with source")
+	}
+	if account == "" {
+		for _, one := range []struct {
+			name  string
+			given bool
+		}{
+			{"priority", f.Priority != ""}, {"source", f.Source != ""}, {"updatedSince", !f.UpdatedSince.IsZero()},
+		} {
+			if one.given {
+				bad.add("?"+one.name, "conflict", "narrows the missions of one account: name it in account")
+			}
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "see errors", Fields: bad}
+}
+
+// firstID sorts before the ids of all missions created at a time or later, and
+// after all others: an id is its time and then what is random.
+func firstID(at time.Time) string {
+	if at.Before(time.UnixMilli(0)) {
+		return ""
+	}
+	return fieldmark.NewID(fieldmark.PrefixMission, at, [10]byte{})
+}
+
+// The kinds of cursor: a mission's id, and the stamp of its change before it.
+const (
+	cursorNewest  = "c "
+	cursorChanges = "u "
+)
+
+// newCursor hides where a page ended: clients must not build cursors.
+func newCursor(changes bool, last *store.Mission) string {
+	place := cursorNewest + last.ID
+	if changes {
+		place = fmt.Sprintf("%s%d %s", cursorChanges, last.Changed, last.ID)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(place))
+}
+
+// goOn lets a page begin where the one before ended.
+func goOn(cursor string, q *store.MissionQuery) error {
+	if cursor == "" {
+		return nil
+	}
+	place, err := base64.RawURLEncoding.DecodeString(cursor)
+	ok := err == nil
+	kind := cursorNewest
+	if q.Changes {
+		kind = cursorChanges
+	}
+	rest, isKind := strings.CutPrefix(string(place), kind)
+	id, stamp := rest, q.Since
+	if q.Changes {
+		_, err = fmt.Sscanf(rest, "%d %s", &stamp, &id)
+		ok = ok && err == nil && rest == fmt.Sprintf("%d %s", stamp, id) && stamp >= q.Since
+	}
+	if !ok || !isKind || !fieldmark.CheckID(fieldmark.PrefixMission, id) {
+		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before, and leave the other parameters as they were")
+	}
+	if q.Changes {
+		q.Since, q.SinceID = stamp, id
+	} else {
+		q.Until = min(cmp.Or(q.Until, id), id)
+	}
+	return nil
+}

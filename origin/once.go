@@ -1,0 +1,190 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Act is a Service inside a transaction: what it does is there with everything
+// else of the transaction, or not at all.
+type Act struct {
+	s  *Service
+	tx *store.Tx
+}
+
+// act runs fn in a transaction.
+func (s *Service) act(ctx context.Context, fn func(context.Context, *Act) error) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &Act{s, tx}) })
+}
+
+// Bounds of remembering answers.
+const (
+	// OnceFor is how long a request may be sent again under its key.
+	OnceFor = 24 * time.Hour
+	// inFlightPatience is how long a repeat waits for the answer to the first: as
+	// long as that usually takes on a busy day, so that most repeats get it.
+	inFlightPatience = time.Second
+	inFlightRetry    = time.Second // what a repeat is told to wait after that
+)
+
+// Once names a request that has effects and may be sent again.
+type Once struct {
+	Account string
+	Key     string           // the caller's; empty: the request has no name and is simply done
+	Request fieldmark.Digest // of its method, address and body
+}
+
+// Answer is what a request is answered with.
+type Answer struct {
+	Status  int
+	Fields  map[string]string // of the header; those that tell of the effect
+	Body    []byte
+	Mission string // the id of the one it is about, if it is about one
+
+	Replayed bool // it was given before
+}
+
+// Begin is the first step of answering a request under a key. It returns the
+// answer that was given before, if there is one; another request under the same
+// key is CodeIdempotencyReused, and one that comes while the first is being
+// answered waits a little and is then CodeIdempotencyInFlight. Until end is
+// called, this request is the one being answered.
+func (s *Service) Begin(ctx context.Context, once Once) (answer Answer, end func(), err error) {
+	end, err = s.inFlight.enter(ctx, once.Account+" "+once.Key)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	row, err := s.store.Kept(ctx, once.Account, once.Key, time.Now().Add(-OnceFor))
+	if err == nil {
+		answer, err = replayed(once, row)
+	} else if errors.Is(err, store.ErrNone) {
+		err = nil
+	}
+	if err != nil {
+		end()
+		return Answer{}, nil, err
+	}
+	return answer, end, nil
+}
+
+// Do gives a request its effects. Under a key it has them once: the answer is
+// kept with them, in the same transaction, for OnceFor.
+func (s *Service) Do(ctx context.Context, once Once, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
+	if once.Key != "" {
+		return s.keep(ctx, once, act)
+	}
+	err = s.act(ctx, func(ctx context.Context, a *Act) (err error) {
+		answer, err = act(ctx, a)
+		return err
+	})
+	return answer, err
+}
+
+// KeepRefusal keeps the answer to a request that changed nothing, and so needs
+// no transaction with anything else.
+func (s *Service) KeepRefusal(ctx context.Context, once Once, refusal Answer) (Answer, error) {
+	return s.keep(ctx, once, func(context.Context, *Act) (Answer, error) { return refusal, nil })
+}
+
+// keep runs act and keeps its answer, unless another process kept one meanwhile.
+func (s *Service) keep(ctx context.Context, once Once, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
+	err = s.act(ctx, func(ctx context.Context, a *Act) error {
+		now := time.Now()
+		row, err := a.tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
+		if err == nil {
+			answer, err = replayed(once, row)
+			return err
+		}
+		if !errors.Is(err, store.ErrNone) {
+			return err
+		}
+		if answer, err = act(ctx, a); err != nil {
+			return err
+		}
+		return a.tx.Keep(ctx, store.Kept{
+			Account: once.Account, Key: once.Key, Request: once.Request, Mission: answer.Mission,
+			Status: answer.Status, Fields: answer.Fields, Body: answer.Body, At: now,
+		})
+	})
+	return answer, err
+}
+
+// replayed is the kept answer, if it is one to the same request.
+func replayed(once Once, row store.Kept) (Answer, error) {
+	if row.Request != once.Request {
+		return Answer{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused, "the key was sent with another method, address or body before")
+	}
+	return Answer{Status: row.Status, Fields: row.Fields, Body: row.Body, Mission: row.Mission, Replayed: true}, nil
+}
+
+// inFlight are the keys of requests that this process is answering. Those that
+// another process answers are found in the record, once it is done: writers wait
+// for each other.
+type inFlight struct {
+	mu   sync.Mutex
+	done map[string]chan struct{} // closed when the request was answered
+}
+
+// enter waits until no other request has the key, and takes it until the
+// function it returns is called.
+func (f *inFlight) enter(ctx context.Context, key string) (leave func(), err error) {
+	patience := time.NewTimer(inFlightPatience)
+	defer patience.Stop()
+	for {
+		other := f.take(key)
+		if other == nil {
+			return func() { f.leave(key) }, nil
+		}
+		select {
+		case <-other:
+		case <-patience.C:
+			e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight, "the first request with this key is still being answered")
+			e.RetryAfter = inFlightRetry
+			return nil, e
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the answer to an earlier request: %w", ctx.Err())
+		}
+	}
+}
+
+// take takes a key, or says what to wait for.
+func (f *inFlight) take(key string) chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other, ok := f.done[key]; ok {
+		return other
+	}
+	f.done[key] = make(chan struct{})
+	return nil
+}
+
+func (f *inFlight) leave(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.done[key])
+	delete(f.done, key)
+}
+
+// sweepBatch bounds how many kept answers one transaction deletes: a day's worth
+// at once would make everybody wait.
+const sweepBatch = 1000
+
+// sweepOnce deletes the answers that are no longer kept.
+func (s *Service) sweepOnce(ctx context.Context) error {
+	for {
+		var n int64
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			n, err = tx.SweepKept(ctx, time.Now().Add(-OnceFor), sweepBatch)
+			return err
+		})
+		if err != nil || n < sweepBatch {
+			return err
+		}
+	}
+}

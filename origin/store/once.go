@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Kept is an answer that is kept for repeats of the request it was given to.
+type Kept struct {
+	Account, Key string
+	Request      fieldmark.Digest
+	Mission      string // the mission it is about; empty when it is about none or several
+	Status       int
+	Fields       map[string]string
+	Body         []byte
+	At           time.Time
+}
+
+func kept(ctx context.Context, from asker, account, key string, since time.Time) (k Kept, err error) {
+	k.Account, k.Key = account, key
+	var at int64
+	err = none(from.queryRow(ctx, `SELECT request, COALESCE(mission, ''), status, fields, body, at FROM idempotency
+		WHERE account = $1 AND name = $2 AND at > $3`, account, key, since.UnixMicro()).
+		Scan(&k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, &at))
+	if err != nil {
+		return Kept{}, fmt.Errorf("look for a kept answer: %w", err)
+	}
+	k.At = time.UnixMicro(at)
+	return k, nil
+}
+
+// Kept reads the answer kept under an account's key since a time; the error is
+// ErrNone where there is none.
+func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
+	return kept(ctx, s, account, key, since)
+}
+
+// Kept reads a kept answer as the transaction sees it.
+func (t *Tx) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
+	return kept(ctx, t, account, key, since)
+}
+
+// Keep keeps an answer in place of one that is too old.
+func (t *Tx) Keep(ctx context.Context, k Kept) error {
+	fields, err := text(k.Fields)
+	if err != nil {
+		return fmt.Errorf("write the fields of an answer: %w", err)
+	}
+	var mission any
+	if k.Mission != "" {
+		mission = k.Mission
+	}
+	_, err = t.exec(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (account, name) DO UPDATE SET request = excluded.request, mission = excluded.mission,
+			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at`,
+		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("keep an answer: %w", err)
+	}
+	return nil
+}
+
+// SweepKept deletes up to limit answers kept since before a time, the oldest
+// first, and says how many.
+func (t *Tx) SweepKept(ctx context.Context, before time.Time, limit int) (int64, error) {
+	n, err := t.exec(ctx, `DELETE FROM idempotency WHERE (account, name) IN
+		(SELECT account, name FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)`, before.UnixMicro(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("sweep kept answers: %w", err)
+	}
+	return n, nil
+}
