@@ -22,7 +22,8 @@ var mayImport = map[string][]string{
 	"edge":          {"", "cache", "wasm", "origin/client", "edge/badge", "edge/site", "edge/upstream"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
-	"edge/upstream": {},
+	"edge/upstream": {"edge/framing"},
+	"edge/framing":  {},
 
 	"cache":           {},
 	"cache/cachetest": {"cache"},

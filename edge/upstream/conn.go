@@ -2,27 +2,55 @@ package upstream
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
 	"net"
-	"sync/atomic"
+	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark/edge/framing"
 )
 
-// conn is a connection to an origin. It bounds how long an origin may refuse to
-// take more of a request, and makes an answer readable that net/http refuses.
+// conn is a connection to an origin that hands out nothing but answers to what
+// was asked. net/http gives a connection back before it looks for bytes that
+// nobody asked for, so a request that takes it over at once could get them as its
+// answer; here they end the connection instead.
 type conn struct {
 	net.Conn
 	idle time.Duration
 
-	awaits atomic.Bool // a request was written and the head of its answer has not been seen
+	mu sync.Mutex
+
+	answers  framing.Responses
+	leftover bool // bytes came that belong to no answer
+	head     bool // the head of the final answer has not been seen
 }
 
-// Write implements net.Conn.
+// errLeftover ends a connection on which an origin said more than it was asked.
+var errLeftover = errors.New("the origin sent bytes that belong to no answer")
+
+// begin notes that a request is about to be sent, before its first byte.
+func (c *conn) begin(method string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.answers.Idle() || pending(c.Conn) {
+		c.leftover = true
+	}
+	c.answers.Expect(method)
+	c.head = true
+}
+
+// Write implements net.Conn. It bounds how long an origin may refuse to take more.
 func (c *conn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	refused := c.leftover
+	c.mu.Unlock()
+	if refused {
+		return 0, errLeftover
+	}
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
-	}
-	if len(b) > 0 && 'A' <= b[0] && b[0] <= 'Z' {
-		c.awaits.Store(true)
 	}
 	return c.Conn.Write(b)
 }
@@ -30,10 +58,58 @@ func (c *conn) Write(b []byte) (int, error) {
 // Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && c.awaits.Load() {
-		c.awaits.Store(!plainFraming(b[:n]))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leftover {
+		return 0, errLeftover
 	}
-	return n, err
+	ours, _ := c.answers.Next(b[:n])
+	if ours < n {
+		c.leftover = true
+		if err = nil; ours == 0 {
+			err = errLeftover
+		}
+	}
+	if ours > 0 && c.head {
+		c.head = !plainFraming(b[:ours])
+	}
+	return ours, err
+}
+
+// dialer opens connections; over TLS the answers are looked at in the clear.
+type dialer struct {
+	net  net.Dialer
+	idle time.Duration
+	tls  *tls.Config
+}
+
+func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.net.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, idle: d.idle}, nil
+}
+
+func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.net.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	cfg := d.tls.Clone()
+	cfg.ServerName = host
+	shaken, cancel := context.WithTimeout(ctx, tlsTimeout)
+	defer cancel()
+	t := tls.Client(c, cfg)
+	if err := t.HandshakeContext(shaken); err != nil {
+		c.Close()
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: c.RemoteAddr(), Err: err}
+	}
+	return &conn{Conn: t, idle: d.idle}, nil
 }
 
 var (
@@ -56,15 +132,16 @@ func plainFraming(b []byte) bool {
 			return true
 		}
 		head, rest := b[:end+2], b[end+len(headEnd):]
-		if len(head) > len("HTTP/1.1 ") && head[len("HTTP/1.1 ")] == '1' && len(rest) > 0 {
-			b = rest // an interim answer, and the next one is here already
+		interim := len(head) > len("HTTP/1.1 ") && head[len("HTTP/1.1 ")] == '1'
+		if interim && len(rest) > 0 {
+			b = rest // the next one is here already
 			continue
 		}
 		if value := field(head, transferCoding, 0); value != nil && !bytes.EqualFold(value, chunked) {
 			field(head, transferCoding, 'X')
 			field(head, contentLength, 'X')
 		}
-		return head[len("HTTP/1.1 ")] != '1'
+		return !interim
 	}
 	return true
 }

@@ -55,7 +55,14 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	ctx, cancel := context.WithCancelCause(r.Context())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { first.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			if c, ok := info.Conn.(*conn); ok {
+				c.begin(r.Method)
+			}
+		},
+		GotFirstResponseByte: func() { first.Store(true) },
+	})
 	req := r.WithContext(ctx)
 	req.Header = head
 	req.URL = clone(r.URL)
@@ -102,7 +109,7 @@ func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
 	if began || !body.again() {
 		return false
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" || errors.Is(err, errLeftover) {
 		return true // nothing was sent
 	}
 	switch r.Method {

@@ -1,7 +1,7 @@
 package upstream
 
 import (
-	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,6 +44,8 @@ type Config struct {
 	// Transport carries the requests; nil is a pooled network transport of its
 	// own. Of another one the phases' time limits are its owner's business.
 	Transport http.RoundTripper
+	// TLS is used with origins of https; nil: the system's roots, TLS 1.2 or newer.
+	TLS *tls.Config
 	// HealthPath is asked of each origin with GET every HealthEvery; any status
 	// from 200 to 399 is well. Empty: a connection that opens is well.
 	HealthPath string
@@ -118,20 +120,17 @@ func checkOrigin(u *url.URL) error {
 // newTransport pools connections and asks for no compression: what the client
 // asked for is what the origin is asked for.
 func newTransport(cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+	d := &dialer{net: net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, idle: cfg.IdleTimeout, tls: cfg.TLS}
+	if d.tls == nil {
+		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
 	return &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &conn{Conn: c, idle: cfg.IdleTimeout}, nil
-		},
+		DialContext:            d.plain,
+		DialTLSContext:         d.secure,
 		DisableCompression:     true,
 		MaxConnsPerHost:        maxConns,
 		MaxIdleConnsPerHost:    maxConns,
 		IdleConnTimeout:        keepIdle,
-		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  cfg.HeadTimeout,
 		MaxResponseHeaderBytes: maxHead,
 	}

@@ -476,10 +476,11 @@ func TestBodyIsClosedOnce(t *testing.T) {
 
 // TestClientGone: a client that fails or leaves is no fault of an origin.
 func TestClientGone(t *testing.T) {
-	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+	whole := func(c net.Conn, r *http.Request) bool {
 		_, err := io.Copy(io.Discard, r.Body)
 		return err == nil && says(good)(c, r)
-	}), raw(t, says(good))}, HealthEvery: -1})
+	}
+	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, whole), raw(t, whole)}, HealthEvery: -1})
 	for range 10 {
 		r := request(t, "POST", nil)
 		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader("half"), errReader{})), 100
@@ -571,6 +572,43 @@ func TestTunnel(t *testing.T) {
 	for _, other := range [][]string{{"Connection", "Upgrade", "Upgrade", "h2c"}, {"Upgrade", "websocket"}, {"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AA"}} {
 		if resp, body, err := do(u, request(t, "GET", nil, other...)); err != nil || resp.StatusCode != 200 || body != "good" {
 			t.Errorf("%v: %v %q, want an ordinary answer", other, err, body)
+		}
+	}
+}
+
+// TestLeftoverAtOnce: a connection is taken over the moment an answer ends, which
+// is before net/http has looked for more.
+func TestLeftoverAtOnce(t *testing.T) {
+	const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+	u := start(t, upstream.Config{Origins: []*url.URL{raw(t, says(good+evil))}})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 100 {
+				_, body, err := do(u, request(t, "GET", nil))
+				if err != nil || body != "good" {
+					t.Errorf("%q, %v", body, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestTLS: an origin of https is asked by its name, and judged as any other.
+func TestTLS(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, " ", r.Proto) }))
+	defer srv.Close()
+	at, err := url.Parse(srv.URL)
+	must(t, err)
+	if _, _, err := do(start(t, upstream.Config{Origins: []*url.URL{at}}), request(t, "GET", nil)); err == nil {
+		t.Error("an unknown certificate is believed")
+	}
+	u := start(t, upstream.Config{Origins: []*url.URL{at}, TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
+	for range 3 {
+		if _, body, err := do(u, request(t, "GET", nil)); err != nil || body != "edge.example HTTP/1.1" {
+			t.Errorf("%q, %v", body, err)
 		}
 	}
 }

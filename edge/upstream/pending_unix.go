@@ -1,0 +1,30 @@
+//go:build unix
+
+package upstream
+
+import (
+	"net"
+	"syscall"
+)
+
+// pending reports whether bytes wait in the kernel that nobody has read: on a
+// connection about to be used they answer nothing that was asked. An end of the
+// connection is not reported; writing will find it.
+func pending(c net.Conn) bool {
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	if raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	}) != nil {
+		return false
+	}
+	return err == nil && n > 0
+}
