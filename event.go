@@ -22,6 +22,21 @@ const (
 	EventMissionClosed           EventType = "mission.closed"
 	EventMissionUpdated          EventType = "mission.updated" // its content or its plan, not its status
 
+	EventSLAAtRisk   EventType = "sla.at_risk"
+	EventSLABreached EventType = "sla.breached"
+	EventSLAMet      EventType = "sla.met"
+	EventSLAPaused   EventType = "sla.paused"
+	EventSLAResumed  EventType = "sla.resumed"
+	EventSLAUpdated  EventType = "sla.updated"
+
+	EventPaymentDue        EventType = "payment.due"
+	EventPaymentProcessing EventType = "payment.processing"
+	EventPaymentPaid       EventType = "payment.paid"
+	EventPaymentFailed     EventType = "payment.failed"
+	EventPaymentOverdue    EventType = "payment.overdue"
+	EventPaymentRefunded   EventType = "payment.refunded"
+	EventPaymentCanceled   EventType = "payment.canceled"
+
 	EventBrandChanged    EventType = "brand.changed"    // name, address, visibility
 	EventBrandAudited    EventType = "brand.audited"    // new facts
 	EventModuleActivated EventType = "module.activated" // every score may change
@@ -37,6 +52,17 @@ func MissionEvents() []EventType {
 		EventMissionCompleted, EventMissionReopened, EventMissionUnableToComplete,
 		EventMissionCanceled, EventMissionClosed, EventMissionUpdated,
 	}
+}
+
+// SLAEvents lists the kinds of event of a mission's clocks.
+func SLAEvents() []EventType {
+	return []EventType{EventSLAAtRisk, EventSLABreached, EventSLAMet, EventSLAPaused, EventSLAResumed, EventSLAUpdated}
+}
+
+// PaymentEvents lists the kinds of event of a mission's payment.
+func PaymentEvents() []EventType {
+	return []EventType{EventPaymentDue, EventPaymentProcessing, EventPaymentPaid, EventPaymentFailed,
+		EventPaymentOverdue, EventPaymentRefunded, EventPaymentCanceled}
 }
 
 // Tag names what a cached thing was made from, as kind:name. An event carries

@@ -238,6 +238,7 @@ type MissionRequest struct {
 	Assets           []Asset           `json:"assets,omitempty" maxItems:"50"`
 	Links            []Link            `json:"links,omitempty" maxItems:"10"`
 	Labels           map[string]string `json:"labels,omitempty"`
+	Payment          *PaymentRequest   `json:"payment,omitempty"`
 	Metadata         json.RawMessage   `json:"metadata,omitempty" doc:"A JSON object of at most 16 KiB, sent back as it came"`
 }
 
@@ -269,6 +270,8 @@ type Mission struct {
 	Occurrences  *Occurrences  `json:"occurrences"` // null unless an alert opened it
 	Status       MissionStatus `json:"status"`
 	StatusReason *Reason       `json:"statusReason"`
+	SLA          *SLA          `json:"sla"`     // null if it was opened before there were any
+	Payment      *Payment      `json:"payment"` // null if none was spoken of
 	CreatedAt    Time          `json:"createdAt"`
 	UpdatedAt    Time          `json:"updatedAt"`
 	ScheduledAt  *Time         `json:"scheduledAt"`

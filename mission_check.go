@@ -84,6 +84,9 @@ func (r *MissionRequest) Check() []FieldError {
 	if r.Window != nil {
 		c.window(*r.Window)
 	}
+	if r.Payment != nil {
+		c.bad = append(c.bad, r.Payment.Check("/payment")...)
+	}
 	c.lists(r)
 	c.labels(r.Labels)
 	r.Metadata = c.metadata(r.Metadata)

@@ -148,6 +148,8 @@ const (
 	PrefixDelivery = "dlv"
 	PrefixAccount  = "acc"
 	PrefixRequest  = "req"
+	PrefixPayment  = "pay"
+	PrefixRefund   = "rfd"
 )
 
 // crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.

@@ -1,0 +1,287 @@
+package fieldmark
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PaymentStatus is where a payment stands.
+type PaymentStatus string
+
+// The states of a payment; paymentMoves says which may follow which.
+const (
+	PaymentNone              PaymentStatus = "NONE"    // no amount yet
+	PaymentPending           PaymentStatus = "PENDING" // amount known, work not accepted
+	PaymentDue               PaymentStatus = "DUE"
+	PaymentProcessing        PaymentStatus = "PROCESSING"
+	PaymentPaid              PaymentStatus = "PAID"
+	PaymentFailed            PaymentStatus = "FAILED"
+	PaymentOverdue           PaymentStatus = "OVERDUE"
+	PaymentPartiallyRefunded PaymentStatus = "PARTIALLY_REFUNDED"
+	PaymentRefunded          PaymentStatus = "REFUNDED"
+	PaymentCanceled          PaymentStatus = "CANCELED"
+)
+
+// paymentMoves is the whole life of a payment.
+var paymentMoves = map[PaymentStatus][]PaymentStatus{
+	PaymentNone:              {PaymentPending},
+	PaymentPending:           {PaymentDue, PaymentCanceled},
+	PaymentDue:               {PaymentProcessing, PaymentPaid, PaymentOverdue, PaymentCanceled},
+	PaymentProcessing:        {PaymentPaid, PaymentFailed},
+	PaymentPaid:              {PaymentPartiallyRefunded, PaymentRefunded},
+	PaymentFailed:            {PaymentProcessing, PaymentOverdue, PaymentCanceled},
+	PaymentOverdue:           {PaymentProcessing, PaymentPaid},
+	PaymentPartiallyRefunded: {PaymentPartiallyRefunded, PaymentRefunded},
+	PaymentRefunded:          {},
+	PaymentCanceled:          {},
+}
+
+// PaymentStatuses lists the states in the order a payment meets them.
+func PaymentStatuses() []PaymentStatus {
+	return []PaymentStatus{PaymentNone, PaymentPending, PaymentDue, PaymentProcessing, PaymentPaid, PaymentFailed,
+		PaymentOverdue, PaymentPartiallyRefunded, PaymentRefunded, PaymentCanceled}
+}
+
+// ParsePaymentStatus accepts a status in any case.
+func ParsePaymentStatus(s string) (PaymentStatus, error) {
+	st := PaymentStatus(strings.ToUpper(s))
+	if _, ok := paymentMoves[st]; !ok {
+		return "", Errorf(CodeInvalidParameter, "unknown payment status")
+	}
+	return st, nil
+}
+
+// CheckPaymentMove says whether a payment may go from one status to another. The
+// error is CodeInvalidTransition and lists what is allowed.
+func CheckPaymentMove(from, to PaymentStatus) error {
+	next := paymentMoves[from]
+	if slices.Contains(next, to) {
+		return nil
+	}
+	e := Errorf(CodeInvalidTransition, "a payment that is %s cannot become %s", from, to)
+	e.Allowed = make([]string, len(next))
+	for i, s := range next {
+		e.Allowed[i] = string(s)
+	}
+	return e
+}
+
+// PaymentEvent names the event of reaching a status; knowing an amount is none.
+func PaymentEvent(to PaymentStatus) (EventType, bool) {
+	switch to {
+	case PaymentDue:
+		return EventPaymentDue, true
+	case PaymentProcessing:
+		return EventPaymentProcessing, true
+	case PaymentPaid:
+		return EventPaymentPaid, true
+	case PaymentFailed:
+		return EventPaymentFailed, true
+	case PaymentOverdue:
+		return EventPaymentOverdue, true
+	case PaymentPartiallyRefunded, PaymentRefunded:
+		return EventPaymentRefunded, true
+	case PaymentCanceled:
+		return EventPaymentCanceled, true
+	}
+	return "", false
+}
+
+// Direction says who pays.
+type Direction string
+
+// The requester is charged for the work, or whoever does it is paid for it.
+const (
+	DirectionCharge Direction = "CHARGE"
+	DirectionPayout Direction = "PAYOUT"
+)
+
+// ParseDirection accepts a direction in any case; an empty text is CHARGE.
+func ParseDirection(s string) (Direction, bool) {
+	d := Direction(strings.ToUpper(s))
+	if d == "" {
+		d = DirectionCharge
+	}
+	return d, d == DirectionCharge || d == DirectionPayout
+}
+
+// PaymentRequest is what is known of the money when a mission is opened. Card
+// and bank data have no place in it.
+type PaymentRequest struct {
+	Amount    *Money    `json:"amount,omitempty"`
+	Direction Direction `json:"direction,omitempty" maxLength:"16" doc:"CHARGE (default): the requester pays; PAYOUT: whoever does the work is paid"`
+	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days, DUE_ON_RECEIPT at once; other words are kept and mean 30 days"`
+}
+
+// Check returns every complaint about what is asked for at a pointer and puts it
+// into its normal form.
+func (r *PaymentRequest) Check(pointer string) []FieldError {
+	var bad []FieldError
+	if r.Amount != nil {
+		bad = r.Amount.check(pointer + "/amount")
+	}
+	if d, ok := ParseDirection(string(r.Direction)); ok {
+		r.Direction = d
+	} else {
+		bad = append(bad, FieldError{Pointer: pointer + "/direction", Code: "enum", Detail: "must be CHARGE or PAYOUT"})
+	}
+	c := check{bad}
+	c.line(pointer+"/terms", r.Terms)
+	return c.bad
+}
+
+// Bounds of terms.
+const (
+	DefaultPaymentDays = 30 // what EU directive 2011/7, article 3, gives where nothing was agreed
+	MaxPaymentDays     = 366
+)
+
+// PaymentTerm returns how long after acceptance a payment with these terms is due.
+func PaymentTerm(terms string) time.Duration {
+	const day = 24 * time.Hour
+	word := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToUpper(terms))
+	if word == "DUE_ON_RECEIPT" {
+		return 0
+	}
+	if days, ok := strings.CutPrefix(word, "NET"); ok {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(days, "_"), 10, 16); err == nil && n <= MaxPaymentDays {
+			return time.Duration(n) * day
+		}
+	}
+	return DefaultPaymentDays * day
+}
+
+// PaymentFailure says why money did not move. It holds no card or bank data.
+type PaymentFailure struct {
+	Code          string `json:"code" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"letters, digits, underscores, points and hyphens"`
+	Message       string `json:"message,omitempty" maxLength:"500"`
+	WillRetry     bool   `json:"willRetry"`
+	NextAttemptAt *Time  `json:"nextAttemptAt,omitempty" format:"date-time"`
+}
+
+// Payment is the money of a mission, as the mission shows it.
+type Payment struct {
+	ID            string          `json:"id"` // pay_…
+	Direction     Direction       `json:"direction"`
+	Amount        *Money          `json:"amount"` // null while the status is NONE
+	Terms         string          `json:"terms,omitempty"`
+	Status        PaymentStatus   `json:"status"`
+	DueAt         *Time           `json:"dueAt"`
+	PaidAt        *Time           `json:"paidAt"`
+	Failure       *PaymentFailure `json:"failure"` // of the newest attempt, if it failed
+	RefundedTotal int64           `json:"refundedTotal"`
+	Version       int             `json:"version"` // 1 and up
+}
+
+// MissionPayment is a payment as operators see it.
+type MissionPayment struct {
+	Payment
+	MissionID  string   `json:"missionId"`
+	ExternalID string   `json:"externalId"`
+	Source     string   `json:"source"`
+	Refunds    []Refund `json:"refunds"`
+	CreatedAt  Time     `json:"createdAt"`
+	UpdatedAt  Time     `json:"updatedAt"`
+}
+
+// Refund is money that went back, in the currency of its payment.
+type Refund struct {
+	ID        string `json:"id"` // rfd_…
+	Amount    int64  `json:"amount"`
+	Reference string `json:"reference,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	CreatedAt Time   `json:"createdAt"`
+}
+
+// MaxRefunds bounds how many times one payment is refunded in part.
+const MaxRefunds = 100
+
+// RefundRequest asks for a refund to be noted.
+type RefundRequest struct {
+	Amount    int64  `json:"amount,omitempty" minimum:"0" doc:"In the smallest unit of the payment's currency; 0 is all that is left"`
+	Reference string `json:"reference,omitempty" maxLength:"128" doc:"The caller's own id of the refund: the same again changes nothing"`
+	Reason    string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// PaymentMove asks for a payment to be marked.
+type PaymentMove struct {
+	Status  string          `json:"status" minLength:"1" maxLength:"32" doc:"PROCESSING, PAID, FAILED or CANCELED"`
+	PaidAt  *Time           `json:"paidAt,omitempty" format:"date-time" doc:"When it was paid, with PAID; now if unset"`
+	Failure *PaymentFailure `json:"failure,omitempty" doc:"Why, with FAILED"`
+}
+
+// Move takes a payment to a status if it may go there, and marks what follows
+// from that. It knows the time it is due, when it becomes due.
+func (p *Payment) Move(to PaymentStatus, now Time) error {
+	if err := CheckPaymentMove(p.Status, to); err != nil {
+		return err
+	}
+	p.Status = to
+	p.Version++
+	if to != PaymentFailed && to != PaymentOverdue {
+		p.Failure = nil
+	}
+	switch to {
+	case PaymentDue:
+		due := At(now.Std().Add(PaymentTerm(p.Terms)))
+		p.DueAt = &due
+	case PaymentPaid:
+		p.PaidAt = &now
+	}
+	return nil
+}
+
+// FollowMission returns where a payment goes because its mission went to a
+// status; dueOn is COMPLETED or CLOSED, whichever makes a payment due.
+func (p *Payment) FollowMission(to, dueOn MissionStatus) (PaymentStatus, bool) {
+	next := p.Status
+	switch to {
+	case MissionCanceled:
+		next = PaymentCanceled
+	case dueOn, MissionClosed:
+		next = PaymentDue
+	}
+	return next, next != p.Status && CheckPaymentMove(p.Status, next) == nil
+}
+
+// Refund takes an amount off, all that is left if it is 0.
+func (p *Payment) Refund(amount int64) (int64, error) {
+	if err := CheckPaymentMove(p.Status, PaymentRefunded); err != nil {
+		return 0, err
+	}
+	left := p.Amount.Value - p.RefundedTotal
+	if amount == 0 {
+		amount = left
+	}
+	if amount < 0 || amount > left || amount == 0 {
+		return 0, &Error{Code: CodeValidationFailed, Fields: []FieldError{
+			{Pointer: "/amount", Code: "range", Detail: "must be more than 0 and at most what is left of the payment"}}}
+	}
+	p.RefundedTotal += amount
+	p.Status = PaymentPartiallyRefunded
+	if p.RefundedTotal == p.Amount.Value {
+		p.Status = PaymentRefunded
+	}
+	p.Version++
+	return amount, nil
+}
+
+// PaymentChange is the data of every payment event.
+type PaymentChange struct {
+	PaymentID      string          `json:"paymentId"`
+	MissionID      string          `json:"missionId"`
+	ExternalID     string          `json:"externalId"`
+	Source         string          `json:"source"`
+	Direction      Direction       `json:"direction"`
+	Status         PaymentStatus   `json:"status"`
+	PreviousStatus PaymentStatus   `json:"previousStatus"`
+	Amount         *Money          `json:"amount"`
+	DueAt          *Time           `json:"dueAt"`
+	PaidAt         *Time           `json:"paidAt"`
+	Version        int             `json:"version"`
+	Failure        *PaymentFailure `json:"failure,omitempty"`       // with payment.failed
+	Refund         *Refund         `json:"refund,omitempty"`        // with payment.refunded
+	RefundedTotal  int64           `json:"refundedTotal,omitempty"` // with payment.refunded
+}
