@@ -41,6 +41,7 @@ const (
 	CodeValidationFailed     Code = "validation_failed"
 	CodeInstructionLikeText  Code = "instruction_like_text"
 	CodeIdempotencyReused    Code = "idempotency_key_reused"
+	CodeModuleRefused        Code = "module_refused"
 	CodeRateLimited          Code = "rate_limited"
 	CodeHeadersTooLarge      Code = "headers_too_large"
 	CodeInternal             Code = "internal"
@@ -82,6 +83,7 @@ var codeTable = map[Code]struct {
 	CodeValidationFailed:     {http.StatusUnprocessableEntity, "The request has invalid fields"},
 	CodeInstructionLikeText:  {http.StatusUnprocessableEntity, "The text reads as instructions to a model"},
 	CodeIdempotencyReused:    {http.StatusUnprocessableEntity, "This Idempotency-Key came with another request"},
+	CodeModuleRefused:        {http.StatusUnprocessableEntity, "The scoring module may not be activated"},
 	CodeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	CodeHeadersTooLarge:      {http.StatusRequestHeaderFieldsTooLarge, "The header fields are too large"},
 	CodeInternal:             {http.StatusInternalServerError, "Something went wrong on our side"},

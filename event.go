@@ -37,11 +37,12 @@ const (
 	EventPaymentRefunded   EventType = "payment.refunded"
 	EventPaymentCanceled   EventType = "payment.canceled"
 
-	EventBrandChanged    EventType = "brand.changed"    // name, address, visibility
-	EventBrandAudited    EventType = "brand.audited"    // new facts
-	EventModuleActivated EventType = "module.activated" // every score may change
-	EventKeyRevoked      EventType = "api_key.revoked"
-	EventCachePurged     EventType = "cache.purged" // an operator's will; data is Purged
+	EventBrandChanged     EventType = "brand.changed"      // name, address, visibility
+	EventBrandAudited     EventType = "brand.audited"      // new facts
+	EventModuleActivated  EventType = "module.activated"   // every score may change
+	EventModuleRolledBack EventType = "module.rolled_back" // a node took the one before back; data is ModuleRollback
+	EventKeyRevoked       EventType = "api_key.revoked"
+	EventCachePurged      EventType = "cache.purged" // an operator's will; data is Purged
 )
 
 // MissionEvents lists the kinds of event an endpoint may subscribe to.

@@ -134,6 +134,7 @@ type Assessment struct {
 	FactsDigest  Digest      `json:"factsDigest,omitempty"`
 	Methodology  Methodology `json:"methodology"`
 	Module       ModuleRef   `json:"module"`
+	Canary       bool        `json:"canary,omitempty"` // scored by a module on trial; the ranking is not
 }
 
 // Judge adds up components, whose signals carry their status, points and
@@ -235,7 +236,8 @@ type Score struct {
 	Niche    string `json:"niche"`
 	Language string `json:"language"`
 	Assessment
-	Rank *Rank `json:"rank"` // null unless ranked
+	Rank  *Rank `json:"rank"`            // null unless ranked
+	Stale bool  `json:"stale,omitempty"` // the last good score: it could not be made anew
 }
 
 // NewScore puts a brand's name on an assessment.

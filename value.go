@@ -150,6 +150,7 @@ const (
 	PrefixRequest  = "req"
 	PrefixPayment  = "pay"
 	PrefixRefund   = "rfd"
+	PrefixNode     = "nod"
 )
 
 // crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.

@@ -35,7 +35,7 @@ const AllMissionEvents = "mission.*"
 
 // ValidEventPattern reports whether a subscription pattern can match anything.
 func ValidEventPattern(pattern string) bool {
-	return slices.ContainsFunc(slices.Concat(MissionEvents(), SLAEvents(), PaymentEvents()), func(t EventType) bool { return MatchEvent(pattern, t) })
+	return slices.ContainsFunc(slices.Concat(MissionEvents(), SLAEvents(), PaymentEvents(), []EventType{EventModuleRolledBack}), func(t EventType) bool { return MatchEvent(pattern, t) })
 }
 
 // MatchEvent reports whether a subscription pattern covers an event type: the

@@ -19,6 +19,7 @@ const (
 	PathInternalFacts   = "/internal/v1/facts"
 	PathInternalEvents  = "/internal/v1/events"
 	PathInternalModules = "/internal/v1/modules"
+	PathInternalNodes   = "/internal/v1/nodes"
 	PathBrandPage       = "/brands/"
 )
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -19,7 +18,6 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
-	"github.com/fieldmark/fieldmark/wasm"
 )
 
 // Limits of the front.
@@ -54,7 +52,11 @@ type Config struct {
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
 	HideAdmin  bool   // refuse /admin on this node
-	Log        *slog.Logger
+
+	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for may score here; none: all may
+	BuiltIn    []fieldmark.Digest    // modules that came with the program and need nobody to vouch for them
+
+	Log *slog.Logger
 }
 
 // Edge is one node.
@@ -62,7 +64,6 @@ type Edge struct {
 	cfg    Config
 	cache  *cache.Cache
 	redis  *cache.Redis // nil: none
-	engine *wasm.Engine
 	site   *site.Site
 	server *fasthttp.Server
 	proxy  *proxy
@@ -70,10 +71,11 @@ type Edge struct {
 	cursor cursorKey
 	log    *slog.Logger
 
-	module atomic.Pointer[wasm.Module]
-	boards boards
-	badges badges
-	follow follower
+	id      string // of this process
+	modules *modules
+	boards  boards
+	badges  badges
+	follow  follower
 
 	visitors visitors
 	clock    clock
@@ -102,7 +104,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters()}
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), id: newID(fieldmark.PrefixNode)}
 	e.clock.set(time.Now())
 	var err error
 	if cfg.RedisURL != "" {
@@ -113,7 +115,7 @@ func New(cfg Config) (*Edge, error) {
 	if e.cache, err = cache.New(cache.Config{Bytes: cfg.CacheBytes, FillTimeout: fillTimeout, Redis: e.redis, Events: e.meters.cacheEvents()}); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
-	if e.engine, err = wasm.New(wasm.Config{}); err != nil {
+	if e.modules, err = newModules(cfg, e.meters); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	if e.site, err = site.New(); err != nil {
@@ -152,6 +154,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.keepUp(ctx) })
 	g.Go(func() error { return e.clock.run(ctx) })
+	g.Go(func() error { return e.report(ctx) })
 	for _, ln := range listeners {
 		g.Go(func() error {
 			if err := e.accept(ln); ctx.Err() == nil {
@@ -178,7 +181,7 @@ func (e *Edge) Handler() fasthttp.RequestHandler { return e.serve }
 
 // Ready says why the node cannot answer from its own knowledge yet, or nil.
 func (e *Edge) Ready() error {
-	if e.module.Load() == nil {
+	if _, err := e.modules.active.Ref(); err != nil {
 		return errors.New("no scoring module is loaded")
 	}
 	if e.boards.current() == nil {
@@ -195,8 +198,8 @@ func (e *Edge) close() {
 			e.log.Error("close the connections to redis", "err", err)
 		}
 	}
-	if err := e.engine.Close(context.Background()); err != nil {
-		e.log.Error("close the scoring engine", "err", err)
+	if err := e.modules.close(context.Background()); err != nil {
+		e.log.Error("close the scoring modules", "err", err)
 	}
 	e.proxy.close()
 }
@@ -208,8 +211,10 @@ func requestContext() (context.Context, context.CancelFunc) {
 }
 
 // newRequestID names a request that came without an id of its own.
-func newRequestID() string {
+func newRequestID() string { return newID(fieldmark.PrefixRequest) }
+
+func newID(prefix string) string {
 	var random [10]byte
 	rand.Read(random[:]) // never fails
-	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now(), random)
+	return fieldmark.NewID(prefix, time.Now(), random)
 }

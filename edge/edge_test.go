@@ -43,7 +43,9 @@ type house struct {
 	base    string
 	edge    *edge.Edge
 
-	cacheBytes int64 // of the next edge; 0: 16 MiB
+	cacheBytes int64                 // of the next edge; 0: 16 MiB
+	keys       []fieldmark.ModuleKey // that the next edge trusts
+	store      *store.Store
 }
 
 func newHouse(t testing.TB) *house {
@@ -52,6 +54,7 @@ func newHouse(t testing.TB) *house {
 	st, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "fieldmark.db")})
 	must(t, err)
 	t.Cleanup(func() { must(t, st.Close()) })
+	h.store = st
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
 	h.service, err = origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
@@ -63,7 +66,7 @@ func newHouse(t testing.TB) *house {
 		if h.down.Load() {
 			panic(http.ErrAbortHandler)
 		}
-		if r.URL.Path != fieldmark.PathInternalEvents {
+		if r.URL.Path != fieldmark.PathInternalEvents && r.URL.Path != fieldmark.PathInternalNodes {
 			h.asked.Add(1)
 		}
 		handler.ServeHTTP(w, r)
@@ -84,7 +87,8 @@ func (h *house) startEdge() {
 	must(t, err)
 	target, err := url.Parse(h.origin.URL)
 	must(t, err)
-	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20)})
+	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
+		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)

@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -27,9 +26,6 @@ const (
 	// warmScores is how many score documents a node makes ready while it ranks.
 	// Beyond it a node that starts would spend minutes on what few ask for.
 	warmScores = 10_000
-	// moduleDrain is how long a replaced module stays usable for scores that had
-	// begun; no fill may take that long.
-	moduleDrain = 30 * time.Second
 	// replayed is how many events before its start a node that shares a tier looks
 	// through for purges; what is older in the tier counts as stale. Ten pages of
 	// the log cost less than a few hundred fills.
@@ -51,7 +47,7 @@ type follower struct {
 // keepUp keeps the node in step with the origin until ctx ends.
 func (e *Edge) keepUp(ctx context.Context) error {
 	f := &following{edge: e}
-	defer f.retire()
+	defer f.leave()
 	pause := backoffFirst
 	for ctx.Err() == nil {
 		err := f.step(ctx)
@@ -85,23 +81,31 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // following is the state of keepUp; nothing else touches it.
 type following struct {
-	edge    *Edge
-	log     string // the name of the log followed; empty before join
-	ranking *ranking
-	ranked  time.Time     // when everything was last ranked
-	cost    time.Duration // what the last snapshot took
-	drains  []*time.Timer
+	edge     *Edge
+	log      string // the name of the log followed; empty before join
+	ranking  *ranking
+	release  func()        // gives up the ranking's module
+	ranked   time.Time     // when everything was last ranked
+	cost     time.Duration // what the last snapshot took
+	tried    time.Time     // when the wanted module was last asked for
+	forgiven int64         // the newest activation that was looked at
 }
 
 // step brings the node from nothing to a ranking, and from there one stretch of
 // the log further. It is safe to repeat.
 func (f *following) step(ctx context.Context) error {
+	f.settle()
+	if f.edge.modules.problem.Load() != nil && time.Since(f.tried) > refusedRetry {
+		if err := f.loadModules(ctx); err != nil {
+			return err
+		}
+	}
 	if f.log == "" {
 		if err := f.join(ctx); err != nil {
 			return err
 		}
 	}
-	if f.ranking == nil || time.Since(f.ranked) > rerankEvery {
+	if f.ranking == nil || f.superseded() || time.Since(f.ranked) > rerankEvery {
 		if err := f.rankAll(ctx); err != nil {
 			return err
 		}
@@ -122,9 +126,10 @@ func (f *following) join(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := f.loadModule(ctx); err != nil {
+	if err := f.loadModules(ctx); err != nil {
 		return err
 	}
+	f.forgiven = page.Head
 	e.follow.module.Store(page.Head)
 	e.follow.cursor.Store(page.Head)
 	f.log = page.Log
@@ -178,69 +183,33 @@ func (e *Edge) purge(ev *fieldmark.Event) {
 	}
 }
 
-// loadModule fetches the active module by its digest, proves it and swaps it in.
-func (f *following) loadModule(ctx context.Context) error {
-	e := f.edge
-	ref, err := e.cfg.Origin.ActiveModule(ctx)
-	if err != nil {
-		return fmt.Errorf("ask for the active module: %w", err)
-	}
-	old := e.module.Load()
-	if old != nil && old.Ref().Digest == ref.Digest {
-		return nil
-	}
-	code, err := e.cfg.Origin.Module(ctx, ref.Digest)
-	if err != nil {
-		return fmt.Errorf("fetch module %s: %w", ref.Digest, err)
-	}
-	m, err := e.engine.Load(ctx, code)
-	if err != nil {
-		return fmt.Errorf("load module %s: %w", ref.Digest, err)
-	}
-	if got := m.Ref().Digest; got != ref.Digest {
-		return errors.Join(fmt.Errorf("asked for module %s and got %s", ref.Digest, got), m.Close(ctx))
-	}
-	e.module.Store(m)
-	e.log.Info("scoring module loaded", "name", ref.Name, "version", ref.Version, "digest", ref.Digest)
-	if old != nil {
-		f.drains = append(f.drains, time.AfterFunc(moduleDrain, func() {
-			if err := old.Close(context.WithoutCancel(ctx)); err != nil {
-				e.log.Error("close a replaced module", "err", err)
-			}
-		}))
-	}
-	return nil
-}
-
-// retire stops what loadModule left waiting; closing the engine closes its
-// modules.
-func (f *following) retire() {
-	for _, t := range f.drains {
-		t.Stop()
-	}
-}
-
 // rankAll scores every public brand by one module.
 func (f *following) rankAll(ctx context.Context) error {
 	e := f.edge
-	r := &ranking{module: e.module.Load(), rows: map[fieldmark.Slug]row{}}
+	m, release, err := e.modules.active.Acquire()
+	if err != nil {
+		return errNoModule
+	}
+	r := &ranking{module: m, rows: map[fieldmark.Slug]row{}}
 	began, known := time.Now(), e.follow.cursor.Load()
 	asOf, err := e.cfg.Origin.EachBrandState(ctx, func(state fieldmark.BrandState) error {
-		score, err := e.assessBy(ctx, r.module, state, began)
+		row, score, err := f.row(ctx, m, state, began)
 		if err != nil {
 			return err
 		}
-		r.rows[state.Brand.Slug] = newRow(&score)
-		if len(r.rows) <= warmScores {
-			e.keep(ctx, score, known)
+		r.rows[state.Brand.Slug] = row
+		if score != nil && len(r.rows) <= warmScores && e.modules.digest(score.Slug) == m.Ref().Digest {
+			e.keep(ctx, *score, known)
 		}
 		return nil
 	})
 	if err != nil {
+		release()
 		return fmt.Errorf("rank every brand: %w", err)
 	}
+	f.leave()
 	r.event = asOf
-	f.ranking, f.ranked = r, began
+	f.ranking, f.release, f.ranked = r, release, began
 	f.publish()
 	return nil
 }
@@ -251,6 +220,12 @@ func (e *Edge) keep(ctx context.Context, score fieldmark.Score, asOf int64) {
 	e.refreshed(e.cache.Fetch(ctx, fieldmark.PathScore+string(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)
 	}))
+}
+
+// superseded says whether another module is in force than the ranking was made by.
+func (f *following) superseded() bool {
+	ref, err := f.edge.modules.active.Ref()
+	return err == nil && f.ranking != nil && f.ranking.module.Ref() != ref
 }
 
 // publish makes a snapshot of the ranking and shows it.
@@ -269,7 +244,10 @@ func (f *following) advance(ctx context.Context) error {
 	if !e.follow.connected.Load() {
 		wait = 0 // what the origin says of itself is worth hearing at once
 	}
-	page, err := e.cfg.Origin.Events(ctx, cursor, wait)
+	page, err := f.listen(ctx, cursor, wait)
+	if err != nil && e.modules.rolledBack.Load() {
+		return nil // woken to deal with that
+	}
 	if err != nil {
 		return fmt.Errorf("follow the log after %d: %w", cursor, err)
 	}
@@ -288,13 +266,14 @@ func (f *following) advance(ctx context.Context) error {
 		e.purge(&page.Events[i])
 	}
 	if n.module {
-		if err := f.loadModule(ctx); err != nil {
+		f.forgive(page.Events)
+		if err := f.loadModules(ctx); err != nil {
 			return err
 		}
 		e.follow.module.Store(n.last)
 		e.cache.Purge(n.last, string(fieldmark.TagModule)) // what was filled meanwhile was scored by the old one
 	}
-	if n.everything || f.ranking.module != e.module.Load() {
+	if n.everything || f.superseded() {
 		if err := f.rankAll(ctx); err != nil {
 			return err
 		}
@@ -343,7 +322,7 @@ func readNews(events []fieldmark.Event) news {
 func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool, last int64) error {
 	e := f.edge
 	for slug := range changed {
-		score, err := f.scoreAgain(ctx, slug, last)
+		again, err := f.scoreAgain(ctx, slug, last)
 		switch {
 		case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 			delete(f.ranking.rows, slug)
@@ -351,7 +330,7 @@ func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool,
 		case err != nil:
 			return fmt.Errorf("rank %s again: %w", slug, err)
 		default:
-			f.ranking.rows[slug] = newRow(&score)
+			f.ranking.rows[slug] = again
 		}
 	}
 	f.ranking.event = max(f.ranking.event, last)
@@ -365,23 +344,24 @@ func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool,
 
 // scoreAgain scores a brand after an event, by the ranking's module. It shares
 // the score with the cache, and so with the fleet, where that is of use.
-func (f *following) scoreAgain(ctx context.Context, slug fieldmark.Slug, event int64) (fieldmark.Score, error) {
+func (f *following) scoreAgain(ctx context.Context, slug fieldmark.Slug, event int64) (row, error) {
 	e := f.edge
 	entry, _, err := e.deriveScore(ctx, slug)
 	if err != nil {
-		return fieldmark.Score{}, err
+		return row{}, err
 	}
-	if score := &entry.Value.(*scoreValue).score; entry.AsOf >= event && score.Module == f.ranking.module.Ref() {
-		return *score, nil
+	if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == f.ranking.module.Ref() {
+		return newRow(&v.score), nil
 	}
 	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
 	if err != nil {
-		return fieldmark.Score{}, err
+		return row{}, err
 	}
 	if !state.Brand.Public {
-		return fieldmark.Score{}, noBrand()
+		return row{}, noBrand()
 	}
-	return e.assessBy(ctx, f.ranking.module, state, time.Now())
+	again, _, err := f.row(ctx, f.ranking.module, state, time.Now())
+	return again, err
 }
 
 // refresh starts to make anew what is held of the changed brands, so that even
@@ -419,6 +399,7 @@ func (f *following) restart(page fieldmark.EventPage) error {
 	} else {
 		e.cache.Reset()
 	}
-	f.log, f.ranking = "", nil
+	f.leave()
+	f.log = ""
 	return nil
 }

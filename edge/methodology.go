@@ -12,11 +12,12 @@ import (
 // serveMethodology answers GET /api/v1/methodology: what the module in force
 // says of itself, every weight, input and gate.
 func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
-	m := e.module.Load()
-	if m == nil {
+	m, release, err := e.modules.active.Acquire()
+	if err != nil {
 		e.fail(ctx, errNoModule)
 		return
 	}
+	defer release()
 	body, err := json.Marshal(struct {
 		Methodology fieldmark.Methodology `json:"methodology"`
 		Module      fieldmark.ModuleRef   `json:"module"`

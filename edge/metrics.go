@@ -43,6 +43,7 @@ type meters struct {
 	redis    [redisResults]*metrics.Counter
 	fills    *metrics.Histogram
 	scores   *metrics.Histogram
+	modules  moduleMeters
 }
 
 func newMeters() *meters {

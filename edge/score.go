@@ -15,7 +15,6 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/wasm"
 )
 
 // The lifetimes of what is derived from facts. Events make it exact, so the
@@ -35,6 +34,7 @@ type scoreValue struct {
 	head
 	score fieldmark.Score
 	etag  string // without the rank
+	stale bool   // what the module before made of it, for the present one could not
 }
 
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
@@ -58,7 +58,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	body, etag := e.withRank(entry.Body, v)
+	body, etag := e.withRank(entry.Body, v, v.stale || from == cache.SourceOnError)
 	e.writeHead(ctx, &v.head, entry, from)
 	ctx.Response.Header.Set("Etag", etag)
 	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
@@ -81,18 +81,22 @@ func noParameters(ctx *fasthttp.RequestCtx) error {
 
 // withRank completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) withRank(prefix []byte, v *scoreValue) (body []byte, etag string) {
+func (e *Edge) withRank(prefix []byte, v *scoreValue, stale bool) (body []byte, etag string) {
 	rank := e.boards.rank(v.score.Slug)
 	body = append(make([]byte, 0, len(prefix)+96), prefix...)
+	end, mark := "}\n", ""
+	if stale {
+		end, mark = `,"stale":true}`+"\n", "-stale"
+	}
 	if rank == nil {
-		return append(body, "null}\n"...), `"` + v.etag + `"`
+		return append(append(body, "null"...), end...), `"` + v.etag + mark + `"`
 	}
 	raw, err := json.Marshal(rank)
 	if err != nil {
 		panic("BUG: a rank that cannot be encoded: " + err.Error())
 	}
-	body = append(append(body, raw...), "}\n"...)
-	tag := append([]byte(`"`+v.etag), '-')
+	body = append(append(body, raw...), end...)
+	tag := append([]byte(`"`+v.etag+mark), '-')
 	for i, n := range []int{rank.Overall, rank.Of, rank.Niche, rank.OfNiche} {
 		if i > 0 {
 			tag = append(tag, '.')
@@ -118,7 +122,7 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 // there are. One node of the fleet asks the origin and runs the module.
 func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
 	key := fieldmark.PathScore + string(slug)
-	return e.cache.Fetch(ctx, key, e.cache.Shared(key, reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) || err == nil && !state.Brand.Public {
@@ -133,6 +137,11 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 		}
 		return newScoreEntry(score, min(asOf, known))
 	}))
+	if isFault(err) {
+		entry, err = e.despite(ctx, slug)
+		return entry, cache.SourceFill, err
+	}
+	return entry, from, err
 }
 
 // rankless ends a score document without a rank, which is its last member.
@@ -164,39 +173,16 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 }
 
 // reviveScore reads a score document that another node has made.
-func reviveScore(entry *cache.Entry) error {
+// One that another module made is none of ours: that node may have gone back to
+// an earlier module by itself, or not yet have the one in force.
+func (e *Edge) reviveScore(entry *cache.Entry) error {
 	var score fieldmark.Score
 	if err := json.Unmarshal(append(slices.Clip(entry.Body), rankless...), &score); err != nil {
 		return fmt.Errorf("read a score of another node: %w", err)
 	}
+	if digest := e.modules.digest(score.Slug); score.Module.Digest != digest {
+		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
+	}
 	entry.Value = newScoreValue(score, entry.ETag)
 	return nil
-}
-
-// errNoModule is returned while no scoring module is loaded.
-var errNoModule = fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not loaded a scoring module yet")
-
-// assess scores one brand by the active module.
-func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
-	m := e.module.Load()
-	if m == nil {
-		return fieldmark.Score{}, errNoModule
-	}
-	return e.assessBy(ctx, m, state, now)
-}
-
-// assessBy scores one brand by a given module.
-func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
-	if state.Facts == nil {
-		a := fieldmark.PendingAssessment()
-		a.Methodology, a.Module = m.Methodology(), m.Ref() // by which it will be scored
-		return fieldmark.NewScore(state.Brand, a), nil
-	}
-	began := time.Now()
-	a, err := m.Assess(ctx, state.Facts, now)
-	if err != nil {
-		return fieldmark.Score{}, fmt.Errorf("score %s: %w", state.Brand.Slug, err)
-	}
-	since(e.meters.scores, began)
-	return fieldmark.NewScore(state.Brand, a), nil
 }

@@ -3,8 +3,11 @@ package origin
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -12,64 +15,335 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// maxModuleName bounds a module's name and version, in code points.
-const maxModuleName = 100
+const (
+	// maxModuleName bounds a module's name and version, in code points.
+	maxModuleName = 100
+	// maxModules bounds the list of kept modules; nobody reads further back.
+	maxModules = 200
+	// maxNodes bounds the list of edges.
+	maxNodes = 1000
+	// nodeSilence is how long an edge that says nothing is listed: it says
+	// something every half minute.
+	nodeSilence = 2 * time.Minute
+)
+
+// ModuleCheck is what is to be said of a module before anything depends on it.
+type ModuleCheck struct {
+	Ref        fieldmark.ModuleRef
+	Complaints []string        // every reason against it
+	Report     json.RawMessage // all that was seen
+}
+
+// ModuleDesk is how a Service judges modules it cannot run itself.
+type ModuleDesk struct {
+	// Check tries a module without putting this process at risk.
+	Check func(ctx context.Context, module []byte) (ModuleCheck, error)
+	// Compare scores every brand that each gives it by both modules.
+	Compare func(ctx context.Context, from, to []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
+}
 
 // ActiveModule names the module that scores now.
 func (s *Service) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error) {
-	ref, err := s.store.ActiveModule(ctx)
-	return ref, missing(err, "no scoring module is active")
+	plan, err := s.ModulePlan(ctx)
+	return plan.ModuleRef, err
 }
 
-// Module returns the bytes of a module that is or was active.
+// ModulePlan says which modules score.
+func (s *Service) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
+	plan, err := s.store.ModulePlan(ctx)
+	return plan, missing(err, "no scoring module is active")
+}
+
+// Module returns the bytes of a kept module.
 func (s *Service) Module(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
 	body, err := s.store.Module(ctx, d)
 	return body, missing(err, "there is no module with this digest")
 }
 
-// ActivateModule puts a module in force. Bytes may be nil for one that was active
-// before. A module that is in force stays so without an event.
+// Modules lists the kept modules, the newest first.
+func (s *Service) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
+	list, err := s.store.Modules(ctx, maxModules)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.store.ModulePlan(ctx)
+	if err != nil && !errors.Is(err, store.ErrNone) {
+		return nil, err
+	}
+	for i := range list {
+		list[i].State = plan.StateOf(list[i].Digest)
+	}
+	return list, nil
+}
+
+// ModuleRecord tells all that is known of a kept module.
+func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
+	record, err := s.store.ModuleRecord(ctx, d)
+	if err != nil {
+		return record, missing(err, "there is no module with this digest")
+	}
+	plan, err := s.store.ModulePlan(ctx)
+	if err != nil && !errors.Is(err, store.ErrNone) {
+		return record, err
+	}
+	record.State = plan.StateOf(d)
+	return record, nil
+}
+
+// PushModule keeps a module that passes its check and is signed where it must
+// be. It scores nothing until it is activated.
+func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
+	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxModule {
+		return none, invalid([]fieldmark.FieldError{{Pointer: "/module", Code: "too_long", Detail: fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxModule)}})
+	}
+	digest := fieldmark.DigestOf(sha256.Sum256(p.Module))
+	if err := s.vouched(digest, p.Signature); err != nil {
+		return none, err
+	}
+	if s.desk.Check == nil {
+		return none, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this origin cannot check modules")
+	}
+	check, err := s.desk.Check(ctx, p.Module)
+	if err != nil {
+		return none, fmt.Errorf("check module %s: %w", digest, err)
+	}
+	if err := refused(digest, check.Complaints); err != nil {
+		return none, err
+	}
+	signed := fieldmark.SignedModule{ModuleRef: check.Ref, Signature: p.Signature}
+	if err := invalid(checkModule(check.Ref, p.Module)); err != nil {
+		return none, err
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now()))
+	})
+	if err != nil {
+		return none, fmt.Errorf("keep module %s: %w", digest, err)
+	}
+	return s.ModuleRecord(ctx, digest)
+}
+
+// vouched refuses a module whose signature does not hold, or that has none where
+// one is wanted. The built-in came with the program.
+func (s *Service) vouched(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
+	if signature != nil {
+		if err := signature.Check(d); err != nil {
+			return err
+		}
+	}
+	if d == s.moduleRef.Digest {
+		return nil
+	}
+	return fieldmark.CheckSigned(d, signature, s.moduleKeys)
+}
+
+// refused turns complaints about a module into one error, or nil.
+func refused(d fieldmark.Digest, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	err := fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s has %d faults", d, len(list))
+	for _, text := range list {
+		err.Fields = append(err.Fields, fieldmark.FieldError{Pointer: "/module", Code: "conflict", Detail: text})
+	}
+	return err
+}
+
+// ActivateModule puts a module in force for all brands. Bytes may be nil for one
+// that is kept; others are kept without a check, for what comes with the program.
 func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
 	if bytes != nil {
 		if err := invalid(checkModule(ref, bytes)); err != nil {
 			return err
 		}
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: ref}, bytes, nil, fieldmark.At(time.Now()))
+		})
+		if err != nil {
+			return fmt.Errorf("keep module %s: %w", ref.Digest, err)
+		}
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		active, err := tx.ActiveModule(ctx)
+	_, err := s.PutInForce(ctx, ref.Digest, 100)
+	return err
+}
+
+// activation is the data of the event: the module, and its share of the brands
+// where that is not all.
+type activation struct {
+	fieldmark.ModuleRef
+	Percent int `json:"percent,omitempty"`
+}
+
+// PutInForce has a kept module score all brands, or, for a percent of 1 to 99, a
+// share of them on trial. What is so already stays so without an event. The same
+// module again after it was on trial, or another, ends the trial.
+func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan, err error) {
+	if percent == 0 {
+		percent = 100
+	}
+	if percent < 1 || percent > 100 {
+		return plan, invalid([]fieldmark.FieldError{{Pointer: "/percent", Code: "range", Detail: "must be 0 to 100"}})
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		plan, err = tx.ModulePlan(ctx)
 		if err != nil && !errors.Is(err, store.ErrNone) {
 			return err
 		}
-		if err == nil && active.Digest == ref.Digest {
-			return nil
+		none := err != nil
+		if err := same(&plan, none, d, percent); !errors.Is(err, errOther) {
+			return err
 		}
-		if bytes != nil {
-			if err := tx.PutModule(ctx, ref, bytes, fieldmark.At(time.Now())); err != nil {
-				return err
-			}
-		}
-		kept, err := tx.ModuleRef(ctx, ref.Digest)
+		kept, err := tx.SignedModule(ctx, d)
 		if err != nil {
 			return missing(err, "there is no module with this digest")
 		}
-		e := store.Event{
-			Event:   fieldmark.Event{Type: fieldmark.EventModuleActivated, Tags: []fieldmark.Tag{fieldmark.TagModule}},
-			Subject: string(kept.Digest),
+		if err := s.vouched(d, kept.Signature); err != nil {
+			return err
 		}
-		number, err := s.tell(ctx, tx, "", e, kept)
+		return s.put(ctx, tx, kept.ModuleRef, percent, &plan)
+	})
+	if err != nil {
+		return plan, fmt.Errorf("activate module %s: %w", d, err)
+	}
+	return plan, nil
+}
+
+// errOther says that a plan is another than the one asked for.
+var errOther = errors.New("another plan")
+
+// same reports nil where a plan is already what is asked for, errOther where it
+// is not, and why it cannot be asked for otherwise.
+func same(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, percent int) error {
+	switch {
+	case none && percent < 100:
+		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "no module is in force beside which another could be on trial")
+	case none:
+		return errOther
+	case percent == 100 && plan.Digest == d && plan.Canary == nil:
+		return nil
+	case percent < 100 && plan.Digest == d:
+		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s is in force already", d)
+	case percent < 100 && plan.Canary != nil && plan.Canary.Digest == d && plan.Canary.Percent == percent:
+		return nil
+	}
+	return errOther
+}
+
+// put writes an activation and reads the plan it makes.
+func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef, percent int, plan *fieldmark.ModulePlan) error {
+	data := activation{ModuleRef: ref}
+	if percent < 100 {
+		data.Percent = percent
+	}
+	number, err := s.tell(ctx, tx, "", store.Event{
+		Event:   fieldmark.Event{Type: fieldmark.EventModuleActivated, Tags: []fieldmark.Tag{fieldmark.TagModule}},
+		Subject: string(ref.Digest),
+	}, data)
+	if err != nil {
+		return err
+	}
+	if err := tx.ActivateModule(ctx, ref.Digest, number, percent); err != nil {
+		return err
+	}
+	*plan, err = tx.ModulePlan(ctx)
+	return err
+}
+
+// RollBackModule ends a trial if there is one, and otherwise puts the module
+// before in force again.
+func (s *Service) RollBackModule(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if plan, err = tx.ModulePlan(ctx); err != nil {
+			return missing(err, "no scoring module is active")
+		}
+		to := plan.SignedModule
+		if plan.Canary == nil {
+			if plan.Previous == nil {
+				return fieldmark.Errorf(fieldmark.CodeModuleRefused, "there is no module before the one in force")
+			}
+			to = *plan.Previous
+		}
+		if err := s.vouched(to.Digest, to.Signature); err != nil {
+			return err
+		}
+		return s.put(ctx, tx, to.ModuleRef, 100, &plan)
+	})
+	if err != nil {
+		return plan, fmt.Errorf("roll back the module: %w", err)
+	}
+	return plan, nil
+}
+
+// ModuleStatus tells the plan and what every edge makes of it.
+func (s *Service) ModuleStatus(ctx context.Context) (status fieldmark.ModuleStatus, err error) {
+	if status.Plan, err = s.ModulePlan(ctx); err != nil {
+		return status, err
+	}
+	if status.Nodes, err = s.store.Nodes(ctx, fieldmark.At(time.Now().Add(-nodeSilence)), maxNodes); err != nil {
+		return status, err
+	}
+	slices.SortFunc(status.Nodes, func(a, b fieldmark.NodeReport) int {
+		if a.Address != b.Address {
+			return compare(a.Address, b.Address)
+		}
+		return compare(a.Node, b.Node)
+	})
+	return status, nil
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// NoteNode keeps what an edge says of itself. That it took a module back is an
+// event, for whoever subscribed to it, and an error in the log, once.
+func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
+	var bad complaints
+	if !fieldmark.CheckID(fieldmark.PrefixNode, r.Node) {
+		bad.add("/node", "pattern", "must be the id of a node")
+	}
+	if err := invalid(bad); err != nil {
+		return err
+	}
+	r.SeenAt = fieldmark.At(time.Now())
+	news := false
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		before, err := tx.PutNode(ctx, r)
 		if err != nil {
 			return err
 		}
-		return tx.ActivateModule(ctx, kept.Digest, number)
+		news = r.RolledBack != nil && (before.RolledBack == nil || *before.RolledBack != *r.RolledBack)
+		if !news {
+			return nil
+		}
+		_, err = s.tell(ctx, tx, DefaultAccount, store.Event{
+			Event:   fieldmark.Event{Type: fieldmark.EventModuleRolledBack},
+			Subject: string(r.RolledBack.From.Digest),
+		}, struct {
+			Node    string `json:"node"`
+			Address string `json:"address"`
+			fieldmark.ModuleRollback
+		}{r.Node, r.Address, *r.RolledBack})
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("activate module %s: %w", ref.Digest, err)
+		return fmt.Errorf("note node %s: %w", r.Node, err)
+	}
+	if news {
+		s.log.Error("an edge took a scoring module back", slog.String("node", r.Address), slog.String("from", string(r.RolledBack.From.Digest)),
+			slog.String("to", string(r.RolledBack.To.Digest)), slog.String("fault", r.RolledBack.Kind), slog.String("error", r.RolledBack.Error))
 	}
 	return nil
 }
 
-// checkModule holds a module to its name. What the bytes do is for package wasm
-// to judge, before.
+// checkModule holds a module to its name. What the bytes do is for the desk to
+// judge, before.
 func checkModule(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
 	var bad complaints
 	for _, f := range []struct{ pointer, text string }{{"/name", ref.Name}, {"/version", ref.Version}} {

@@ -24,28 +24,32 @@ const MinSecret = 32
 
 // Config holds what a Service is made of.
 type Config struct {
-	Store     *store.Store        // required
-	Secret    []byte              // required: the application secret, at least MinSecret bytes; keys at rest are derived from it
-	HTTP      *safehttp.Client    // the way out; nil means a client that reaches public addresses only
-	Auditor   *audit.Auditor      // nil: audits are queued and wait for a process that has one
-	Module    []byte              // the built-in scoring module; nil when there is none
-	ModuleRef fieldmark.ModuleRef // its name; Prepare activates it when no module is in force
-	Log       *slog.Logger        // nil: nothing is logged
-	PublicAPI bool                // whether missions may come in from outside; noted in the log by Run
+	Store      *store.Store          // required
+	Secret     []byte                // required: the application secret, at least MinSecret bytes; keys at rest are derived from it
+	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
+	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
+	Module     []byte                // the built-in scoring module; nil when there is none
+	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
+	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
+	Log        *slog.Logger          // nil: nothing is logged
+	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
+	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
 }
 
 // Service is the origin without a network in front of it. Its methods may be
 // called from any goroutine.
 type Service struct {
-	store     *store.Store
-	http      *safehttp.Client
-	auditor   *audit.Auditor
-	module    []byte
-	moduleRef fieldmark.ModuleRef
-	log       *slog.Logger
-	publicAPI bool
-	worker    string       // owns the leases of this process
-	busy      atomic.Int64 // pieces of work under a lease
+	store      *store.Store
+	http       *safehttp.Client
+	auditor    *audit.Auditor
+	module     []byte
+	moduleRef  fieldmark.ModuleRef
+	moduleKeys []fieldmark.ModuleKey
+	desk       ModuleDesk
+	log        *slog.Logger
+	publicAPI  bool
+	worker     string       // owns the leases of this process
+	busy       atomic.Int64 // pieces of work under a lease
 
 	vault    vault
 	inFlight inFlight
@@ -79,7 +83,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
-		module: cfg.Module, moduleRef: cfg.ModuleRef, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
+		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		vault: v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil
@@ -97,7 +101,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 	if len(s.module) == 0 {
 		return nil
 	}
-	_, err = s.store.ActiveModule(ctx)
+	_, err = s.store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNone) {
 		err = s.ActivateModule(ctx, s.moduleRef, s.module)
 	}

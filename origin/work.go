@@ -51,6 +51,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.auditor != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
 	}
+	if s.desk.Compare != nil {
+		g.Go(func() error { return s.work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
+	}
 	g.Go(func() error { return s.renew(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
 	err := g.Wait()
@@ -319,6 +322,9 @@ func (s *Service) sweep(ctx context.Context) error {
 		case <-old.C:
 			now := time.Now()
 			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				if err := tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery))); err != nil {
+					return err
+				}
 				return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
 			}))
 			report("sweep kept answers", s.sweepOnce(ctx))

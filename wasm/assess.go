@@ -20,7 +20,7 @@ const maxSignalEvidence = 12
 func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	bound, err := m.bind(facts)
 	if err != nil {
-		return fieldmark.Assessment{}, fmt.Errorf("module %s: %w", m.ref.Digest, err)
+		return fieldmark.Assessment{}, m.blame(err)
 	}
 	var result abi.Result
 	if err := m.Score(ctx, bound.values, bound.states, &result); err != nil {
@@ -57,7 +57,7 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 		case fieldmark.Measured:
 			// Milliseconds read as seconds would score, and score wrongly.
 			if fact.Unit != in.Unit {
-				return binding{}, fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)
+				return binding{}, &Fault{Kind: FaultInput, Err: fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)}
 			}
 			b.values[i], b.states[i] = fact.Value, abi.StateMeasured
 		case fieldmark.NotApplicable:

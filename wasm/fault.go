@@ -13,6 +13,7 @@ const (
 	FaultOutput   FaultKind = "output"   // its result does not hold
 	FaultGrowth   FaultKind = "growth"   // its memory grew
 	FaultDeclined FaultKind = "declined" // it said that it cannot score
+	FaultInput    FaultKind = "input"    // it reads a fact in another unit than that is measured in
 )
 
 // Fault is the error of a call that a module, and not its caller, got wrong.

@@ -140,6 +140,19 @@ func (r *Registry) Acquire() (m *Module, release func(), err error) {
 	return g.module, func() { _ = g.release() }, nil // freeing memory is all that is left
 }
 
+// AcquirePrevious is Acquire of the module before, which knows how to score what
+// the active one cannot.
+func (r *Registry) AcquirePrevious() (m *Module, release func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.previous
+	if g == nil {
+		return nil, nil, ErrNoModule
+	}
+	g.refs.Add(1) // it is held by the registry, so it is not at zero
+	return g.module, func() { _ = g.release() }, nil
+}
+
 func (r *Registry) acquire() (*generation, error) {
 	for {
 		g := r.active.Load()

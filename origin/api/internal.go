@@ -80,13 +80,25 @@ func (s *server) events(c *call) error {
 	return c.send(http.StatusOK, page)
 }
 
-// activeModule names the module that scores are made with.
-func (s *server) activeModule(c *call) error {
-	ref, err := s.origin.ActiveModule(c.r.Context())
+// modulePlan says which modules scores are made with.
+func (s *server) modulePlan(c *call) error {
+	plan, err := s.origin.ModulePlan(c.r.Context())
 	if err != nil {
 		return err
 	}
-	return c.send(http.StatusOK, ref)
+	return c.send(http.StatusOK, plan)
+}
+
+// noteNode keeps what an edge says of itself.
+func (s *server) noteNode(c *call) error {
+	var report fieldmark.NodeReport
+	if err := c.decode(&report, nil); err != nil {
+		return err
+	}
+	if err := s.origin.NoteNode(c.r.Context(), report); err != nil {
+		return err
+	}
+	return c.sendEmpty(http.StatusNoContent)
 }
 
 // module sends a module's bytes, which its digest names for ever.

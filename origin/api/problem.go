@@ -25,6 +25,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeInvalidAPIKey:        "Compare the key with the one you were given; it may be mistyped, cut off, or revoked. An administrator can make a new one.",
 	fieldmark.CodeExpiredAPIKey:        "Ask an administrator for a new key.",
 	fieldmark.CodeInvalidCredentials:   "Sign in again.",
+	fieldmark.CodeModuleRefused:        "See errors for every reason. fieldmark module check FILE finds the same ones before a module is sent; where only signed modules are taken, sign it with a key that is trusted there.",
 	fieldmark.CodeRateLimited:          "Wait for the time in Retry-After.",
 	fieldmark.CodeInsufficientScope:    "Use a key with the scope that the detail names.",
 	fieldmark.CodeNotFound:             "Compare the address. What belongs to another account is not found either.",

@@ -49,10 +49,20 @@ func (s *server) routes() []*route {
 		{"GET", admin + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
 		{"POST", admin + "purge", admins, s.purge, op{id: "purge", does: "Have every edge derive tags, an address or everything again", in: of[fieldmark.PurgeRequest](), out: of[fieldmark.Purged]()}},
 
+		{"GET", admin + "modules", admins, s.listModules, op{id: "listModules", does: "List scoring modules, newest first", out: of[fieldmark.List[fieldmark.ModuleRecord]]()}},
+		{"POST", admin + "modules", admins, s.pushModule, op{id: "pushModule", does: "Check a scoring module and keep it", in: of[fieldmark.ModulePush](), out: of[fieldmark.ModuleRecord](), status: []int{201}, limit: fieldmark.MaxBulkBody, within: checkTimeout}},
+		{"GET", admin + "modules/status", admins, s.moduleStatus, op{id: "moduleStatus", does: "Tell which modules score, and what each edge makes of them", out: of[fieldmark.ModuleStatus]()}},
+		{"POST", admin + "modules/rollback", admins, s.rollBackModule, op{id: "rollBackModule", does: "End a trial, or put the module before in force again", out: of[fieldmark.ModulePlan]()}},
+		{"GET", admin + "modules/{digest}", admins, s.showModule, op{id: "showModule", does: "Read what is known of a scoring module", out: of[fieldmark.ModuleRecord]()}},
+		{"POST", admin + "modules/{digest}/activate", admins, s.activateModule, op{id: "activateModule", does: "Put a scoring module in force, or on trial for a share of the brands", in: of[fieldmark.ModuleActivation](), out: of[fieldmark.ModulePlan]()}},
+		{"GET", admin + "modules/{digest}/preview", admins, s.showPreview, op{id: "showModulePreview", does: "Read how far a preview is and what it found", out: of[fieldmark.ModulePreview]()}},
+		{"POST", admin + "modules/{digest}/preview", admins, s.previewModule, op{id: "previewModule", does: "Score every brand by a module, beside the one in force", out: of[fieldmark.ModulePreview](), status: []int{202}}},
+
 		{"GET", facts, node, s.allFacts, op{hidden: true, within: bulkTimeout}},
 		{"GET", facts + "/{slug}", node, s.facts, op{hidden: true}},
 		{"GET", fieldmark.PathInternalEvents, node, s.events, op{hidden: true, query: eventPage, within: fieldmark.MaxWait*time.Second + handlerTimeout}},
-		{"GET", modules, node, s.activeModule, op{hidden: true}},
+		{"POST", fieldmark.PathInternalNodes, node, s.noteNode, op{hidden: true, in: of[fieldmark.NodeReport](), status: []int{204}}},
+		{"GET", modules, node, s.modulePlan, op{hidden: true}},
 		{"GET", modules + "/{digest}", node, s.module, op{hidden: true}},
 
 		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
@@ -96,6 +106,10 @@ const handlerTimeout = 10 * time.Second
 // lintTimeout bounds a look at somebody's site, which has a deadline of its own
 // below; the edges wait a little longer for the head of an answer.
 const lintTimeout = 18 * time.Second
+
+// checkTimeout bounds the check of a module, which tries code of strangers; an
+// edge in front waits a little longer for the head of an answer.
+const checkTimeout = 18 * time.Second
 
 // bulkTimeout bounds what touches every brand.
 const bulkTimeout = 60 * time.Second

@@ -65,7 +65,7 @@ func brand(slug fieldmark.Slug) fieldmark.Brand {
 func TestEdgeCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)
-	if _, err := c.ActiveModule(ctx); !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+	if _, err := c.ModulePlan(ctx); !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		t.Errorf("no module yet: %v, want not_found", err)
 	}
 	module := []byte("\x00asm\x01\x00\x00\x00")
@@ -73,7 +73,7 @@ func TestEdgeCalls(t *testing.T) {
 	if err := service.ActivateModule(ctx, ref, module); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.ActiveModule(ctx); got != ref || err != nil {
+	if got, err := c.ModulePlan(ctx); got.ModuleRef != ref || err != nil {
 		t.Errorf("active module %+v, %v; want %+v", got, err, ref)
 	}
 	if got, err := c.Module(ctx, ref.Digest); string(got) != string(module) || err != nil {

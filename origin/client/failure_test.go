@@ -22,7 +22,7 @@ func TestOriginAway(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close() // its port now refuses
 	c := dial(t, client.Config{BaseURL: server.URL})
-	_, err := c.ActiveModule(t.Context())
+	_, err := c.ModulePlan(t.Context())
 	if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("nobody listens: %v, want origin_unavailable because the connection was refused", err)
 	}
@@ -35,7 +35,7 @@ func TestOriginAway(t *testing.T) {
 // before an answer, and nothing else does.
 func TestRetry(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	get := func(ctx context.Context, c *client.Client) error { _, err := c.ActiveModule(ctx); return err }
+	get := func(ctx context.Context, c *client.Client) error { _, err := c.ModulePlan(ctx); return err }
 	post := func(ctx context.Context, c *client.Client) error { return c.RequestAudit(ctx, "a") }
 	tests := []struct {
 		name     string
@@ -88,7 +88,7 @@ func TestSilence(t *testing.T) {
 			call func(context.Context) error
 			want time.Duration
 		}{
-			{"an ordinary call", func(ctx context.Context) error { _, err := c.ActiveModule(ctx); return err }, 15 * time.Second},
+			{"an ordinary call", func(ctx context.Context) error { _, err := c.ModulePlan(ctx); return err }, 15 * time.Second},
 			{"a poll", func(ctx context.Context) error { _, err := c.Events(ctx, 0, 25*time.Second); return err }, 35 * time.Second},
 			{"a poll that asks for too much", func(ctx context.Context) error { _, err := c.Events(ctx, 0, time.Hour); return err }, 35 * time.Second},
 			{"an impatient caller", func(ctx context.Context) error {
@@ -113,7 +113,7 @@ func TestBadAnswers(t *testing.T) {
 		_, err := c.EachBrandState(context.Background(), func(fieldmark.BrandState) error { return nil })
 		return err
 	}
-	one := func(c *client.Client) error { _, err := c.ActiveModule(context.Background()); return err }
+	one := func(c *client.Client) error { _, err := c.ModulePlan(context.Background()); return err }
 	module := func(c *client.Client) error { _, err := c.Module(context.Background(), "sha256:0"); return err }
 	line := `{"brand":{"slug":"a"}}` + "\n"
 	tests := []struct {

@@ -111,11 +111,17 @@ func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (f
 	return page, err
 }
 
-// ActiveModule names the module that scores are made with.
-func (c *Client) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error) {
-	var ref fieldmark.ModuleRef
-	_, err := c.do(ctx, c.internal(fieldmark.PathInternalModules), &ref)
-	return ref, err
+// ModulePlan says which modules scores are made with.
+func (c *Client) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
+	var plan fieldmark.ModulePlan
+	_, err := c.do(ctx, c.internal(fieldmark.PathInternalModules), &plan)
+	return plan, err
+}
+
+// ReportNode tells the origin what an edge is doing.
+func (c *Client) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: fieldmark.PathInternalNodes, token: c.nodeToken, body: r}, nil)
+	return err
 }
 
 // Module returns the bytes of a module. They are not checked against the digest

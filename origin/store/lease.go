@@ -8,7 +8,7 @@ import (
 
 // leased are the tables whose rows are worked on under leases. A lease that is
 // over is nobody's, whoever stands in it.
-var leased = []string{"delivery", "audit"}
+var leased = []string{"delivery", "audit", "preview"}
 
 // RenewLeases moves the end of all leases of owner that are not over.
 func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time) error {
@@ -32,7 +32,7 @@ func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 			return fmt.Errorf("free the leases of %s: %w", table, err)
 		}
 		if n > 0 {
-			t.touched[TopicDeliveries], t.touched[TopicAudits] = true, true
+			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews] = true, true, true
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ const (
 	TopicEvents Topic = iota
 	TopicDeliveries
 	TopicAudits
+	TopicPreviews
 	topics
 )
 

@@ -1,0 +1,311 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/card"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// wordsCard marks a site by its words alone: 1,000 are enough.
+const wordsCard = `{"name": "words", "version": "%s", "methodology": {"id": "words", "version": "1.0", "url": "/words"},
+	"author": "Somebody", "licence": "MIT", "inputs": [{"name": "text.words", "unit": "%s", "direction": "up"}],
+	"components": [{"id": "all", "label": "All", "weight": 100, "signals": [{"id": "all.words", "label": "Words", "points": 100,
+		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], [1000, 1]]}}]}]}],
+	"gates": []}`
+
+func wordsModule(t testing.TB, version, unit string) []byte {
+	t.Helper()
+	c, err := card.Parse(fmt.Appendf(nil, wordsCard, version, unit))
+	must(t, err)
+	module, err := c.Compile()
+	must(t, err)
+	return module
+}
+
+// badWords is the number of words at which badModule traps. No golden vector
+// has it, so only a site that does shows how bad the module is.
+const badWords = 777
+
+// badModule is the module of words with a trap in front of its scoring.
+func badModule(t testing.TB, version string) []byte {
+	t.Helper()
+	module := wordsModule(t, version, "words")
+	prologue := []byte{0x41, 0, 0x29, 3, 16, 0x42} // the first input
+	for v := badWords * 1000; ; v >>= 7 {
+		if v < 64 {
+			prologue = append(prologue, byte(v))
+			break
+		}
+		prologue = append(prologue, byte(v&0x7f)|0x80)
+	}
+	prologue = append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b) // if equal: unreachable
+	locals := []byte{2, 5, 0x7e, 3, 0x7f}                     // of the scoring function
+	out, rest := slices.Clone(module[:8]), module[8:]
+	for len(rest) > 0 {
+		id := rest[0]
+		n, width := binary.Uvarint(rest[1:])
+		body := rest[1+width : 1+width+int(n)]
+		rest = rest[1+width+int(n):]
+		if id == 10 {
+			head, tail, ok := bytes.Cut(body, locals)
+			if !ok {
+				t.Fatal("no scoring function found")
+			}
+			size, _ := binary.Uvarint(head[6:])
+			own := int(size) - len(locals)
+			score := slices.Concat(locals, prologue, tail[:own])
+			body = slices.Concat(binary.AppendUvarint(slices.Clone(head[:6]), uint64(len(score))), score, tail[own:])
+		}
+		out = append(binary.AppendUvarint(append(out, id), uint64(len(body))), body...)
+	}
+	return out
+}
+
+func digestOf(module []byte) fieldmark.Digest { return fieldmark.DigestOf(sha256.Sum256(module)) }
+
+// sign keeps somebody's word for a module, as a check would have.
+func (h *house) sign(m fieldmark.SignedModule, body []byte) {
+	h.t.Helper()
+	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutModule(ctx, m, body, nil, fieldmark.At(time.Now()))
+	}))
+}
+
+// activate puts a module in force and returns its name.
+func (h *house) activate(module []byte) fieldmark.ModuleRef {
+	h.t.Helper()
+	ref, err := wasm.Ref(module)
+	must(h.t, err)
+	must(h.t, h.service.ActivateModule(h.t.Context(), ref, module))
+	return ref
+}
+
+func (h *house) board() (board fieldmark.Board) {
+	h.t.Helper()
+	must(h.t, json.Unmarshal([]byte(h.get("/api/v1/leaderboard").body), &board))
+	return board
+}
+
+// TestModuleGoesWrong puts a module in force that one site makes trap. Whoever
+// asks gets an answer all the while, the module before is back by itself, what
+// the bad one made of other sites is gone, and the origin has heard of it.
+func TestModuleGoesWrong(t *testing.T) {
+	h := newHouse(t)
+	h.brand("plain", "Plain", 500)
+	h.brand("odd", "Odd", badWords)
+	for i := range 3 { // four faults while ranking, and one to come
+		h.brand(fieldmark.Slug(fmt.Sprintf("odd-%d", i)), "Odd", badWords)
+	}
+	h.until("all are ranked", func() bool { return h.board().Total == 5 })
+	good := h.activate(wordsModule(t, "1.0.0", "words"))
+	h.until("the good module scores", func() bool { return h.score("odd").Module == good && h.board().Total == 5 })
+
+	bad := h.activate(badModule(t, "1.0.1"))
+	back := func() bool { r := h.edge.Report(); return r.RolledBack != nil && r.RolledBack.From == bad }
+	stale := 0
+	h.until("the module before is back", func() bool {
+		for _, path := range []string{"/api/v1/score/odd", "/api/badge/odd", "/brands/odd", "/api/v1/score/plain", "/"} {
+			if a := h.get(path); a.status != 200 {
+				t.Fatalf("%s: %d %s", path, a.status, a.body)
+			}
+		}
+		if s := h.score("odd"); s.Stale {
+			stale++
+			if s.Score == nil || *s.Score != 77_700 || s.Module != good {
+				t.Errorf("stale score %v by %s, want the last good one", s.Score, s.Module.Version)
+			}
+		}
+		return back()
+	})
+	h.until("everything is scored by the good module", func() bool {
+		s := h.score("plain")
+		return s.Module == good && !s.Stale && h.board().Total == 5 && h.score("odd").Module == good && !h.score("odd").Stale
+	})
+	report := h.edge.Report()
+	if report.Module != good || report.RolledBack.To != good || report.RolledBack.Kind != "trap" || report.Error == "" {
+		t.Errorf("report %+v", report)
+	}
+	if stale == 0 {
+		t.Error("no reader saw a stale score") // the first one to ask for it must
+	}
+	var told []fieldmark.Event
+	h.until("the origin has an event", func() bool {
+		page, err := h.service.Events(t.Context(), 0, 0, 0)
+		must(t, err)
+		told = slices.DeleteFunc(page.Events, func(e fieldmark.Event) bool { return e.Type != fieldmark.EventModuleRolledBack })
+		return len(told) > 0
+	})
+	if len(told) != 1 || !strings.Contains(string(told[0].Data), string(bad.Digest)) {
+		t.Errorf("told %d times: %s", len(told), told[0].Data)
+	}
+	status, err := h.service.ModuleStatus(t.Context())
+	if err != nil || len(status.Nodes) != 1 || status.Nodes[0].Module != good || status.Plan.Digest != bad.Digest {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	var metrics bytes.Buffer
+	h.edge.WriteMetrics(&metrics)
+	for _, want := range []string{
+		`fieldmark_edge_module_rollbacks_total{digest="` + string(bad.Digest) + `"} 1`,
+		`fieldmark_edge_module_faults_total{digest="` + string(bad.Digest) + `",kind="trap"} `,
+		`fieldmark_edge_module_fuel_count{digest="` + string(good.Digest) + `"} `,
+	} {
+		if !strings.Contains(metrics.String(), want) {
+			t.Errorf("metrics without %s", want)
+		}
+	}
+
+	// An operator who wants it after all is believed, until it goes wrong again.
+	generation := report.Generation
+	must(t, h.service.ActivateModule(t.Context(), good, nil))
+	must(t, h.service.ActivateModule(t.Context(), bad, nil))
+	h.until("it went wrong once more", func() bool { h.get("/api/v1/score/odd"); return h.edge.Report().Generation >= generation+2 })
+	h.until("the good one is back", func() bool { return h.score("plain").Module == good })
+}
+
+// TestModuleRefused has the origin name a module that no edge can load: what was
+// in force stays, and the report says why.
+func TestModuleRefused(t *testing.T) {
+	h := newHouse(t)
+	h.brand("plain", "Plain", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	builtin := h.score("plain").Module
+	junk := []byte("\x00asm\x01\x00\x00\x00")
+	ref := fieldmark.ModuleRef{Name: "junk", Version: "1.0.0", Digest: digestOf(junk)}
+	must(t, h.service.ActivateModule(t.Context(), ref, junk))
+	h.until("the report says why", func() bool { return strings.Contains(h.edge.Report().Error, "no memory") })
+	h.brand("other", "Other", 100)
+	h.until("the log is followed", func() bool { return h.board().Total == 2 })
+	if s := h.score("plain"); s.Module != builtin || s.Stale {
+		t.Errorf("scored by %s, stale %v", s.Module.Name, s.Stale)
+	}
+
+	// One that reads a fact in another unit than it is measured in fits no site.
+	h.activate(wordsModule(t, "1.0.0", "pages"))
+	h.until("it is taken back", func() bool {
+		h.get("/api/v1/score/plain")
+		r := h.edge.Report()
+		return r.RolledBack != nil && r.RolledBack.Kind == "input"
+	})
+	h.until("the built-in scores", func() bool { return h.score("plain").Module == builtin && h.board().Total == 2 })
+}
+
+// TestCanary scores a share of the brands by a module on trial, and ranks none
+// by it.
+func TestCanary(t *testing.T) {
+	h := newHouse(t)
+	const brands = 40
+	for i := range brands {
+		h.brand(fieldmark.Slug(fmt.Sprintf("b%02d", i)), "B", int64(300+i))
+	}
+	h.until("all are ranked", func() bool { return h.board().Total == brands })
+	before := h.board()
+	module := wordsModule(t, "2.0.0", "words")
+	ref, err := wasm.Ref(module)
+	must(t, err)
+	builtin, err := wasm.Ref(geo.Module())
+	must(t, err)
+	must(t, h.service.ActivateModule(t.Context(), ref, module))
+	must(t, h.service.ActivateModule(t.Context(), builtin, nil))
+	onTrial := func() (slugs []string) {
+		for i := range brands {
+			slug := fmt.Sprintf("b%02d", i)
+			s := h.score(slug)
+			if s.Canary != (s.Module == ref) {
+				t.Errorf("%s: canary %v, scored by %s", slug, s.Canary, s.Module.Name)
+			}
+			if s.Canary {
+				slugs = append(slugs, slug)
+			}
+		}
+		return slugs
+	}
+	begin := func(percent int) []string {
+		_, err := h.service.PutInForce(t.Context(), ref.Digest, percent)
+		must(t, err)
+		h.until("the trial has begun", func() bool { c := h.edge.Report().Canary; return c != nil && c.Percent == percent })
+		h.until("its scores are served", func() bool { return len(onTrial()) > 0 })
+		return onTrial()
+	}
+	few := begin(30)
+	many := begin(60)
+	if len(few) < 4 || len(few) > 22 || len(many) <= len(few) || len(many) > 36 {
+		t.Errorf("%d of %d on trial at 30 %%, %d at 60 %%", len(few), brands, len(many))
+	}
+	for _, slug := range few {
+		if !slices.Contains(many, slug) {
+			t.Errorf("%s left the trial when it grew", slug)
+		}
+	}
+	h.brand("late", "Late", 10)
+	h.until("a late brand is ranked", func() bool { return h.board().Total == brands+1 })
+	if b := h.board(); b.Methodology != before.Methodology || b.Items[0].Score != before.Items[0].Score {
+		t.Errorf("ranked by %v with %v on top", b.Methodology, b.Items[0].Score)
+	}
+	_, err = h.service.RollBackModule(t.Context())
+	must(t, err)
+	h.until("the trial is over", func() bool { return h.edge.Report().Canary == nil && len(onTrial()) == 0 })
+}
+
+// TestSignedOnly holds an edge to the keys it was given.
+func TestSignedOnly(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	must(t, err)
+	_, stranger, err := ed25519.GenerateKey(nil)
+	must(t, err)
+	h := newHouse(t)
+	h.keys = []fieldmark.ModuleKey{fieldmark.ModuleKeyOf(public)}
+	h.startEdge() // beside the first, which takes anything
+	h.brand("plain", "Plain", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	builtin := h.score("plain").Module
+	keep := func(version string, key ed25519.PrivateKey) fieldmark.Digest {
+		module := wordsModule(t, version, "words")
+		signed := fieldmark.SignedModule{}
+		signed.ModuleRef, err = wasm.Ref(module)
+		must(t, err)
+		if key != nil {
+			s := fieldmark.SignModule(signed.Digest, key)
+			signed.Signature = &s
+		}
+		must(t, h.service.ActivateModule(t.Context(), signed.ModuleRef, module))
+		if key != nil {
+			h.sign(signed, module)
+			must(t, h.service.ActivateModule(t.Context(), builtin, nil))
+			must(t, h.service.ActivateModule(t.Context(), signed.ModuleRef, nil))
+		}
+		return signed.Digest
+	}
+	for _, tt := range []struct {
+		version string
+		key     ed25519.PrivateKey
+		want    string
+	}{{"1.0.0", nil, "is not signed"}, {"1.0.1", stranger, "is not trusted here"}} {
+		digest := keep(tt.version, tt.key)
+		h.until("the edge refuses "+tt.version, func() bool {
+			r := h.edge.Report()
+			return strings.Contains(r.Error, tt.want) && strings.Contains(r.Error, string(digest))
+		})
+		if s := h.score("plain"); s.Module != builtin {
+			t.Errorf("%s: scored by %s", tt.version, s.Module.Digest)
+		}
+	}
+	digest := keep("1.0.2", private)
+	h.until("the signed one scores", func() bool { return h.score("plain").Module.Digest == digest })
+	if problem := h.edge.Report().Error; problem != "" {
+		t.Errorf("still a problem: %s", problem)
+	}
+}

@@ -1,0 +1,112 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+const (
+	maxPreviewing = 1           // at once; each takes a processor
+	previewNoted  = time.Second // between two notes of how far one is
+)
+
+// RequestPreview has the whole population scored by a kept module and by the one
+// in force, in the background.
+func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
+	p := fieldmark.ModulePreview{Digest: d, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())}
+	if s.desk.Compare == nil {
+		return p, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this origin cannot run modules")
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.SignedModule(ctx, d); err != nil {
+			return missing(err, "there is no module with this digest")
+		}
+		plan, err := tx.ModulePlan(ctx)
+		if err != nil {
+			return missing(err, "no scoring module is active")
+		}
+		p.Against = plan.Digest
+		return tx.RequestPreview(ctx, p)
+	})
+	if err != nil {
+		return p, fmt.Errorf("request a preview: %w", err)
+	}
+	return p, nil
+}
+
+// Preview tells how far a module's preview is, and what it found.
+func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
+	p, err := s.store.Preview(ctx, d)
+	return p, missing(err, "no preview of this module was asked for")
+}
+
+func (s *Service) claimPreviews(ctx context.Context, limit int) ([]func(context.Context), error) {
+	var claimed []fieldmark.ModulePreview
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		now := time.Now()
+		claimed, err = tx.ClaimPreviews(ctx, s.worker, now, now.Add(lease), limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	todo := make([]func(context.Context), len(claimed))
+	for i, p := range claimed {
+		todo[i] = func(ctx context.Context) { s.preview(ctx, p) }
+	}
+	return todo, nil
+}
+
+// preview compares and writes down what it found, or why it could not.
+func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
+	result, err := s.compare(ctx, &p)
+	if err != nil && ctx.Err() != nil {
+		return // Run frees the lease, and the next process begins again
+	}
+	p.State = fieldmark.PreviewDone
+	if p.Result = &result; err != nil {
+		p.State, p.Error, p.Result = fieldmark.PreviewFailed, err.Error(), nil
+	}
+	ctx, cancel := afterEnd(ctx)
+	defer cancel()
+	if err := s.note(ctx, p); err != nil {
+		s.log.Error("note a preview", slog.Any("error", err))
+	}
+}
+
+func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none fieldmark.ModuleComparison, err error) {
+	from, err := s.store.Module(ctx, p.Against)
+	if err != nil {
+		return none, err
+	}
+	to, err := s.store.Module(ctx, p.Digest)
+	if err != nil {
+		return none, err
+	}
+	if p.Total, err = s.store.CountPublic(ctx); err != nil {
+		return none, err
+	}
+	noted := time.Now()
+	return s.desk.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
+		_, err := s.EachBrandState(ctx, func(state fieldmark.BrandState) error {
+			if err := fn(state); err != nil {
+				return err
+			}
+			if p.Done++; time.Since(noted) < previewNoted {
+				return nil
+			}
+			noted = time.Now()
+			return s.note(ctx, *p)
+		})
+		return err
+	})
+}
+
+func (s *Service) note(ctx context.Context, p fieldmark.ModulePreview) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.NotePreview(ctx, s.worker, p) })
+}
