@@ -316,7 +316,8 @@ func (e *Edge) drawBadge(score *fieldmark.Score, r *badgeRequest, page string) (
 		defer e.badges.mu.Unlock()
 		return badge.PNG(badge.Of(score), r.look, r.scale)
 	}
-	return e.badges.painter.AppendSVG(make([]byte, 0, 1024), badge.Of(score), r.look), nil
+	// Kept for long: without the room that drawing took.
+	return bytes.Clone(e.badges.painter.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.look)), nil
 }
 
 // badgeError says in the picture what is wrong. Browsers show it whatever the

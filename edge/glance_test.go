@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -273,4 +275,31 @@ func managed() int64 {
 	}
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// TestCrowdOnAColdBadge asks for one badge that nobody has asked for yet, a
+// thousand times at once. The origin hears of it once at most.
+func TestCrowdOnAColdBadge(t *testing.T) {
+	h := hitHouse(t)
+	h.brand("cold", "Cold", 200)
+	h.until("cold is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
+	before := h.asked.Load()
+	const crowd = 1000
+	var wg sync.WaitGroup
+	var failed atomic.Int64
+	begin := make(chan struct{})
+	for range crowd {
+		wg.Go(func() {
+			<-begin
+			answer := h.speak("GET /api/badge/cold?style=compact HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			if !strings.HasPrefix(answer, "HTTP/1.1 200") {
+				failed.Add(1)
+			}
+		})
+	}
+	close(begin)
+	wg.Wait()
+	if asked := h.asked.Load() - before; asked > 1 || failed.Load() > 0 {
+		t.Errorf("%d at once: the origin was asked %d times, want once at most; %d failed", crowd, asked, failed.Load())
+	}
 }

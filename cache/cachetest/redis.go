@@ -51,7 +51,7 @@ type Redis struct {
 // disk and ends with the test. args are settings: name, value, name, value.
 func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
-	port := freePort(t)
+	port := FreePort(t)
 	r := &Redis{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + port, URL: "redis://127.0.0.1:" + port}
 	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", r.dir}
 	for i := 0; i < len(args); i += 2 {
@@ -63,7 +63,8 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 	return r
 }
 
-func freePort(t testing.TB) string {
+// FreePort finds a TCP port of loopback that nobody listens on.
+func FreePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -156,7 +157,7 @@ func StartSentinels(t testing.TB) *Sentinels {
 	var addresses []string
 	for range 3 {
 		w := &Redis{t: t, dir: t.TempDir()}
-		own := freePort(t)
+		own := FreePort(t)
 		w.Addr = "127.0.0.1:" + own
 		file := filepath.Join(w.dir, "sentinel.conf")
 		text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor fieldmark %s %s 2\n"+
@@ -195,7 +196,7 @@ func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	for range 3 {
-		bus := freePort(t)
+		bus := FreePort(t)
 		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout", "1000", "cluster-require-full-coverage", "no"))
 		n := c.Nodes[len(c.Nodes)-1]
 		if first := c.Nodes[0]; n != first {
