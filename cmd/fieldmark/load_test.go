@@ -60,7 +60,8 @@ func BenchmarkServed(b *testing.B) {
 	dir := b.TempDir()
 	admin := newKey(b, dir, "admin:*")
 	bare := startAs(b, dir, "bareserver")
-	ours := start(b, dir, append([]string{"serve"}, freePorts("var")...)...)
+	token := strings.Repeat("n", minSecret)
+	ours := start(b, dir, append([]string{"serve", "--node-token", token}, freePorts("var")...)...)
 	base := ours.logged("serve", "listen")
 	slugs := importBrands(b, base, admin)
 	addr := strings.TrimPrefix(base, "http://")
@@ -80,9 +81,23 @@ func BenchmarkServed(b *testing.B) {
 		{"badge zipf", ours.cmd.Process.Pid, addr, spread},
 		{"badge 304", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}},
 	}
-	if n, ok := startNginx(b, addr); ok {
-		n.requests = [][]byte{get("/api/badge/"+slugs[0], "")}
-		servers = append(servers, n)
+	for _, p := range peers {
+		if started, ok := startPeer(b, p, addr); ok {
+			started.requests = [][]byte{get("/api/badge/"+slugs[0], "")}
+			servers = append(servers, started)
+		}
+	}
+	for _, node := range startMissing(b, ours.logged("serve", "origin"), token) {
+		for _, slug := range slugs {
+			node.requests = append(node.requests, get("/api/badge/"+slug, ""))
+		}
+		servers = append(servers, node)
+	}
+	pin(b, os.Getpid(), 1)
+	for _, s := range servers {
+		for _, pid := range family(b, s.pid) {
+			pin(b, pid, 0)
+		}
 	}
 	for _, s := range servers { // once through, so that every cache holds what it is asked for
 		s.load(b, 2*len(s.requests)+loadConns)
@@ -177,7 +192,7 @@ func (s *served) ask(conn net.Conn, in *bufio.Reader, request []byte) error {
 		if len(line) == 2 {
 			break
 		}
-		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+		if name, value, ok := bytes.Cut(line, []byte(": ")); ok && bytes.EqualFold(name, []byte("Content-Length")) {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				return err
 			}
@@ -188,42 +203,6 @@ func (s *served) ask(conn net.Conn, in *bufio.Reader, request []byte) error {
 	}
 	_, err = in.Discard(length)
 	return err
-}
-
-// startNginx puts nginx's proxy_cache in front of an edge, where it is installed.
-func startNginx(b *testing.B, origin string) (served, bool) {
-	path, err := exec.LookPath("nginx")
-	if err != nil {
-		b.Log("nginx is not installed: no proxy_cache to compare with")
-		return served{}, false
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(b, err)
-	addr := ln.Addr().String()
-	must(b, ln.Close())
-	dir, err := os.MkdirTemp("", "nginx") // its workers are another user
-	must(b, err)
-	b.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(b, os.Chmod(dir, 0o755))
-	file := filepath.Join(dir, "nginx.conf")
-	must(b, os.WriteFile(file, fmt.Appendf(nil, `
-daemon off; worker_processes 2; pid %[1]s/pid; error_log %[1]s/error.log;
-events { worker_connections 1024; }
-http { access_log off; keepalive_requests 100000000;
-proxy_cache_path %[1]s/cache keys_zone=c:10m; proxy_temp_path %[1]s/t; client_body_temp_path %[1]s/b;
-fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-server { listen %[2]s; location / { proxy_pass http://%[3]s; proxy_cache c; proxy_cache_lock on; } } }`, dir, addr, origin), 0o644))
-	cmd := exec.Command(path, "-c", file, "-p", dir)
-	must(b, cmd.Start())
-	b.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
-	eventually(b, "nginx listens", func() bool {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil
-	})
-	return served{name: "nginx proxy_cache", pid: cmd.Process.Pid, addr: addr}, true
 }
 
 // family is a process and its children.
