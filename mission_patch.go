@@ -23,10 +23,30 @@ type WindowPatch struct {
 	Latest   *Time `json:"latest,omitempty" format:"date-time"`
 }
 
-// MissionPlan is who goes and when; null is nobody and no time.
+// Check complains of what is wrong whatever the mission says.
+func (p *MissionPatch) Check() []FieldError {
+	r := MissionRequest{Contact: p.Contact, Labels: map[string]string{}, Metadata: p.Metadata}
+	if p.Priority != nil {
+		r.Priority = *p.Priority
+	}
+	if p.Description != nil {
+		r.Description = *p.Description
+	}
+	for k, v := range p.Labels {
+		if v != nil {
+			r.Labels[k] = *v
+		}
+	}
+	if string(r.Metadata) == "null" {
+		r.Metadata = nil
+	}
+	return r.Check()
+}
+
+// MissionPlan is who goes and when; what is left out or null is nobody and no time.
 type MissionPlan struct {
-	Scheduled *Span     `json:"scheduled"`
-	Assignee  *Assignee `json:"assignee"`
+	Scheduled *Span     `json:"scheduled,omitempty"`
+	Assignee  *Assignee `json:"assignee,omitempty"`
 }
 
 // MergePatch applies a merge patch to a document, both decoded from JSON

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -118,7 +117,7 @@ func (c *call) linkNext(cursor string) {
 		next[name] = values
 	}
 	next.Set("cursor", cursor)
-	c.w.Header().Set("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, c.r.URL.EscapedPath(), next.Encode()))
+	c.w.Header().Add("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, c.r.URL.EscapedPath(), next.Encode()))
 }
 
 // getMission reads one mission of the caller's account. One of another account is
@@ -220,13 +219,7 @@ func (s *server) editMission(c *call) error {
 		return err
 	}
 	var shaped fieldmark.MissionPatch
-	err = c.decodeBytes(patch, &shaped, func() (bad []fieldmark.FieldError) {
-		if text := bytes.TrimSpace(shaped.Metadata); len(text) > 0 && text[0] != '{' && string(text) != "null" {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/metadata", Code: "format", Detail: "must be an object"})
-		}
-		return bad
-	})
-	if err != nil {
+	if err := c.decodeBytes(patch, &shaped, shaped.Check); err != nil {
 		return err
 	}
 	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {

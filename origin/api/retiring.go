@@ -17,6 +17,14 @@ type retiring struct {
 // minNotice is how long at least a route that will be gone still answers.
 const minNotice = 365 * 24 * time.Hour
 
+// check holds a retirement to the notice that was promised.
+func (r *retiring) check() error {
+	if r != nil && r.until.Sub(r.since) < minNotice {
+		return fmt.Errorf("it retires %s after that was said, which must be at least %s", r.until.Sub(r.since), minNotice)
+	}
+	return nil
+}
+
 // tell adds Deprecation (RFC 9745), Sunset (RFC 8594) and links to the page about
 // both to an answer. A nil retiring tells nothing.
 func (r *retiring) tell(h http.Header) {

@@ -1,0 +1,227 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// listed reads all pages of a list and returns the external ids.
+func (w *world) listed(key, query string, limit int) (ids []string) {
+	w.t.Helper()
+	cursor := ""
+	for range 100 {
+		var page fieldmark.List[fieldmark.Mission]
+		path := fmt.Sprintf("%s?limit=%d&%s", fieldmark.PathMissions, limit, query)
+		if cursor != "" {
+			path += "&cursor=" + url.QueryEscape(cursor)
+		}
+		w.must(200, ask{method: "GET", path: path, key: key}, &page)
+		for _, m := range page.Data {
+			ids = append(ids, m.ExternalID)
+		}
+		if cursor = page.NextCursor; !page.HasMore {
+			return ids
+		}
+	}
+	w.t.Fatalf("%s has no last page", query)
+	return nil
+}
+
+// TestFilters compares every combination of filters, page by page, with what
+// the same filters say of each mission.
+func TestFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		key := w.everyScope()
+		begin := time.Now().Add(time.Millisecond)
+		var all []fieldmark.Mission
+		for i := range 24 {
+			time.Sleep(time.Millisecond)
+			var m fieldmark.Mission
+			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: key, body: fmt.Sprintf(`{"externalId":"%02d","source":%q,"title":"t","priority":%q}`,
+				i, []string{"CRM", "erp", "Mon"}[i%3], fieldmark.Priorities()[i%4])}, &m)
+			all = append(all, m)
+		}
+		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: goodMission}, nil)
+		for i := range all {
+			if path := [][]fieldmark.MissionStatus{nil, {"SCHEDULED"}, {"CANCELED"}, {"DISPATCHED", "IN_PROGRESS"}, nil}[(i*7)%5]; path != nil {
+				time.Sleep(time.Millisecond)
+				w.reach(key, all[i].ID, path...)
+				w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key}, &all[i])
+			}
+		}
+		times := map[string]time.Time{"": {}, "10": begin.Add(10 * time.Millisecond), "30": begin.Add(30 * time.Millisecond)}
+		combinations := 0
+		for _, statuses := range [][]fieldmark.MissionStatus{nil, {"NEW"}, {"CANCELED", "IN_PROGRESS"}} {
+			for _, priority := range []fieldmark.Priority{"", "HIGH"} {
+				for _, source := range []string{"", "crm"} {
+					for _, since := range []string{"", "10"} {
+						for _, until := range []string{"", "10", "30"} {
+							for _, updated := range []string{"", "30"} {
+								q := url.Values{}
+								for _, s := range statuses {
+									q.Add("status", strings.ToLower(string(s)))
+								}
+								for name, value := range map[string]string{"priority": strings.ToLower(string(priority)), "source": source} {
+									if value != "" {
+										q.Set(name, value)
+									}
+								}
+								for name, value := range map[string]string{"createdSince": since, "createdUntil": until, "updatedSince": updated} {
+									if value != "" {
+										q.Set(name, times[value].Format(time.RFC3339Nano))
+									}
+								}
+								fits := func(m fieldmark.Mission) bool {
+									return (statuses == nil || slices.Contains(statuses, m.Status)) && (priority == "" || m.Priority == priority) &&
+										(source == "" || strings.EqualFold(m.Source, source)) && (since == "" || !m.CreatedAt.Std().Before(times[since])) &&
+										(until == "" || !m.CreatedAt.Std().After(times[until])) && (updated == "" || !m.UpdatedAt.Std().Before(times[updated]))
+								}
+								var want []string
+								order := slices.Clone(all)
+								if updated != "" {
+									slices.SortFunc(order, func(a, b fieldmark.Mission) int { return a.UpdatedAt.Std().Compare(b.UpdatedAt.Std()) })
+								} else {
+									slices.Reverse(order)
+								}
+								for _, m := range order {
+									if fits(m) {
+										want = append(want, m.ExternalID)
+									}
+								}
+								if diff := cmp.Diff(want, w.listed(key, q.Encode(), 5)); diff != "" {
+									t.Fatalf("?%s (-want +got):\n%s", q.Encode(), diff)
+								}
+								combinations++
+							}
+						}
+					}
+				}
+			}
+		}
+		t.Logf("%d combinations", combinations)
+	})
+}
+
+func TestFilterRefusals(t *testing.T) {
+	w := newWorld(t, nil)
+	const admin = "/api/admin/v1/missions"
+	w.open("1")
+	w.open("2")
+	var page fieldmark.List[fieldmark.Mission]
+	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1", key: w.reader}, &page)
+	newest := page.NextCursor
+	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1&updatedSince=1969-01-01T00:00:00Z", key: w.reader}, &page)
+	changes := page.NextCursor
+	if newest == "" || changes == "" {
+		t.Fatalf("cursors %q and %q, want both", newest, changes)
+	}
+	for _, tt := range []struct {
+		path, key string
+		code      fieldmark.Code
+		fields    string
+	}{
+		{fieldmark.PathMissions + "?externalId=1", w.reader, fieldmark.CodeInvalidParameter, "?externalId conflict"},
+		{fieldmark.PathMissions + "?account=default", w.reader, fieldmark.CodeInvalidParameter, "?account unknown_field"},
+		{fieldmark.PathMissions + "?createdSince=yesterday&priority=URGENT&updatedSince=2026-01-01", w.reader, fieldmark.CodeInvalidParameter, "?createdSince format, ?priority enum, ?updatedSince format"},
+		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, w.reader, fieldmark.CodeInvalidCursor, ""},
+		{fieldmark.PathMissions + "?cursor=" + changes, w.reader, fieldmark.CodeInvalidCursor, ""},
+		{admin + "?source=crm&externalId=1&priority=LOW&updatedSince=2026-01-01T00:00:00Z", w.admin, fieldmark.CodeInvalidParameter, "?priority conflict, ?source conflict, ?updatedSince conflict"},
+	} {
+		rec := w.send(ask{method: "GET", path: tt.path, key: tt.key})
+		p := w.problem(rec)
+		var fields []string
+		for _, f := range p.Errors {
+			fields = append(fields, f.Pointer+" "+f.Code)
+		}
+		if rec.Code != 400 || p.Code != tt.code || strings.Join(fields, ", ") != tt.fields {
+			t.Errorf("%s: %d %s %v, want 400 %s %s", tt.path, rec.Code, p.Code, fields, tt.code, tt.fields)
+		}
+	}
+	for path, want := range map[string]int{admin + "?account=default&source=CRM&externalId=1": 1, admin + "?status=NEW": 2, admin: 2, admin + "?account=other": 0, admin + "?createdUntil=1960-01-01T00:00:00Z": 0,
+		admin + "?status=new&status=closed&createdSince=1960-01-01T00:00:00%2B02:00": 2} {
+		w.must(200, ask{method: "GET", path: path, key: w.admin}, &page)
+		if len(page.Data) != want {
+			t.Errorf("%s: %d missions, want %d", path, len(page.Data), want)
+		}
+	}
+}
+
+// TestFollower follows changes while they happen, from page to page and then by
+// the last updatedAt, and in the end knows the newest version of everything.
+func TestFollower(t *testing.T) {
+	w := newWorld(t, nil)
+	key := w.everyScope()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var writers sync.WaitGroup
+	const each, lanes = 12, 6
+	for lane := range lanes {
+		writers.Go(func() {
+			for i := range each {
+				m, _, err := w.service.OpenMission(ctx, origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: fmt.Sprint(lane, "-", i), Source: "crm", Title: "t"})
+				if err == nil && i%2 == 0 {
+					_, err = w.service.MoveMission(ctx, m.ID, fieldmark.MissionScheduled, nil)
+				}
+				if err != nil {
+					t.Errorf("write: %v", err)
+				}
+			}
+		})
+	}
+	written := make(chan struct{})
+	go func() { writers.Wait(); close(written) }()
+
+	known := map[string]int{}
+	since := "1970-01-01T00:00:00Z"
+	for last := false; ; {
+		select {
+		case <-written:
+			last = true
+		default:
+		}
+		cursor := ""
+		for {
+			path := fieldmark.PathMissions + "?limit=7&updatedSince=" + since
+			if cursor != "" {
+				path += "&cursor=" + cursor
+			}
+			var page fieldmark.List[fieldmark.Mission]
+			w.must(200, ask{method: "GET", path: path, key: key}, &page)
+			for _, m := range page.Data {
+				if m.Version < known[m.ID] {
+					t.Errorf("%s went from version %d to %d", m.ID, known[m.ID], m.Version)
+				}
+				known[m.ID] = m.Version
+				if !page.HasMore {
+					since = m.UpdatedAt.String()
+				}
+			}
+			if cursor = page.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if last {
+			break
+		}
+	}
+	moved := 0
+	for _, version := range known {
+		moved += version - 1
+	}
+	if len(known) != each*lanes || moved != each*lanes/2 {
+		t.Errorf("the follower knows %d missions and %d moves, want %d and %d", len(known), moved, each*lanes, each*lanes/2)
+	}
+}
