@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"origin/safehttp": {""},
 	"origin/llms":     {""},
 	"origin/ics":      {},
+	"origin/alert":    {""},
 
 	"origin/llms/probe":      {"", "origin/llms", "origin/safehttp"},
 	"origin/store/storetest": {"origin/store"}, // for tests alone

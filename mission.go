@@ -161,6 +161,12 @@ func ParsePriority(s string) (Priority, bool) {
 	return p, ok
 }
 
+// Above reports whether p is more urgent than q; the empty priority is below all.
+func (p Priority) Above(q Priority) bool {
+	order := []Priority{PriorityLow, PriorityMedium, PriorityHigh, PriorityCritical}
+	return slices.Index(order, p) > slices.Index(order, q)
+}
+
 // Reason says in a word and a sentence why a mission stands where it stands.
 type Reason struct {
 	Code string `json:"code" maxLength:"64" pattern:"^[A-Z0-9_]+$"`
