@@ -20,7 +20,8 @@ const (
 	EventMissionUnableToComplete EventType = "mission.unable_to_complete"
 	EventMissionCanceled         EventType = "mission.canceled"
 	EventMissionClosed           EventType = "mission.closed"
-	EventMissionUpdated          EventType = "mission.updated" // its content or its plan, not its status
+	EventMissionSourceResolved   EventType = "mission.source_resolved" // the alert that opened it is over
+	EventMissionUpdated          EventType = "mission.updated"         // its content or its plan, not its status
 
 	EventSLAAtRisk   EventType = "sla.at_risk"
 	EventSLABreached EventType = "sla.breached"
@@ -52,6 +53,7 @@ func MissionEvents() []EventType {
 		EventMissionEnRoute, EventMissionStarted, EventMissionOnHold, EventMissionResumed,
 		EventMissionCompleted, EventMissionReopened, EventMissionUnableToComplete,
 		EventMissionCanceled, EventMissionClosed, EventMissionUpdated,
+		EventMissionSourceResolved,
 	}
 }
 

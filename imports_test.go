@@ -34,8 +34,8 @@ var mayImport = map[string][]string{
 	"wasm/card": {"", "wasm/abi"},
 	"wasm/geo":  {"wasm/card"},
 
-	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp"},
-	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe"},
+	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert"},
+	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
 	"origin/admin":    {"", "origin"},
 	"origin/client":   {""},
 	"origin/store":    {""},

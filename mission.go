@@ -262,9 +262,10 @@ type Assignee struct {
 
 // Occurrences counts how often alerts told of what a mission is about.
 type Occurrences struct {
-	Count       int  `json:"count" minimum:"1"`
-	FirstSeenAt Time `json:"firstSeenAt" format:"date-time"`
-	LastSeenAt  Time `json:"lastSeenAt" format:"date-time"`
+	Count       int   `json:"count" minimum:"1"`
+	FirstSeenAt Time  `json:"firstSeenAt" format:"date-time"`
+	LastSeenAt  Time  `json:"lastSeenAt" format:"date-time"`
+	ResolvedAt  *Time `json:"resolvedAt"` // when its source called it over; null while it fires
 }
 
 // Mission is one piece of field work.

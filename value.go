@@ -151,6 +151,7 @@ const (
 	PrefixPayment  = "pay"
 	PrefixRefund   = "rfd"
 	PrefixNode     = "nod"
+	PrefixCalendar = "cal"
 )
 
 // crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.

@@ -1,5 +1,7 @@
 package fieldmark
 
+import "strings"
+
 // Paths that more than one room speaks of. A slug, id or digest follows those
 // that end in a slash.
 const (
@@ -11,6 +13,7 @@ const (
 	PathLLMsLint    = "/api/v1/llms-txt/lint"
 	PathPublic      = "/api/public/"
 	PathMissions    = "/api/public/v1/missions"
+	PathAlerts      = "/api/public/v1/integrations/"
 	PathAdminAPI    = "/api/admin/v1/"
 	PathAdmin       = "/admin"
 	PathOpenAPI     = "/api/openapi.json"
@@ -21,7 +24,17 @@ const (
 	PathInternalModules = "/internal/v1/modules"
 	PathInternalNodes   = "/internal/v1/nodes"
 	PathBrandPage       = "/brands/"
+	PathCalendar        = "/calendar/" // and a secret token: what follows is never logged
 )
+
+// LoggedPath is a path as a log may hold it: without the secret in the address of
+// a calendar.
+func LoggedPath(path string) string {
+	if before, _, secret := strings.Cut(path, PathCalendar); secret {
+		return before + PathCalendar + "…"
+	}
+	return path
+}
 
 // Header fields of our own.
 const (
@@ -74,6 +87,7 @@ func ValidRequestID(s string) bool {
 // Bounds on bodies and waiting that hold at the edge and again at the origin.
 const (
 	MaxBody      = 64 << 10 // bytes of one JSON document from outside
+	MaxAlertBody = 1 << 20  // bytes of one notification of an alerting tool
 	MaxBatchBody = 1 << 20  // bytes of a batch of missions
 	MaxBulkBody  = 8 << 20  // bytes of an administrator's import
 	MaxLintBody  = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at

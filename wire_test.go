@@ -60,6 +60,8 @@ func TestWire(t *testing.T) {
 		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},
 		"envelope": fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)},
 		"key":      fieldmark.NewKey{Key: key, Token: "fm_live_…"},
+		"calendar": fieldmark.NewCalendar{Calendar: fieldmark.Calendar{ID: "cal_1", CreatedAt: at, LastUsedAt: &at,
+			CalendarRequest: fieldmark.CalendarRequest{Account: "default", Name: "Crew north", Scope: fieldmark.CalendarOfTeam, Assignees: []string{"ann", "bob"}}}, Path: "/calendar/….ics"},
 		"endpoint": fieldmark.NewEndpoint{Endpoint: endpoint, Secret: "whsec_…"},
 		"delivery": fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted, EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at, UpdatedAt: at},
 		"import":   fieldmark.ImportReport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},

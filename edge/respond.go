@@ -147,7 +147,7 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	fe := fieldmark.AsError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
-		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", string(ctx.Path()), "err", err)
+		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", fieldmark.LoggedPath(string(ctx.Path())), "err", err)
 	}
 	p := fe.Problem(id)
 	body, merr := json.Marshal(p)

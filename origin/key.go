@@ -148,8 +148,8 @@ func (s *Service) RevokeKey(ctx context.Context, id string) (fieldmark.Key, erro
 	return key.Key, nil
 }
 
-// uses remembers which keys were used until that is written down. There is one
-// entry per key at most.
+// uses remembers which keys and calendars were used until that is written down.
+// There is one entry per each at most.
 type uses struct {
 	mu sync.Mutex
 	at map[string]time.Time
@@ -169,7 +169,7 @@ func (u *uses) take() map[string]time.Time {
 	return taken
 }
 
-// writeUses notes in the record when keys were last used.
+// writeUses notes in the record when keys and calendars were last used.
 func (s *Service) writeUses(ctx context.Context) error {
 	taken := s.uses.take()
 	if len(taken) == 0 {
@@ -177,7 +177,11 @@ func (s *Service) writeUses(ctx context.Context) error {
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		for id, at := range taken {
-			if err := tx.TouchKey(ctx, id, at); err != nil {
+			touch := tx.TouchKey
+			if fieldmark.CheckID(fieldmark.PrefixCalendar, id) {
+				touch = tx.TouchCalendar
+			}
+			if err := touch(ctx, id, at); err != nil {
 				return err
 			}
 		}

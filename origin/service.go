@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type Config struct {
 	Log        *slog.Logger          // nil: nothing is logged
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
 	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
+	BaseURL    string                // the public address, for links in calendars; "": they have none
 }
 
 // Service is the origin without a network in front of it. Its methods may be
@@ -50,6 +52,9 @@ type Service struct {
 	publicAPI  bool
 	worker     string       // owns the leases of this process
 	busy       atomic.Int64 // pieces of work under a lease
+
+	baseURL string
+	feeds   feeds
 
 	vault    vault
 	inFlight inFlight
@@ -84,6 +89,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
+		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
 		vault: v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil

@@ -17,6 +17,7 @@ import (
 const (
 	labelAPIKey        = "api-key/v1"
 	labelWebhookSecret = "webhook-secret/v1"
+	labelCalendar      = "calendar/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -24,14 +25,19 @@ const keyHashVersion = 1
 
 // vault holds what is derived from the application secret.
 type vault struct {
-	apiKey  []byte
-	webhook cipher.AEAD
+	apiKey   []byte
+	calendar []byte
+	webhook  cipher.AEAD
 }
 
 func newVault(secret []byte) (vault, error) {
 	apiKey, err := hkdf.Key(sha256.New, secret, nil, labelAPIKey, sha256.Size)
 	if err != nil {
 		return vault{}, fmt.Errorf("derive %s: %w", labelAPIKey, err)
+	}
+	calendar, err := hkdf.Key(sha256.New, secret, nil, labelCalendar, sha256.Size)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive %s: %w", labelCalendar, err)
 	}
 	sealing, err := hkdf.Key(sha256.New, secret, nil, labelWebhookSecret, sha256.Size)
 	if err != nil {
@@ -45,13 +51,20 @@ func newVault(secret []byte) (vault, error) {
 	if err != nil {
 		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
 	}
-	return vault{apiKey: apiKey, webhook: webhook}, nil
+	return vault{apiKey: apiKey, calendar: calendar, webhook: webhook}, nil
 }
 
 // hashToken returns what is kept of an API key. The key of the HMAC stops
 // somebody who can write rows from making keys of his own.
 func (v vault) hashToken(token string) string {
-	h := hmac.New(sha256.New, v.apiKey)
+	return hashUnder(v.apiKey, token)
+}
+
+// hashCalendar returns what is kept of the token in a calendar's address.
+func (v vault) hashCalendar(token string) string { return hashUnder(v.calendar, token) }
+
+func hashUnder(key []byte, token string) string {
+	h := hmac.New(sha256.New, key)
 	h.Write([]byte(token))
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }

@@ -27,23 +27,24 @@ func main() {
 
 // cli is every command with its settings; kong makes the help from it.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Run an edge and an origin in one process."`
-	Edge    edgeCmd    `cmd:"" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
-	Origin  originCmd  `cmd:"" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
-	LLMs    llmsCmd    `cmd:"" name:"llms" help:"Check and write llms.txt files."`
-	Audit   auditCmd   `cmd:"" help:"Audit any website and print a report; needs no server."`
-	Brand   brandCmd   `cmd:"" help:"Register brands and have them audited."`
-	Mission missionCmd `cmd:"" help:"Look at missions and complete them."`
-	Webhook webhookCmd `cmd:"" help:"Receive webhooks while developing."`
-	Key     keyCmd     `cmd:"" help:"Create, list and revoke API keys."`
-	Purge   purgeCmd   `cmd:"" help:"Have every edge derive something again."`
-	Admin   adminCmd   `cmd:"" help:"Create administrators."`
-	Module  moduleCmd  `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database up to this version."`
-	Backup  backupCmd  `cmd:"" help:"Copy the database to a file while origins run."`
-	Restore restoreCmd `cmd:"" help:"Put a backup in place of the database."`
-	DB      dbCmd      `cmd:"" name:"db" help:"Look after the database."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" help:"Run an edge and an origin in one process."`
+	Edge     edgeCmd     `cmd:"" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
+	Origin   originCmd   `cmd:"" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	LLMs     llmsCmd     `cmd:"" name:"llms" help:"Check and write llms.txt files."`
+	Audit    auditCmd    `cmd:"" help:"Audit any website and print a report; needs no server."`
+	Brand    brandCmd    `cmd:"" help:"Register brands and have them audited."`
+	Mission  missionCmd  `cmd:"" help:"Look at missions and complete them."`
+	Calendar calendarCmd `cmd:"" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
+	Webhook  webhookCmd  `cmd:"" help:"Receive webhooks while developing."`
+	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
+	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`
+	Admin    adminCmd    `cmd:"" help:"Create administrators."`
+	Module   moduleCmd   `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring the database up to this version."`
+	Backup   backupCmd   `cmd:"" help:"Copy the database to a file while origins run."`
+	Restore  restoreCmd  `cmd:"" help:"Put a backup in place of the database."`
+	DB       dbCmd       `cmd:"" name:"db" help:"Look after the database."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`

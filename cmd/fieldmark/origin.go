@@ -27,8 +27,9 @@ import (
 type originSettings struct {
 	dataSettings     `embed:""`
 	outboundSettings `embed:""`
-	PublicAPI        bool `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
-	SecureCookies    bool `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+	PublicAPI        bool   `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
+	publicURL        string // the address clients know, if it is told
+	SecureCookies    bool   `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
 }
 
 // originNode is an origin, opened.
@@ -85,7 +86,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
-		Module: geo.Module(), ModuleRef: ref, Log: log, PublicAPI: o.PublicAPI,
+		Module: geo.Module(), ModuleRef: ref, Log: log, PublicAPI: o.PublicAPI, BaseURL: o.publicURL,
 	}); err != nil {
 		return err
 	}
@@ -124,6 +125,7 @@ func (o *outboundSettings) client(connectTo map[string]string) *safehttp.Client 
 type originCmd struct {
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
+	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address of the edges, for links in calendars; none if unset."`
 	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address edges reach this origin at."`
 	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
 }
@@ -134,6 +136,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	c.publicURL = c.BaseURL
 	n, err := c.open(ctx, token, 0, s.log)
 	if err != nil {
 		return err

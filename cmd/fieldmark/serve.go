@@ -72,6 +72,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return err
 	}
+	c.publicURL = c.base(l.edge)
 	n, err := c.open(ctx, token, auditDelay, s.log)
 	if err != nil {
 		return err

@@ -22,30 +22,37 @@ type targetSettings struct {
 
 // connect returns a client for the chosen Fieldmark.
 func (t *targetSettings) connect() (*client.Client, error) {
+	c, _, err := t.connectAt()
+	return c, err
+}
+
+// connectAt also returns the address it is at.
+func (t *targetSettings) connectAt() (*client.Client, string, error) {
 	key, err := secretOrFile(t.AdminKey, t.AdminKeyFile)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	url := t.URL
 	if url == "" || key == "" {
 		demo, err := readDemoFacts(t.Data)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		switch {
 		case demo == nil:
-			return nil, fmt.Errorf("no Fieldmark to talk to: set FIELDMARK_URL and FIELDMARK_ADMIN_KEY, or start a demo with `fieldmark serve --demo` (no %s in %s)", demoFile, t.Data)
+			return nil, "", fmt.Errorf("no Fieldmark to talk to: set FIELDMARK_URL and FIELDMARK_ADMIN_KEY, or start a demo with `fieldmark serve --demo` (no %s in %s)", demoFile, t.Data)
 		case url == "":
 			url = demo.BaseURL
 		case url != demo.BaseURL:
 			// The demo's key is for the demo alone: it must not be shown to another host.
-			return nil, fmt.Errorf("FIELDMARK_ADMIN_KEY is not set, and the key in %s is not for %s", demoFile, url)
+			return nil, "", fmt.Errorf("FIELDMARK_ADMIN_KEY is not set, and the key in %s is not for %s", demoFile, url)
 		}
 		if key == "" {
 			key = demo.AdminKey
 		}
 	}
-	return client.New(client.Config{BaseURL: url, Key: key})
+	c, err := client.New(client.Config{BaseURL: url, Key: key})
+	return c, url, err
 }
 
 // readDemoFacts reads demo.json; it is nil where no demo was started.

@@ -66,7 +66,7 @@ func (a *area) hardened(next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			a.log.Error("panic", "path", r.URL.Path, "panic", fmt.Sprint(v))
+			a.log.Error("panic", "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v))
 			a.fail(&visit{w: w, r: r}, http.StatusInternalServerError, fieldmark.CodeInternal.Title(), "")
 		}()
 		h := w.Header()

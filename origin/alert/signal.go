@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -270,10 +271,14 @@ func (n *Notification) links(alerts []one) (links []fieldmark.Link, others []lin
 			return
 		}
 		seen[href] = true
+		u, err := url.Parse(href)
+		if err != nil || u.Host == "" || u.User != nil {
+			return
+		}
 		switch {
-		case strings.HasPrefix(href, "https://") && len(links) < maxLinks:
+		case u.Scheme == "https" && len(links) < maxLinks:
 			links = append(links, fieldmark.Link{Href: href, Text: l.text})
-		case strings.HasPrefix(href, "http://") && len(others) < maxOthers:
+		case u.Scheme == "http" && len(others) < maxOthers:
 			others = append(others, link{l.text, href})
 		}
 	}
@@ -321,8 +326,8 @@ func bounded(labels texts) map[string]string {
 		if len(out) == fieldmark.MaxLabels {
 			break
 		}
-		if short := cut(name, fieldmark.MaxLabelKey); short != "" {
-			out[short] = cut(labels[name], fieldmark.MaxLabelValue)
+		if short := oneLine(name, fieldmark.MaxLabelKey); short != "" {
+			out[short] = cut(block(labels[name]), fieldmark.MaxLabelValue)
 		}
 	}
 	return out

@@ -31,6 +31,7 @@ type world struct {
 
 	creator, reader, admin string // API keys with one scope each
 	stranger               string // a key of another account with both mission scopes
+	operates               string // a key that plans and moves, made when it is needed
 }
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
@@ -38,23 +39,31 @@ func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 // newWorld starts an origin; change may alter the API's configuration.
 func newWorld(t testing.TB, change func(*api.Config)) *world {
 	t.Helper()
+	return openWorld(t, storetest.New(t), change)
+}
+
+// openWorld starts an origin on a record that may have another one already.
+func openWorld(t testing.TB, at store.Config, change func(*api.Config)) *world {
+	t.Helper()
 	ctx := t.Context()
-	db, err := store.Open(ctx, storetest.New(t))
+	db, err := store.Open(ctx, at)
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}
 	t.Cleanup(func() { db.Close() })
-	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
+	w := &world{t: t, store: db}
+	log := slog.New(slog.NewTextHandler(&w.log, nil))
+	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/"})
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}
 	if err := service.Prepare(ctx); err != nil {
 		t.Fatalf("prepare: %v", err)
 	}
-	w := &world{t: t, store: db, service: service}
+	w.service = service
 	cfg := api.Config{
 		Service: service, NodeToken: nodeToken, PublicAPI: true, Version: "test",
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Log: log,
 	}
 	if change != nil {
 		change(&cfg)

@@ -47,6 +47,10 @@ func (s *server) routes() []*route {
 		{"POST", admin + "webhooks", admins, s.createEndpoint, op{id: "createEndpoint", does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
 		{"DELETE", admin + "webhooks/{id}", admins, s.deleteEndpoint, op{id: "deleteEndpoint", does: "Delete a webhook endpoint", status: []int{204}}},
 		{"GET", admin + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
+		{"GET", admin + "calendars", admins, s.listCalendars, op{id: "listCalendars", does: "List feeds of the plan", out: of[fieldmark.List[fieldmark.Calendar]]()}},
+		{"POST", admin + "calendars", admins, s.createCalendar, op{id: "createCalendar", does: "Make a feed of the plan; its address is told this once", in: of[fieldmark.CalendarRequest](), out: of[fieldmark.NewCalendar](), status: []int{201}}},
+		{"POST", admin + "calendars/{id}/rotate", admins, s.rotateCalendar, op{id: "rotateCalendar", does: "Give a feed another address; it is told this once", out: of[fieldmark.NewCalendar]()}},
+		{"POST", admin + "calendars/{id}/revoke", admins, s.revokeCalendar, op{id: "revokeCalendar", does: "End a feed", out: of[fieldmark.Calendar]()}},
 		{"POST", admin + "purge", admins, s.purge, op{id: "purge", does: "Have every edge derive tags, an address or everything again", in: of[fieldmark.PurgeRequest](), out: of[fieldmark.Purged]()}},
 
 		{"GET", admin + "modules", admins, s.listModules, op{id: "listModules", does: "List scoring modules, newest first", out: of[fieldmark.List[fieldmark.ModuleRecord]]()}},
@@ -65,6 +69,7 @@ func (s *server) routes() []*route {
 		{"GET", modules, node, s.modulePlan, op{hidden: true}},
 		{"GET", modules + "/{digest}", node, s.module, op{hidden: true}},
 
+		{"GET", fieldmark.PathCalendar + "{file}", anyone, s.sendCalendar, op{hidden: true, loose: true}},
 		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
 		{"GET", "/problems/{code}", anyone, s.problemPage, op{hidden: true}},
 	}
@@ -91,6 +96,7 @@ type op struct {
 	query  []param       // every parameter there is; others are refused
 	limit  int64         // bytes of the body; zero: fieldmark.MaxBody
 	within time.Duration // zero: handlerTimeout
+	loose  bool          // parameters are let be: who asks did not write the address
 	hidden bool          // not in the OpenAPI document
 
 	once      bool      // it has effects, and takes an Idempotency-Key

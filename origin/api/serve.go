@@ -35,13 +35,14 @@ type call struct {
 // writer remembers what was sent, for the log and for late failures.
 type writer struct {
 	http.ResponseWriter
-	id     string // of the request
-	status int
-	bytes  int64
-	key    string         // id of the key that was used
-	code   fieldmark.Code // of the problem that was answered
-	cause  error
-	left   bool // the client went away before the answer
+	id       string // of the request
+	status   int
+	bytes    int64
+	key      string         // id of the key that was used
+	calendar string         // id of the calendar that was read
+	code     fieldmark.Code // of the problem that was answered
+	cause    error
+	left     bool // the client went away before the answer
 
 	retiring bool // the route will be gone one day
 }
@@ -121,7 +122,11 @@ func (s *server) serve(rt *route) http.Handler {
 			return err
 		}
 		var err error
-		if c.asked, err = parseQuery(r.URL.RawQuery, rt.op.query); err != nil {
+		query := r.URL.RawQuery
+		if rt.op.loose {
+			query = ""
+		}
+		if c.asked, err = parseQuery(query, rt.op.query); err != nil {
 			return err
 		}
 		if rt.op.once {
@@ -167,7 +172,7 @@ func (s *server) survive(w *writer, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	s.log.Error("panic", "requestId", w.id, "path", r.URL.Path, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	s.log.Error("panic", "requestId", w.id, "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	s.refuse(w, r, fmt.Errorf("panic: %v", v))
 }
 
@@ -181,7 +186,7 @@ func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	attrs := []slog.Attr{
 		slog.String("requestId", w.id),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.Path),
+		slog.String("path", fieldmark.LoggedPath(r.URL.Path)),
 		slog.Int("status", w.status),
 		slog.Int64("bytes", w.bytes),
 		slog.Duration("took", time.Since(began)),
@@ -189,6 +194,9 @@ func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	}
 	if w.key != "" {
 		attrs = append(attrs, slog.String("key", w.key))
+	}
+	if w.calendar != "" {
+		attrs = append(attrs, slog.String("calendar", w.calendar))
 	}
 	if trace := traceID(r.Header.Get("Traceparent")); trace != "" {
 		attrs = append(attrs, slog.String("trace", trace))

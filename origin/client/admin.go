@@ -126,6 +126,27 @@ func (c *Client) Deliveries(ctx context.Context, limit int) ([]fieldmark.Deliver
 	return list.Data, err
 }
 
+// CreateCalendar makes a feed of the plan; its address is told this once.
+func (c *Client) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return post[fieldmark.NewCalendar](ctx, c, "calendars", r)
+}
+
+// Calendars lists every feed of the plan.
+func (c *Client) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
+	list, err := get[fieldmark.List[fieldmark.Calendar]](ctx, c, "calendars", nil)
+	return list.Data, err
+}
+
+// RotateCalendar gives a feed another address; the old one ends at once.
+func (c *Client) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
+	return post[fieldmark.NewCalendar](ctx, c, "calendars/"+url.PathEscape(id)+"/rotate", nil)
+}
+
+// RevokeCalendar ends a feed.
+func (c *Client) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
+	return post[fieldmark.Calendar](ctx, c, "calendars/"+url.PathEscape(id)+"/revoke", nil)
+}
+
 // Purge has every edge derive something again.
 func (c *Client) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
 	return post[fieldmark.Purged](ctx, c, "purge", r)

@@ -1,0 +1,299 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	goical "github.com/emersion/go-ical"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// planned opens a mission and plans it for somebody.
+func (w *world) planned(id, assignee string, start time.Time, length time.Duration, more string) fieldmark.Mission {
+	w.t.Helper()
+	var m fieldmark.Mission
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Visit %s"%s}`, id, id, more)}, &m)
+	return w.plan(m.ID, assignee, start, length)
+}
+
+func (w *world) plan(id, assignee string, start time.Time, length time.Duration) (m fieldmark.Mission) {
+	w.t.Helper()
+	w.must(200, ask{method: "PUT", path: fieldmark.PathMissions + "/" + id + "/plan", key: w.operator(), body: fmt.Sprintf(
+		`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339), start.Add(length).Format(time.RFC3339), assignee)}, &m)
+	return m
+}
+
+func (w *world) move(id string, to ...fieldmark.MissionStatus) {
+	w.t.Helper()
+	for _, status := range to {
+		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: w.operator(), body: fmt.Sprintf(`{"status":%q}`, status)}, nil)
+	}
+}
+
+func (w *world) operator() string {
+	if w.operates == "" {
+		w.operates = w.key(origin.DefaultAccount, fieldmark.ScopeMissionOperate)
+	}
+	return w.operates
+}
+
+func (w *world) calendar(body string) (made fieldmark.NewCalendar) {
+	w.t.Helper()
+	w.must(201, ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: body}, &made)
+	return made
+}
+
+// entries reads a feed, each entry as a line.
+func entries(t testing.TB, rec *httptest.ResponseRecorder) []string {
+	t.Helper()
+	calendar, err := goical.NewDecoder(strings.NewReader(rec.Body.String())).Decode()
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, rec.Body)
+	}
+	lines := []string{}
+	for _, e := range calendar.Events() {
+		lines = append(lines, strings.Join([]string{e.Props.Get("SUMMARY").Value, e.Props.Get("DTSTART").Value, e.Props.Get("DTEND").Value,
+			e.Props.Get("STATUS").Value, e.Props.Get("SEQUENCE").Value}, " "))
+	}
+	return lines
+}
+
+func TestCalendar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01T00:00:00Z
+		w := newWorld(t, nil)
+		at := time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC)
+		place := `,"priority":"HIGH","category":"network","location":{"name":"Depot","address":{"line1":"Hof 1","postalCode":"1010","city":"Wien"},"geo":{"lat":48.2,"lng":16.4},"accessNotes":"Code 4711"},"contact":{"name":"Eva","phone":"+43 1"}`
+		one := w.planned("1", "ann", at, time.Hour, place)
+		two := w.planned("2", "bob", at.Add(time.Hour), 24*time.Hour, "")
+		w.planned("3", "zoe", at.Add(2*time.Hour), time.Hour, "")
+		w.planned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // farther than feeds reach
+		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"9","source":"crm","title":"Not planned"}`}, nil)
+
+		ann := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+		team := w.calendar(`{"name":"North","scope":"TEAM","assignees":["bob","ann"],"details":true}`)
+		all := w.calendar(`{"name":"All","scope":"ALL"}`)
+		other := w.calendar(`{"name":"Others","scope":"ALL","account":"other"}`)
+
+		rec := w.must(200, ask{method: "GET", path: ann.Path + "?refresh=1"}, nil)
+		want := []string{"[HIGH] Visit 1 20000103T080000Z 20000103T090000Z TENTATIVE 1"}
+		if diff := cmp.Diff(want, entries(t, rec)); diff != "" {
+			t.Errorf("Ann's calendar (-want +got):\n%s", diff)
+		}
+		for _, line := range []string{"UID:" + one.ID + "@fieldmark", "LOCATION:Depot\\, Hof 1\\, 1010 Wien", "GEO:48.200000;16.400000", "PRIORITY:3", "CATEGORIES:network", "CLASS:PRIVATE", "X-WR-CALNAME:Ann"} {
+			if !strings.Contains(rec.Body.String(), "\r\n"+line+"\r\n") {
+				t.Errorf("no line %q in\n%s", line, rec.Body)
+			}
+		}
+		if text := rec.Body.String(); strings.Contains(text, "Eva") || strings.Contains(text, "4711") {
+			t.Errorf("contact or access notes in a calendar without details:\n%s", text)
+		}
+		if got := entries(t, w.must(200, ask{method: "GET", path: all.Path}, nil)); len(got) != 3 {
+			t.Errorf("all: %q, want 3", got)
+		}
+		if rec := w.must(200, ask{method: "GET", path: other.Path}, nil); len(entries(t, rec)) != 0 || !strings.Contains(rec.Body.String(), "VTIMEZONE") {
+			t.Errorf("another account's calendar:\n%s", rec.Body)
+		}
+		rec = w.must(200, ask{method: "GET", path: team.Path}, nil)
+		if got := entries(t, rec); len(got) != 2 || !strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""), `Contact: Eva\, +43 1\nAccess: Code 4711`) {
+			t.Errorf("the team's calendar with details: %q\n%s", got, rec.Body)
+		}
+
+		// Moved, done and called off.
+		w.plan(one.ID, "ann", at.Add(30*time.Minute), time.Hour)
+		w.move(one.ID, fieldmark.MissionScheduled, fieldmark.MissionDispatched)
+		w.move(two.ID, fieldmark.MissionCanceled)
+		want = []string{"[HIGH] Visit 1 20000103T083000Z 20000103T093000Z CONFIRMED 4", "[MEDIUM] Visit 2 20000103T090000Z 20000104T090000Z CANCELLED 2"}
+		if diff := cmp.Diff(want, entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil))); diff != "" {
+			t.Errorf("after moves (-want +got):\n%s", diff)
+		}
+		time.Sleep(7*24*time.Hour + time.Minute)
+		if got := entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil)); len(got) != 2 {
+			t.Errorf("7 days after: %q, want what was called off still there", got)
+		}
+		time.Sleep(24 * time.Hour)
+		if got := entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil)); len(got) != 1 {
+			t.Errorf("8 days after: %q, want what was called off gone", got)
+		}
+		time.Sleep(25 * 24 * time.Hour)
+		if got := entries(t, w.must(200, ask{method: "GET", path: ann.Path}, nil)); len(got) != 0 {
+			t.Errorf("more than 30 days after: %q, want nothing", got)
+		}
+	})
+}
+
+// TestCalendarHTTP is what clients and caches see.
+func TestCalendarHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storetest.New(t)
+		w := openWorld(t, cfg, nil)
+		w.planned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
+		made := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+		get := ask{method: "GET", path: made.Path, header: map[string]string{"Accept-Encoding": "gzip, br, zstd"}}
+		first := w.must(200, get, nil)
+		etag := first.Header().Get("ETag")
+		for field, want := range map[string]string{
+			"Content-Type": "text/calendar; charset=utf-8", "Cache-Control": "private, no-cache, no-transform", "X-Robots-Tag": "noindex",
+			"Content-Disposition": `inline; filename="missions.ics"`, "Content-Encoding": "", "Last-Modified": "Sat, 01 Jan 2000 00:00:00 GMT", "WWW-Authenticate": "",
+		} {
+			if got := first.Header().Get(field); got != want {
+				t.Errorf("%s = %q, want %q", field, got, want)
+			}
+		}
+		if len(etag) != 66 || etag[0] != '"' {
+			t.Errorf("ETag = %s, want a strong one", etag)
+		}
+
+		// A minute later, written anew by another process: the same bytes.
+		time.Sleep(time.Minute)
+		again := openWorld(t, cfg, nil)
+		if rec := again.must(200, get, nil); rec.Body.String() != first.Body.String() || rec.Header().Get("ETag") != etag || rec.Header().Get("Last-Modified") != first.Header().Get("Last-Modified") {
+			t.Errorf("a minute later (-first +again):\n%s", cmp.Diff(first.Body.String(), rec.Body.String()))
+		}
+		get.header["If-None-Match"] = etag
+		if rec := w.must(304, get, nil); rec.Body.Len() != 0 || rec.Header().Get("ETag") != etag || rec.Header().Get("Content-Encoding") != "" {
+			t.Errorf("304 with %d bytes and %v", rec.Body.Len(), rec.Header())
+		}
+		delete(get.header, "If-None-Match")
+		get.header["If-Modified-Since"] = first.Header().Get("Last-Modified")
+		w.must(200, get, nil) // what left the feed would leave no trace in a time
+		head := get
+		head.method = "HEAD"
+		if rec := w.must(200, head, nil); rec.Body.Len() != 0 || rec.Header().Get("Content-Length") != fmt.Sprint(first.Body.Len()) {
+			t.Errorf("HEAD: %d bytes, %v", rec.Body.Len(), rec.Header())
+		}
+
+		var moved fieldmark.NewCalendar
+		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/rotate", key: w.admin}, &moved)
+		if moved.Path == made.Path || moved.RotatedAt == nil {
+			t.Errorf("rotated to %+v", moved)
+		}
+		w.must(200, ask{method: "GET", path: moved.Path}, nil)
+		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: w.admin}, nil)
+		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: w.admin}, nil)
+		var listed fieldmark.List[fieldmark.Calendar]
+		w.must(200, ask{method: "GET", path: "/api/admin/v1/calendars", key: w.admin}, &listed)
+		if len(listed.Data) != 1 || listed.Data[0].RevokedAt == nil {
+			t.Errorf("listed: %+v, want one, revoked", listed.Data)
+		}
+		for _, path := range []string{made.Path, moved.Path, moved.Path[:len(moved.Path)-4], "/calendar/x.ics", "/calendar/" + strings.Repeat("A", 43) + ".ics", "/calendar/"} {
+			for _, w := range []*world{w, again} {
+				rec := w.send(ask{method: "GET", path: path})
+				if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound || rec.Header().Get("WWW-Authenticate") != "" {
+					t.Errorf("%s: %d %s, want a plain 404", path, rec.Code, p.Code)
+				}
+			}
+		}
+		for _, id := range []string{made.ID, "cal_00000000000000000000000000", "x"} {
+			if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars/" + id + "/rotate", key: w.admin}); rec.Code != 404 {
+				t.Errorf("rotate %s: %d, want 404", id, rec.Code)
+			}
+		}
+
+		// The secret is in no log and not in the record.
+		for _, path := range []string{made.Path, moved.Path} {
+			w.send(ask{method: "GET", path: "/" + path})
+			w.send(ask{method: "POST", path: path})
+			secret := strings.TrimSuffix(strings.TrimPrefix(path, "/calendar/"), ".ics")
+			if len(secret) != 43 {
+				t.Errorf("a token of %d characters, want 43", len(secret))
+			}
+			if log := w.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log, secret[:20]) || !strings.Contains(log, "path=/calendar/…") || !strings.Contains(log, "calendar="+made.ID) {
+				t.Errorf("the log holds the secret %s, or not what it should:\n%s", secret, log)
+			}
+			if strings.Contains(string(storetest.Kept(t, cfg)), secret) {
+				t.Errorf("the record holds the secret %s", secret)
+			}
+		}
+	})
+}
+
+func TestCalendarRefusals(t *testing.T) {
+	w := newWorld(t, nil)
+	for body, pointer := range map[string]string{
+		`{"name":"","scope":"ALL"}`: "/name", `{"name":"a\u0007","scope":"ALL"}`: "/name", `{"name":"a","scope":"SOME"}`: "/scope",
+		`{"name":"a","scope":"PERSON"}`: "/assignees", `{"name":"a","scope":"PERSON","assignees":["a","b"]}`: "/assignees",
+		`{"name":"a","scope":"ALL","assignees":["a"]}`: "/assignees", `{"name":"a","scope":"TEAM","assignees":[""]}`: "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
+	} {
+		rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: body})
+		p := w.problem(rec)
+		if rec.Code != 422 || len(p.Errors) == 0 || p.Errors[0].Pointer != pointer {
+			t.Errorf("%s: %d %+v, want 422 about %s", body, rec.Code, p.Errors, pointer)
+		}
+	}
+	if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: `{"name":"a","scope":"ALL","account":"nobody"}`}); rec.Code != 404 {
+		t.Errorf("unknown account: %d, want 404", rec.Code)
+	}
+	if rec := w.send(ask{method: "GET", path: "/api/admin/v1/calendars", key: w.reader}); rec.Code != 403 {
+		t.Errorf("without the scope: %d, want 403", rec.Code)
+	}
+}
+
+// TestCalendarRenders: a thousand phones cost a feed one writing for each change
+// of it, and nothing for what changes elsewhere.
+func TestCalendarRenders(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.planned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
+	made := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+	const phones, changes = 1000, 3
+	etags := make([]string, phones)
+	for round := range changes {
+		w.plan(m.ID, "ann", time.Now().Add(time.Duration(round+2)*time.Hour), time.Hour)
+		for poll := range 2 {
+			w.planned(fmt.Sprint("other-", round, poll), "bob", time.Now().Add(time.Hour), time.Hour, "") // is none of Ann's business
+			var all sync.WaitGroup
+			counts := make(chan int, phones)
+			for part := range 10 { // so many at once
+				all.Go(func() {
+					for phone := part; phone < phones; phone += 10 {
+						rec := w.send(ask{method: "GET", path: made.Path, header: map[string]string{"If-None-Match": etags[phone]}})
+						etags[phone] = rec.Header().Get("ETag")
+						counts <- rec.Code
+					}
+				})
+			}
+			all.Wait()
+			close(counts)
+			want := []int{200, 304}[poll]
+			for code := range counts {
+				if code != want {
+					t.Fatalf("round %d, poll %d: %d, want %d", round, poll, code, want)
+				}
+			}
+		}
+	}
+	if n := strings.Count(w.log.String(), "calendar written"); n != changes {
+		t.Errorf("%d phones polled %d times: the feed was written %d times, want %d", phones, 2*changes, n, changes)
+	}
+}
+
+// TestCalendarUse: when a feed was last read is noted.
+func TestCalendarUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		made := w.calendar(`{"name":"All","scope":"ALL"}`)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.service.Run(ctx) }()
+		w.must(200, ask{method: "GET", path: made.Path}, nil)
+		time.Sleep(2 * time.Minute)
+		var listed fieldmark.List[fieldmark.Calendar]
+		w.must(200, ask{method: "GET", path: "/api/admin/v1/calendars", key: w.admin}, &listed)
+		if used := listed.Data[0].LastUsedAt; used == nil || time.Since(used.Std()) > 3*time.Minute {
+			t.Errorf("listed %+v, want the time of its use", listed.Data[0])
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

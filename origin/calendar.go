@@ -1,0 +1,144 @@
+package origin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// MaxCalendars bounds a list of calendars.
+const MaxCalendars = 1000
+
+// The token in a calendar's address: 256 bits, as clients send nothing else to
+// prove themselves.
+const (
+	calendarTokenBytes = 32
+	calendarTokenChars = 43 // of base64url without padding
+)
+
+// newCalendarToken draws a token.
+func newCalendarToken() string {
+	var random [calendarTokenBytes]byte
+	rand.Read(random[:]) // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(random[:])
+}
+
+// CreateCalendar makes a feed of the plan. Its address is in the answer and
+// nowhere else.
+func (s *Service) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	if r.Account == "" {
+		r.Account = DefaultAccount
+	}
+	if err := invalid(r.Check()); err != nil {
+		return fieldmark.NewCalendar{}, err
+	}
+	now, token := time.Now(), newCalendarToken()
+	row := store.Calendar{
+		Calendar: fieldmark.Calendar{ID: newID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
+		Hash:     s.vault.hashCalendar(token),
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := hasAccount(ctx, tx, r.Account); err != nil {
+			return err
+		}
+		return tx.AddCalendar(ctx, &row)
+	})
+	if err != nil {
+		return fieldmark.NewCalendar{}, fmt.Errorf("create a calendar: %w", err)
+	}
+	return addressed(row.Calendar, token), nil
+}
+
+func addressed(c fieldmark.Calendar, token string) fieldmark.NewCalendar {
+	return fieldmark.NewCalendar{Calendar: c, Path: fieldmark.PathCalendar + token + ".ics"}
+}
+
+// Calendars lists calendars, the newest first.
+func (s *Service) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
+	rows, err := s.store.Calendars(ctx, MaxCalendars)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.Calendar, len(rows))
+	for i, c := range rows {
+		list[i] = c.Calendar
+	}
+	return list, nil
+}
+
+// RotateCalendar gives a calendar another address; the old one is nothing's from
+// then on.
+func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
+	token := newCalendarToken()
+	c, err := s.changeCalendar(ctx, id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+		if c.RevokedAt != nil {
+			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
+		}
+		c.RotatedAt = &now
+		return tx.RotateCalendar(ctx, id, s.vault.hashCalendar(token), now)
+	})
+	if err != nil {
+		return fieldmark.NewCalendar{}, fmt.Errorf("rotate calendar: %w", err)
+	}
+	return addressed(c, token), nil
+}
+
+// RevokeCalendar ends a calendar at once. One that was revoked stays as it is.
+func (s *Service) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
+	c, err := s.changeCalendar(ctx, id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+		if c.RevokedAt != nil {
+			return nil
+		}
+		c.RevokedAt = &now
+		return tx.RevokeCalendar(ctx, id, now)
+	})
+	if err != nil {
+		return fieldmark.Calendar{}, fmt.Errorf("revoke calendar: %w", err)
+	}
+	s.feeds.drop(id)
+	return c, nil
+}
+
+// changeCalendar reads a calendar and changes it in one transaction.
+func (s *Service) changeCalendar(ctx context.Context, id string,
+	change func(context.Context, *store.Tx, *fieldmark.Calendar, fieldmark.Time) error) (fieldmark.Calendar, error) {
+
+	var row store.Calendar
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if row, err = tx.Calendar(ctx, id); err != nil {
+			return err
+		}
+		return change(ctx, tx, &row.Calendar, fieldmark.At(time.Now()))
+	})
+	return row.Calendar, missing(err, "there is no such calendar")
+}
+
+// calendar returns the calendar a token belongs to. A token that is unknown, old
+// or revoked is not found: being asked for a password, phones would ask their
+// owners.
+func (s *Service) calendar(ctx context.Context, token string) (fieldmark.Calendar, error) {
+	if len(token) != calendarTokenChars {
+		return fieldmark.Calendar{}, errNoCalendar()
+	}
+	row, err := s.store.CalendarByHash(ctx, s.vault.hashCalendar(token))
+	if errors.Is(err, store.ErrNone) || err == nil && row.RevokedAt != nil {
+		return fieldmark.Calendar{}, errNoCalendar()
+	}
+	if err != nil {
+		return fieldmark.Calendar{}, fmt.Errorf("find a calendar: %w", err)
+	}
+	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
+		s.uses.note(row.ID, now)
+	}
+	return row.Calendar, nil
+}
+
+func errNoCalendar() error {
+	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no calendar at this address")
+}

@@ -1,0 +1,284 @@
+package origin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/ics"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// What a feed shows.
+const (
+	feedBack      = 30 * 24 * time.Hour  // of the past
+	feedAhead     = 365 * 24 * time.Hour // of the future
+	feedCancelled = 7 * 24 * time.Hour   // how long what was called off is shown as that
+	feedRefresh   = 15 * time.Minute     // how often phones are asked to look
+	maxFeedEvents = 1000
+	maxFeedBytes  = 1 << 20
+	maxFeedText   = 1000     // code points of a description
+	maxFeedsBytes = 64 << 20 // of all feeds kept: every phone of a large fleet asks for one of few
+	feedTimeout   = 10 * time.Second
+)
+
+// feedHost ends the UID of an event. It is no name of a machine: a UID must stay
+// the same when the site moves, or phones show everything twice.
+const feedHost = "fieldmark"
+
+// Feed is a calendar, written out.
+type Feed struct {
+	Calendar string // its id, for the log
+	Bytes    []byte
+	ETag     string         // a strong one: of the bytes
+	Modified fieldmark.Time // when what it shows last changed, as far as it shows
+}
+
+// CalendarFeed returns what a calendar shows now. It is written once for each
+// change, however many ask: while nothing at all was written to the record the
+// feed is still good, and while its own missions are unchanged it is too.
+func (s *Service) CalendarFeed(ctx context.Context, token string) (Feed, error) {
+	c, err := s.calendar(ctx, token)
+	if err != nil {
+		return Feed{}, err
+	}
+	// Read before the missions are, so that the feed is never older than it says.
+	head, err := s.store.Head(ctx)
+	if err != nil {
+		return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, err)
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour) // days, so that a feed changes by itself once a day at most
+	if f := s.feeds.get(c.ID); f != nil && f.head == head && f.day.Equal(today) {
+		return f.Feed, nil
+	}
+	// Who asks at the same time shares the answer, and nobody who leaves takes it
+	// from the others.
+	done := s.feeds.flight.DoChan(fmt.Sprint(c.ID, head, today.Unix()), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedTimeout)
+		defer cancel()
+		return s.refreshFeed(ctx, c, head, today)
+	})
+	select {
+	case <-ctx.Done():
+		return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, ctx.Err())
+	case r := <-done:
+		if r.Err != nil {
+			return Feed{}, fmt.Errorf("read calendar %s: %w", c.ID, r.Err)
+		}
+		return r.Val.(Feed), nil
+	}
+}
+
+// refreshFeed writes a feed anew if its missions changed.
+func (s *Service) refreshFeed(ctx context.Context, c fieldmark.Calendar, head int64, today time.Time) (Feed, error) {
+	q := store.Planned{
+		Account: c.Account, Assignees: c.Assignees,
+		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour), Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
+	}
+	if c.Scope == fieldmark.CalendarOfAll {
+		q.Assignees = nil
+	}
+	version, err := s.store.PlannedVersion(ctx, q)
+	if err != nil {
+		return Feed{}, err
+	}
+	if f := s.feeds.get(c.ID); f != nil && f.version == version && f.day.Equal(today) {
+		s.feeds.put(&keptFeed{Feed: f.Feed, head: head, version: version, day: today})
+		return f.Feed, nil
+	}
+	missions, err := s.store.Planned(ctx, q)
+	if err != nil {
+		return Feed{}, err
+	}
+	f := s.writeFeed(c, missions, today)
+	s.feeds.put(&keptFeed{Feed: f, head: head, version: version, day: today})
+	s.log.Info("calendar written", slog.String("calendar", c.ID), slog.Int("missions", len(missions)), slog.Int("bytes", len(f.Bytes)))
+	return f, nil
+}
+
+// writeFeed writes missions, which are in the order of their start. What does
+// not fit is left out, the farthest first: the past from its beginning, then the
+// future from its end.
+func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.PlannedMission, today time.Time) Feed {
+	f := Feed{Calendar: c.ID, Modified: c.CreatedAt}
+	coming := slices.IndexFunc(missions, func(m store.PlannedMission) bool { return m.Scheduled.End.Std().After(today) })
+	if coming < 0 {
+		coming = len(missions)
+	}
+	room := maxFeedBytes - 4096 // for what stands around the events
+	var events [][]byte
+	add := func(i int, put func([]byte)) bool {
+		e := ics.AppendEvent(nil, s.feedEvent(c, &missions[i]))
+		if room -= len(e); room < 0 {
+			return false
+		}
+		if told := missions[i].Told; told.Std().After(f.Modified.Std()) {
+			f.Modified = told
+		}
+		put(e)
+		return true
+	}
+	for i := coming; i < len(missions); i++ {
+		if !add(i, func(e []byte) { events = append(events, e) }) {
+			break
+		}
+	}
+	var past [][]byte
+	for i := coming - 1; i >= 0; i-- {
+		if !add(i, func(e []byte) { past = append(past, e) }) {
+			break
+		}
+	}
+	slices.Reverse(past)
+	f.Bytes = ics.Append(nil, ics.Calendar{Product: "-//Fieldmark//Missions//EN", Name: c.Name, Refresh: feedRefresh}, append(past, events...)...)
+	sum := sha256.Sum256(f.Bytes)
+	f.ETag = `"` + hex.EncodeToString(sum[:]) + `"`
+	return f
+}
+
+// feedEvent is a mission as an entry of a calendar.
+func (s *Service) feedEvent(c fieldmark.Calendar, m *store.PlannedMission) ics.Event {
+	e := ics.Event{
+		UID: m.ID + "@" + feedHost, Changed: m.Told.Std(), Sequence: m.Sequence,
+		Start: m.Scheduled.Start.Std(), End: m.Scheduled.End.Std(), Status: feedStatus(m.Status),
+		Summary: fmt.Sprintf("[%s] %s", m.Priority, m.Title), Description: shorten(m.Description, maxFeedText), Priority: feedPriority(m.Priority),
+	}
+	if m.Category != "" {
+		e.Categories = []string{m.Category}
+	}
+	if s.baseURL != "" {
+		e.URL = s.baseURL + fieldmark.PathAdmin + "/missions/" + m.ID
+	}
+	if l := m.Location; l != nil {
+		e.Location = place(l)
+		if l.Geo != nil {
+			e.Geo = &ics.Geo{Lat: l.Geo.Lat, Lng: l.Geo.Lng}
+		}
+	}
+	if c.Details {
+		e.Description = joined("\n", e.Description, contactLine(m.Contact), accessLine(m.Location))
+	}
+	return e
+}
+
+// feedStatus is how certain a visit is.
+func feedStatus(status fieldmark.MissionStatus) ics.Status {
+	switch status {
+	case fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionOnHold:
+		return ics.Tentative
+	case fieldmark.MissionCanceled, fieldmark.MissionUnableToComplete:
+		return ics.Cancelled
+	}
+	return ics.Confirmed
+}
+
+func feedPriority(p fieldmark.Priority) int {
+	switch p {
+	case fieldmark.PriorityCritical:
+		return 1
+	case fieldmark.PriorityHigh:
+		return 3
+	case fieldmark.PriorityLow:
+		return 7
+	}
+	return 5
+}
+
+// place writes a location on one line, as map programs read it.
+func place(l *fieldmark.Location) string {
+	if l.Address == nil {
+		return l.Name
+	}
+	a := l.Address
+	return joined(", ", l.Name, a.Line1, a.Line2, joined(" ", a.PostalCode, a.City), a.Region, a.Country)
+}
+
+func contactLine(c *fieldmark.Contact) string {
+	if c == nil {
+		return ""
+	}
+	return "Contact: " + joined(", ", c.Name, c.Phone, c.Email)
+}
+
+func accessLine(l *fieldmark.Location) string {
+	if l == nil || l.AccessNotes == "" {
+		return ""
+	}
+	return "Access: " + shorten(l.AccessNotes, maxFeedText)
+}
+
+// joined joins what is not empty.
+func joined(with string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), with)
+}
+
+// shorten cuts a text to a number of code points and shows that it did.
+func shorten(text string, longest int) string {
+	if utf8.RuneCountInString(text) <= longest {
+		return text
+	}
+	return string([]rune(text)[:longest-1]) + "…"
+}
+
+// keptFeed is a feed and what it was written from.
+type keptFeed struct {
+	Feed
+	head    int64 // of the event log before its missions were read
+	version string
+	day     time.Time
+}
+
+// feeds are the feeds that were written, within a bound of bytes.
+type feeds struct {
+	flight singleflight.Group
+
+	mu    sync.Mutex
+	kept  map[string]*keptFeed
+	bytes int
+}
+
+func (f *feeds) get(id string) *keptFeed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kept[id]
+}
+
+func (f *feeds) put(feed *keptFeed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.remove(feed.Calendar)
+	f.kept[feed.Calendar] = feed
+	f.bytes += len(feed.Bytes)
+	for id := range f.kept { // whichever comes: it is written again when it is asked for
+		if f.bytes <= maxFeedsBytes {
+			return
+		}
+		if id != feed.Calendar {
+			f.remove(id)
+		}
+	}
+}
+
+func (f *feeds) drop(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.remove(id)
+}
+
+// remove is called with mu held.
+func (f *feeds) remove(id string) {
+	if old, ok := f.kept[id]; ok {
+		f.bytes -= len(old.Bytes)
+		delete(f.kept, id)
+	}
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Calendar is a feed of the plan and what proves its address.
+type Calendar struct {
+	fieldmark.Calendar
+	Hash string // of the token in its address, in base 64
+}
+
+const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at, last_used_at`
+
+func scanCalendar(row scanner) (c Calendar, err error) {
+	var details int64
+	err = row.Scan(&c.ID, &c.Account, &c.Name, &c.Scope, document{&c.Assignees}, &details, &c.Hash,
+		instant{&c.CreatedAt}, maybe{&c.RotatedAt}, maybe{&c.RevokedAt}, maybe{&c.LastUsedAt})
+	c.Details = details != 0
+	return c, none(err)
+}
+
+// AddCalendar adds a calendar.
+func (t *Tx) AddCalendar(ctx context.Context, c *Calendar) error {
+	assignees, err := text(c.Assignees)
+	if err != nil {
+		return fmt.Errorf("write the assignees of calendar %s: %w", c.ID, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO calendar (id, account, name, scope, assignees, details, hash, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		c.ID, c.Account, c.Name, string(c.Scope), assignees, bit(c.Details), c.Hash, c.CreatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add calendar %s: %w", c.ID, err)
+	}
+	return nil
+}
+
+// Calendar reads a calendar as the transaction sees it.
+func (t *Tx) Calendar(ctx context.Context, id string) (Calendar, error) {
+	c, err := scanCalendar(t.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE id = $1`, id))
+	if err != nil {
+		return Calendar{}, fmt.Errorf("read calendar %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// CalendarByHash reads the calendar that has an address.
+func (s *Store) CalendarByHash(ctx context.Context, hash string) (Calendar, error) {
+	c, err := scanCalendar(s.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE hash = $1`, hash))
+	if err != nil {
+		return Calendar{}, fmt.Errorf("read a calendar by its address: %w", err)
+	}
+	return c, nil
+}
+
+// Calendars lists up to limit calendars, the newest first.
+func (s *Store) Calendars(ctx context.Context, limit int) ([]Calendar, error) {
+	rows, err := s.query(ctx, `SELECT `+calendarColumns+` FROM calendar ORDER BY id DESC LIMIT $1`, limit)
+	list, err := collect(rows, err, scanCalendar)
+	if err != nil {
+		return nil, fmt.Errorf("list calendars: %w", err)
+	}
+	return list, nil
+}
+
+// RotateCalendar gives a calendar another address.
+func (t *Tx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.Time) error {
+	if _, err := t.exec(ctx, `UPDATE calendar SET hash = $1, rotated_at = $2 WHERE id = $3`, hash, at.Micros(), id); err != nil {
+		return fmt.Errorf("rotate calendar %s: %w", id, err)
+	}
+	return nil
+}
+
+// RevokeCalendar notes that a calendar was revoked.
+func (t *Tx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) error {
+	if _, err := t.exec(ctx, `UPDATE calendar SET revoked_at = $1 WHERE id = $2`, at.Micros(), id); err != nil {
+		return fmt.Errorf("revoke calendar %s: %w", id, err)
+	}
+	return nil
+}
+
+// TouchCalendar notes that a calendar was read.
+func (t *Tx) TouchCalendar(ctx context.Context, id string, at time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE calendar SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
+		return fmt.Errorf("touch calendar %s: %w", id, err)
+	}
+	return nil
+}
+
+// Planned asks for the missions of a calendar.
+type Planned struct {
+	Account   string
+	Assignees []string  // nil: whoever goes
+	From      time.Time // missions that end later than this
+	Today     time.Time // those that end later are chosen first, the earliest before all others
+	Until     time.Time // and begin before this
+	Ended     time.Time // those that were called off before are left out
+	Limit     int
+}
+
+// where is the condition both questions share, with its arguments.
+func (p *Planned) where() (string, []any) {
+	args := []any{p.Account, p.From.UnixMicro(), p.Until.UnixMicro(), p.Ended.UnixMicro()}
+	condition := `account = $1 AND scheduled_end > $2 AND scheduled_start < $3
+		AND NOT (status IN ('CANCELED', 'UNABLE_TO_COMPLETE') AND COALESCE(canceled_at, updated_at) < $4)`
+	if p.Assignees != nil {
+		marks := make([]string, len(p.Assignees))
+		for i, id := range p.Assignees {
+			args = append(args, id)
+			marks[i] = fmt.Sprintf("$%d", len(args))
+		}
+		condition += ` AND assignee_id IN (` + strings.Join(marks, ", ") + `)`
+	}
+	return condition, args
+}
+
+// PlannedVersion names what Planned would find: it stays the same as long as the
+// same question has the same answer. Stamps grow, so whatever comes in or changes
+// raises the newest one, and what only goes out lowers the count.
+func (s *Store) PlannedVersion(ctx context.Context, p Planned) (string, error) {
+	condition, args := p.where()
+	var n, newest int64
+	err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
+	if err != nil {
+		return "", fmt.Errorf("ask for the version of a plan: %w", none(err))
+	}
+	return fmt.Sprintf("%d %d", n, newest), nil
+}
+
+// PlannedMission is a mission as a calendar tells of it.
+type PlannedMission struct {
+	Mission
+	Told     fieldmark.Time // when it last changed but by being heard of again
+	Sequence int            // how often it did
+}
+
+// Planned lists missions by their start.
+func (s *Store) Planned(ctx context.Context, p Planned) ([]PlannedMission, error) {
+	condition, args := p.where()
+	ask := func(side, order string, limit int) ([]PlannedMission, error) {
+		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)
+		rows, err := s.query(ctx, fmt.Sprintf(`SELECT %s, heard, heard_at, told_at FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
+			missionColumns, condition, side, len(args)+1, order, len(args)+2), all...)
+		return collect(rows, err, scanPlanned)
+	}
+	coming, err := ask(">", "scheduled_start, id", p.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list what is planned: %w", err)
+	}
+	var past []PlannedMission
+	if room := p.Limit - len(coming); room > 0 {
+		if past, err = ask("<=", "scheduled_start DESC, id DESC", room); err != nil {
+			return nil, fmt.Errorf("list what was planned: %w", err)
+		}
+		slices.Reverse(past)
+	}
+	return append(past, coming...), nil
+}
+
+func scanPlanned(row scanner) (p PlannedMission, err error) {
+	var heard int64
+	var heardAt, toldAt *int64
+	p.Mission, err = scanMission(longer{row, []any{&heard, &heardAt, &toldAt}})
+	p.Told, p.Sequence = p.UpdatedAt, p.Version-1-int(heard)
+	if heardAt != nil && toldAt != nil && *heardAt == p.Changed {
+		p.Told = fieldmark.AtMicros(*toldAt)
+	}
+	return p, err
+}
+
+// longer is a row with columns after those that its reader knows.
+type longer struct {
+	scanner
+	more []any
+}
+
+// Scan implements scanner.
+func (l longer) Scan(dest ...any) error { return l.scanner.Scan(append(dest, l.more...)...) }
