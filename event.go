@@ -44,6 +44,10 @@ const (
 	EventModuleRolledBack EventType = "module.rolled_back" // a node took the one before back; data is ModuleRollback
 	EventKeyRevoked       EventType = "api_key.revoked"
 	EventCachePurged      EventType = "cache.purged" // an operator's will; data is Purged
+
+	EventWebhookFailing  EventType = "webhook.failing"  // an endpoint takes nothing; data is EndpointNotice
+	EventWebhookDisabled EventType = "webhook.disabled" // and gets nothing from now on
+	EventPing            EventType = "ping"             // a test, for one endpoint alone
 )
 
 // MissionEvents lists the kinds of event an endpoint may subscribe to.

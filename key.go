@@ -16,12 +16,13 @@ const (
 	ScopeMissionUpdate  Scope = "mission:update"
 	ScopeMissionCancel  Scope = "mission:cancel"
 	ScopeMissionOperate Scope = "mission:operate" // every move, and who goes when
+	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, their secrets and deliveries, and the events themselves
 	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
 // Scopes lists every scope a key may have.
 func Scopes() []Scope {
-	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate, ScopeAdmin}
+	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate, ScopeWebhookManage, ScopeAdmin}
 }
 
 // ParseScope accepts a scope by its exact name.

@@ -146,6 +146,7 @@ const (
 	PrefixKey      = "key"
 	PrefixWebhook  = "whk"
 	PrefixDelivery = "dlv"
+	PrefixReplay   = "rpl"
 	PrefixAccount  = "acc"
 	PrefixRequest  = "req"
 	PrefixPayment  = "pay"

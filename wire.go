@@ -14,9 +14,13 @@ const (
 	PathPublic      = "/api/public/"
 	PathMissions    = "/api/public/v1/missions"
 	PathAlerts      = "/api/public/v1/integrations/"
+	PathWebhooks    = "/api/public/v1/webhooks"
 	PathAdminAPI    = "/api/admin/v1/"
-	PathAdmin       = "/admin"
-	PathOpenAPI     = "/api/openapi.json"
+	// PathPublicEvents is where integrators read events that cannot be sent to them.
+	PathPublicEvents = "/api/public/v1/events"
+
+	PathAdmin   = "/admin"
+	PathOpenAPI = "/api/openapi.json"
 
 	PathInternal        = "/internal/" // never reached through an edge
 	PathInternalFacts   = "/internal/v1/facts"

@@ -47,7 +47,14 @@ func TestWire(t *testing.T) {
 	mission.Metadata = json.RawMessage(`{"sys_id":"9d3"}`)
 	event := fieldmark.Event{Number: 7, ID: "evt_1", Type: fieldmark.EventBrandAudited, Time: at, Brand: "acme", Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Data: json.RawMessage(`{}`)}
 	key := fieldmark.Key{ID: "key_1", Prefix: "fm_live_AbC12xYz", Account: "default", Name: "ITSM", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, CreatedAt: at, ExpiresAt: &at}
-	endpoint := fieldmark.Endpoint{ID: "whk_1", Account: "default", URL: "https://hooks.example/", Events: []string{"mission.*"}, CreatedAt: at}
+	endpoint := fieldmark.Endpoint{ID: "whk_1", Account: "default", URL: "https://hooks.example/", Events: []string{"mission.*"}, CreatedAt: at,
+		State: fieldmark.EndpointDisabled, StateReason: "nothing was taken for 5 days", StateAt: &at, Signing: fieldmark.SigningV1a, PublicKey: "whpk_…", OldSecretsUntil: []fieldmark.Time{at},
+		Circuit: fieldmark.CircuitOpen, ProbeAt: &at, FailingSince: &at, LastSuccessAt: &at,
+		EndpointSettings: fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin, Format: fieldmark.FormatCloudEvents, Ordering: fieldmark.OrderingMission, RateLimit: 5, MaxInFlight: 8,
+			Retry: &fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick}, Headers: map[string]string{"X-Tenant": fieldmark.HiddenValue}, Auth: &fieldmark.EndpointAuth{Kind: fieldmark.AuthBasic, Username: "u"}}}
+	since, after := at, int64(7)
+	attempt := fieldmark.DeliveryAttempt{Number: 1, At: at, Millis: 12, Status: 503, Error: "answered 503", Body: "busy", AttemptDetail: fieldmark.AttemptDetail{Class: "status", Address: "192.0.2.1", FirstByteMillis: 11}}
+	delivery := fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted, EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at, UpdatedAt: at}
 
 	for name, v := range map[string]any{
 		"brand":    brand,
@@ -63,11 +70,28 @@ func TestWire(t *testing.T) {
 		"calendar": fieldmark.NewCalendar{Calendar: fieldmark.Calendar{ID: "cal_1", CreatedAt: at, LastUsedAt: &at,
 			CalendarRequest: fieldmark.CalendarRequest{Account: "default", Name: "Crew north", Scope: fieldmark.CalendarOfTeam, Assignees: []string{"ann", "bob"}}}, Path: "/calendar/….ics"},
 		"endpoint": fieldmark.NewEndpoint{Endpoint: endpoint, Secret: "whsec_…"},
-		"delivery": fieldmark.Delivery{ID: "dlv_1", EventID: "evt_1", EventType: fieldmark.EventMissionCompleted, EndpointID: "whk_1", State: fieldmark.DeliveryDue, Attempts: 1, DueAt: at, LastStatus: 500, CreatedAt: at, UpdatedAt: at},
+		"delivery": delivery,
+		"attempts": fieldmark.DeliveryRecord{Delivery: delivery, Log: []fieldmark.DeliveryAttempt{attempt}},
+		"ping":     fieldmark.PingResult{DeliveryID: "dlv_1", Verdict: "The receiver failed.", Attempt: attempt},
+		"replay":   fieldmark.Replay{ID: "rpl_1", EndpointID: "whk_1", ReplayRequest: fieldmark.ReplayRequest{AfterEvent: &after, Until: &since, MissingOnly: true}, State: fieldmark.ReplayRunning, Looked: 2, Queued: 1, CreatedAt: at, UpdatedAt: at},
+		"polled":   fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{{Number: 7, Envelope: fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)}}}, Next: 7},
+		"keys":     fieldmark.KeySet{Keys: []fieldmark.PublicJWK{{Type: "OKP", Curve: "Ed25519", X: "11qY", ID: "whk_1.1", Use: "sig", Algorithm: "EdDSA"}}},
 		"import":   fieldmark.ImportReport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},
 		"problem":  fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("req-12345678"),
 	} {
 		golden(t, name, v)
+	}
+}
+
+// TestEventWire pins a whole message of every type of event, so that none can
+// change or be left out unseen.
+func TestEventWire(t *testing.T) {
+	for _, k := range fieldmark.WebhookEvents() {
+		e, err := k.ExampleEnvelope()
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "event/"+string(k.Type), e)
 	}
 }
 

@@ -26,22 +26,22 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 	if err != nil {
 		return 0, fmt.Errorf("write the data of %s for %s: %w", e.Type, e.Subject, err)
 	}
-	e.ID, e.Time, e.Data = newID(fieldmark.PrefixEvent, now), fieldmark.At(now), body
+	e.ID, e.Time, e.Data, e.Account = newID(fieldmark.PrefixEvent, now), fieldmark.At(now), body, account
 	if err := tx.AppendEvent(ctx, &e); err != nil {
 		return 0, err
 	}
 	if account == "" {
 		return e.Number, nil
 	}
-	endpoints, err := tx.LiveEndpoints(ctx, account, now)
+	endpoints, err := tx.Subscribers(ctx, account, now)
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range endpoints {
-		if !p.Wants(e.Type) {
+	for i := range endpoints {
+		if !endpoints[i].Wants(e.Type) {
 			continue
 		}
-		if err := tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, now), p.ID, e.Number, now); err != nil {
+		if err := tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {
 			return 0, err
 		}
 	}

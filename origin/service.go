@@ -36,6 +36,9 @@ type Config struct {
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
 	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
 	BaseURL    string                // the public address, for links in calendars; "": they have none
+
+	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also those that are held; 0 means DefaultKeep, below 0 for ever
+	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0 means DefaultKeepEvent, below 0 for ever
 }
 
 // Service is the origin without a network in front of it. Its methods may be
@@ -53,11 +56,14 @@ type Service struct {
 	worker     string       // owns the leases of this process
 	busy       atomic.Int64 // pieces of work under a lease
 
-	baseURL string
-	feeds   feeds
+	baseURL                    string
+	feeds                      feeds
+	keepDeliveries, keepEvents time.Duration
 
 	vault    vault
 	inFlight inFlight
+	outlets  outlets
+	sent     sent
 	uses     uses
 	delays   delays
 	hashing  chan struct{} // holds one word per password being hashed
@@ -86,7 +92,14 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.KeepDeliveries == 0 {
+		cfg.KeepDeliveries = DefaultKeep
+	}
+	if cfg.KeepEvents == 0 {
+		cfg.KeepEvents = DefaultKeepEvent
+	}
 	return &Service{
+		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},

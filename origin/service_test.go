@@ -40,7 +40,7 @@ type world struct {
 }
 
 func loopback() *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ConnsPerHost: origin.MaxSending})
 }
 
 // newWorld may be used inside a bubble: nothing of it is older than the bubble.

@@ -131,7 +131,7 @@ func TestLeasesOfOthers(t *testing.T) {
 		createEndpoint(t, w, r.URL, "mission.created")
 		openMission(t, w, "a")
 		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			jobs, err := tx.ClaimDeliveries(ctx, "other", time.Now(), time.Now().Add(time.Minute), 8, 64)
+			jobs, err := claimAll(ctx, tx, "other", time.Now(), time.Now().Add(time.Minute))
 			if err == nil && len(jobs) != 1 {
 				t.Errorf("claimed %d, want 1", len(jobs))
 			}
@@ -168,7 +168,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		}
 		claim := func(owner string) (jobs []store.Job) {
 			write(func(ctx context.Context, tx *store.Tx) (err error) {
-				jobs, err = tx.ClaimDeliveries(ctx, owner, time.Now(), time.Now().Add(15*time.Second), 8, 64)
+				jobs, err = claimAll(ctx, tx, owner, time.Now(), time.Now().Add(15*time.Second))
 				return err
 			})
 			return jobs

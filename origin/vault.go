@@ -18,6 +18,7 @@ const (
 	labelAPIKey        = "api-key/v1"
 	labelWebhookSecret = "webhook-secret/v1"
 	labelCalendar      = "calendar/v1"
+	labelCredentials   = "webhook-credentials/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -25,9 +26,10 @@ const keyHashVersion = 1
 
 // vault holds what is derived from the application secret.
 type vault struct {
-	apiKey   []byte
-	calendar []byte
-	webhook  cipher.AEAD
+	apiKey      []byte
+	calendar    []byte
+	webhook     cipher.AEAD
+	credentials cipher.AEAD // values of header fields and what receivers know us by
 }
 
 func newVault(secret []byte) (vault, error) {
@@ -39,19 +41,31 @@ func newVault(secret []byte) (vault, error) {
 	if err != nil {
 		return vault{}, fmt.Errorf("derive %s: %w", labelCalendar, err)
 	}
-	sealing, err := hkdf.Key(sha256.New, secret, nil, labelWebhookSecret, sha256.Size)
-	if err != nil {
-		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+	v := vault{apiKey: apiKey, calendar: calendar}
+	if v.webhook, err = newSeal(secret, labelWebhookSecret); err != nil {
+		return vault{}, err
 	}
-	block, err := aes.NewCipher(sealing)
-	if err != nil {
-		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+	if v.credentials, err = newSeal(secret, labelCredentials); err != nil {
+		return vault{}, err
 	}
-	webhook, err := cipher.NewGCM(block)
+	return v, nil
+}
+
+// newSeal derives a cipher under a label.
+func newSeal(secret []byte, label string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 	if err != nil {
-		return vault{}, fmt.Errorf("derive %s: %w", labelWebhookSecret, err)
+		return nil, fmt.Errorf("derive %s: %w", label, err)
 	}
-	return vault{apiKey: apiKey, calendar: calendar, webhook: webhook}, nil
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("derive %s: %w", label, err)
+	}
+	sealing, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, fmt.Errorf("derive %s: %w", label, err)
+	}
+	return sealing, nil
 }
 
 // hashToken returns what is kept of an API key. The key of the HMAC stops
@@ -69,26 +83,34 @@ func hashUnder(key []byte, token string) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// seal encrypts an endpoint's secret. The endpoint's id is bound to it, so that
-// a row cannot be given another's secret.
-func (v vault) seal(endpoint, secret string) string {
-	nonce := make([]byte, v.webhook.NonceSize())
-	rand.Read(nonce) // never fails (crypto/rand)
-	return base64.StdEncoding.EncodeToString(v.webhook.Seal(nonce, nonce, []byte(secret), []byte(endpoint)))
-}
+// seal encrypts an endpoint's secret.
+func (v vault) seal(endpoint, secret string) string { return seal(v.webhook, endpoint, secret) }
 
 // open decrypts what seal returned.
 func (v vault) open(endpoint, sealed string) (string, error) {
+	return unseal(v.webhook, endpoint, sealed)
+}
+
+// seal encrypts what is an endpoint's. The endpoint's id is bound to it, so that
+// a row cannot be given another's.
+func seal(with cipher.AEAD, endpoint, plain string) string {
+	nonce := make([]byte, with.NonceSize())
+	rand.Read(nonce) // never fails (crypto/rand)
+	return base64.StdEncoding.EncodeToString(with.Seal(nonce, nonce, []byte(plain), []byte(endpoint)))
+}
+
+// unseal decrypts what seal returned.
+func unseal(with cipher.AEAD, endpoint, sealed string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(sealed)
-	if err != nil || len(b) < v.webhook.NonceSize() {
-		return "", errors.New("open a webhook secret: not in the form it was kept in")
+	if err != nil || len(b) < with.NonceSize() {
+		return "", errors.New("open what was sealed: not in the form it was kept in")
 	}
-	n := v.webhook.NonceSize()
-	secret, err := v.webhook.Open(nil, b[:n], b[n:], []byte(endpoint))
+	n := with.NonceSize()
+	plain, err := with.Open(nil, b[:n], b[n:], []byte(endpoint))
 	if err != nil {
-		return "", fmt.Errorf("open a webhook secret: %w", err)
+		return "", fmt.Errorf("open what was sealed: %w", err)
 	}
-	return string(secret), nil
+	return string(plain), nil
 }
 
 // randomBase62 draws n characters of alphabet, each as likely as any other.

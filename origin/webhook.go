@@ -2,7 +2,8 @@ package origin
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,14 +18,21 @@ import (
 const (
 	MaxEndpoints     = 50   // per account: every event asks each of them
 	MaxEndpointList  = 1000 // in one answer
-	MaxDeliveries    = 500  // in one answer
 	maxEndpointURL   = 2048 // bytes
 	maxEventPatterns = 50
 	maxEndpointNote  = 200            // code points of a description
 	maxEndpointTTL   = 24 * time.Hour // a temporary endpoint is for a person who watches
+	maxHeaders       = 20             // of an endpoint's own
+	maxHeaderBytes   = 4 << 10        // of those together: receivers refuse more than 8 KiB in all
+	defaultOverlap   = 24             // hours the secret before signs too
+	maxOverlap       = 7 * 24
+	maxExpiredAtOnce = 100 // endpoints ended in one round
+	maxSkippedAtOnce = 1000
 	reasonExpired    = "the endpoint expired"
 	reasonDeleted    = "the endpoint was deleted"
-	maxExpiredAtOnce = 100 // endpoints ended in one round
+	reasonPaused     = "paused"
+	reasonSkipped    = "skipped when the endpoint was enabled"
+	reasonFailing    = "nothing was taken for 5 days"
 )
 
 // CreateEndpoint adds an address that gets an account's events from now on. Its
@@ -32,31 +40,36 @@ const (
 func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	bad := checkEndpoint(&r)
-	if err := s.http.CheckURL(ctx, r.URL); err != nil {
-		bad = append(bad, fieldmark.FieldError{Pointer: "/url", Code: "format", Detail: fieldmark.AsError(err).Detail})
+	bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
+	bad = append(bad, s.checkSettings(ctx, &r.EndpointSettings)...)
+	if r.Signing == "" {
+		r.Signing = fieldmark.SigningV1
 	}
-	if err := invalid(bad); err != nil {
+	secret, complaint := chooseSecret(r.Signing, r.Secret)
+	if err := invalid(append(bad, complaint...)); err != nil {
 		return none, err
-	}
-	secret, err := webhook.NewSecret(rand.Reader)
-	if err != nil {
-		return none, fmt.Errorf("create an endpoint: %w", err)
 	}
 	now := time.Now()
 	row := store.Endpoint{Endpoint: fieldmark.Endpoint{
 		ID: newID(fieldmark.PrefixWebhook, now), Account: account, URL: r.URL, Events: r.Events,
-		Description: r.Description, CreatedAt: fieldmark.At(now),
-	}}
-	row.Secret = s.vault.seal(row.ID, secret)
+		Description: r.Description, State: fieldmark.EndpointEnabled, CreatedAt: fieldmark.At(now),
+	}, Changed: now}
+	if r.Paused {
+		row.State, row.StateReason = fieldmark.EndpointPaused, reasonPaused
+	}
+	s.keepSecret(&row, secret)
+	if err := s.keepSettings(&row, r.EndpointSettings); err != nil {
+		return none, err
+	}
 	if r.TTLSeconds > 0 {
 		ends := fieldmark.At(now.Add(time.Duration(r.TTLSeconds) * time.Second))
 		row.ExpiresAt = &ends
 	}
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := hasAccount(ctx, tx, account); err != nil {
 			return err
 		}
-		live, err := tx.LiveEndpoints(ctx, account, now)
+		live, err := tx.Subscribers(ctx, account, now)
 		if err != nil {
 			return err
 		}
@@ -69,7 +82,20 @@ func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmar
 	if err != nil {
 		return none, fmt.Errorf("create an endpoint: %w", err)
 	}
-	return fieldmark.NewEndpoint{Endpoint: row.Endpoint, Secret: secret}, nil
+	return s.newEndpoint(&row, secret)
+}
+
+func (s *Service) newEndpoint(row *store.Endpoint, secret string) (fieldmark.NewEndpoint, error) {
+	e, err := s.shown(row)
+	return fieldmark.NewEndpoint{Endpoint: e, Secret: secret}, err
+}
+
+// checkURL judges an address that messages or requests for tokens go to.
+func (s *Service) checkURL(ctx context.Context, pointer, address string) []fieldmark.FieldError {
+	if err := s.http.CheckURL(ctx, address); err != nil {
+		return []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: fieldmark.AsError(err).Detail}}
+	}
+	return nil
 }
 
 // checkEndpoint returns the complaints about an endpoint that need no network,
@@ -101,27 +127,211 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 	return bad
 }
 
-// Endpoints lists the endpoints that are neither deleted nor expired, the newest
-// first.
-func (s *Service) Endpoints(ctx context.Context) ([]fieldmark.Endpoint, error) {
-	rows, err := s.store.Endpoints(ctx, time.Now(), MaxEndpointList)
+// health reads how an endpoint has been doing.
+func health(e *store.Endpoint) (*webhook.Health, error) {
+	h := &webhook.Health{}
+	if err := json.Unmarshal([]byte(e.Health), h); err != nil {
+		return nil, fmt.Errorf("read the health of endpoint %s: %w", e.ID, err)
+	}
+	return h, nil
+}
+
+func putHealth(ctx context.Context, tx *store.Tx, id string, h *webhook.Health) error {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
+	}
+	return tx.PutHealth(ctx, id, string(b), h.FailingSince.Std(), h.ProbeAt.Std())
+}
+
+// shown is an endpoint as its owner may see it.
+func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
+	if row.Health == "" {
+		row.Health = "{}"
+	}
+	h, err := health(row)
+	if err != nil {
+		return fieldmark.Endpoint{}, err
+	}
+	e := row.Endpoint
+	e.EndpointSettings = withDefaults(e.EndpointSettings)
+	e.Signing = fieldmark.SigningV1
+	if e.PublicKey != "" {
+		e.Signing = fieldmark.SigningV1a
+	}
+	for _, old := range row.OldSecrets {
+		if old.Until.Std().After(time.Now()) {
+			e.OldSecretsUntil = append(e.OldSecretsUntil, old.Until)
+		}
+	}
+	given := func(t fieldmark.Time) *fieldmark.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	e.Circuit = h.Circuit
+	if e.Circuit == "" {
+		e.Circuit = fieldmark.CircuitClosed
+	}
+	e.ProbeAt, e.FailingSince, e.LastSuccessAt = given(h.ProbeAt), given(h.FailingSince), given(h.LastSuccess)
+	return e, nil
+}
+
+// errNoEndpoint is the same for an id that is unknown and one of another account.
+func errNoEndpoint() error {
+	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such endpoint")
+}
+
+// of reports whether an endpoint may be seen by an account; "" sees all.
+func of(e *store.Endpoint, account string, err error) error {
+	if errors.Is(err, store.ErrNone) || err == nil && account != "" && e.Account != account {
+		return errNoEndpoint()
+	}
+	return err
+}
+
+// Endpoint returns an endpoint of an account; account "" means any.
+func (s *Service) Endpoint(ctx context.Context, account, id string) (fieldmark.Endpoint, error) {
+	row, err := s.store.Endpoint(ctx, id, time.Now())
+	if err := of(&row, account, err); err != nil {
+		return fieldmark.Endpoint{}, err
+	}
+	return s.shown(&row)
+}
+
+// Endpoints lists the endpoints of an account that are neither deleted nor
+// expired, the newest first; account "" means any.
+func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.Endpoint, error) {
+	rows, err := s.store.Endpoints(ctx, account, time.Now(), MaxEndpointList)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]fieldmark.Endpoint, len(rows))
-	for i, e := range rows {
-		list[i] = e.Endpoint
+	for i := range rows {
+		if list[i], err = s.shown(&rows[i]); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }
 
-// DeleteEndpoint ends an endpoint; what was due to it is given up.
-func (s *Service) DeleteEndpoint(ctx context.Context, id string) error {
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		there, err := tx.EndEndpoint(ctx, id, reasonDeleted, time.Now())
-		if err == nil && !there {
-			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such endpoint")
+// changeEndpoint reads an endpoint of an account, has it changed and writes it.
+func (s *Service) changeEndpoint(ctx context.Context, account, id string,
+	change func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error) (row store.Endpoint, err error) {
+
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		row, err = tx.Endpoint(ctx, id, now)
+		if err := of(&row, account, err); err != nil {
+			return err
 		}
+		row.Changed = now
+		if err := change(ctx, tx, &row); err != nil {
+			return err
+		}
+		return tx.PutEndpoint(ctx, &row)
+	})
+	if err != nil {
+		return row, fmt.Errorf("change endpoint %s: %w", id, err)
+	}
+	return row, nil
+}
+
+// PatchEndpoint changes what p names of an endpoint of an account; account ""
+// means any.
+func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
+	var none fieldmark.Endpoint
+	before, err := s.store.Endpoint(ctx, id, time.Now())
+	if err := of(&before, account, err); err != nil {
+		return none, err
+	}
+	r, err := s.patched(&before, &p)
+	if err != nil {
+		return none, err
+	}
+	bad := checkEndpoint(&r)
+	if p.URL != nil {
+		bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
+	}
+	bad = append(bad, s.checkSettings(ctx, &r.EndpointSettings)...)
+	if !plain(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/reason", Code: "too_long", Detail: fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote)})
+	}
+	if err := invalid(bad); err != nil {
+		return none, err
+	}
+	enable := p.State != nil && *p.State == fieldmark.EndpointEnabled
+	if enable && before.State != fieldmark.EndpointEnabled {
+		if err := s.skipHeld(ctx, id, p.Held); err != nil {
+			return none, err
+		}
+	}
+	row, err := s.changeEndpoint(ctx, account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
+		if !row.Changed.After(before.Changed) {
+			row.Changed = before.Changed.Add(time.Microsecond)
+		}
+		row.URL, row.Events, row.Description = r.URL, r.Events, r.Description
+		if row.Ordering == fieldmark.OrderingMission && r.Ordering != fieldmark.OrderingMission {
+			if err := tx.ReleaseWaiting(ctx, id, row.Changed); err != nil {
+				return err
+			}
+		}
+		if err := s.keepSettings(row, r.EndpointSettings); err != nil {
+			return err
+		}
+		if p.State == nil || *p.State == row.State && p.Reason == "" {
+			return nil
+		}
+		return s.setState(ctx, tx, row, *p.State, p.Reason)
+	})
+	if err != nil {
+		return none, err
+	}
+	return s.shown(&row)
+}
+
+// patched is the request that would make the endpoint what the patch wants.
+func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, err error) {
+	if r.EndpointSettings, err = s.settings(e); err != nil {
+		return r, err
+	}
+	r.URL, r.Events, r.Description = e.URL, e.Events, e.Description
+	if p.Events != nil {
+		r.Events = p.Events
+	}
+	set(&r.URL, p.URL)
+	set(&r.Description, p.Description)
+	set(&r.Payload, p.Payload)
+	set(&r.Format, p.Format)
+	set(&r.Ordering, p.Ordering)
+	set(&r.RateLimit, p.RateLimit)
+	set(&r.MaxInFlight, p.MaxInFlight)
+	set(&r.Headers, p.Headers)
+	if p.Retry != nil {
+		r.Retry = p.Retry
+	}
+	if p.Auth != nil {
+		r.Auth = p.Auth
+	}
+	return r, nil
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// DeleteEndpoint ends an endpoint of an account; what was due to it is given up.
+// Account "" means any.
+func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Endpoint(ctx, id, time.Now())
+		if err := of(&row, account, err); err != nil {
+			return err
+		}
+		_, err = tx.EndEndpoint(ctx, id, reasonDeleted, time.Now())
 		return err
 	})
 	if err != nil {
@@ -145,12 +355,4 @@ func (s *Service) endExpired(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// Deliveries lists up to limit deliveries, the newest first.
-func (s *Service) Deliveries(ctx context.Context, limit int) ([]fieldmark.Delivery, error) {
-	if limit <= 0 || limit > MaxDeliveries {
-		limit = MaxDeliveries
-	}
-	return s.store.Deliveries(ctx, limit)
 }

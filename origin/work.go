@@ -2,9 +2,9 @@ package origin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -14,13 +14,10 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Bounds of the work Run does unasked.
 const (
-	maxSending      = 64               // deliveries on the wire: a socket and a goroutine each
-	maxSendingTo    = 8                // of those to one endpoint: a slow one cannot take all places
 	maxAuditing     = 4                // audits at once: each is slow by politeness, not by work
 	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
 	lease           = 10 * time.Second // what a dead worker held waits that long for another
@@ -46,7 +43,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil), slog.String("worker", s.worker))
 	var g errgroup.Group
 	g.Go(func() error {
-		return s.work(ctx, store.TopicDeliveries, maxSending, s.claimDeliveries)
+		return s.dispatch(ctx)
 	})
 	if s.auditor != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
@@ -54,6 +51,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.desk.Compare != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
 	}
+	g.Go(func() error { return s.replay(ctx) })
 	g.Go(func() error { return s.renew(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
 	err := g.Wait()
@@ -152,55 +150,6 @@ func (s *Service) guard(ctx context.Context, do func(context.Context)) {
 		}
 	}()
 	do(ctx)
-}
-
-func (s *Service) claimDeliveries(ctx context.Context, limit int) ([]func(context.Context), error) {
-	var jobs []store.Job
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		now := time.Now()
-		jobs, err = tx.ClaimDeliveries(ctx, s.worker, now, now.Add(lease), maxSendingTo, limit)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	todo := make([]func(context.Context), len(jobs))
-	for i, j := range jobs {
-		todo[i] = func(ctx context.Context) { s.deliver(ctx, j) }
-	}
-	return todo, nil
-}
-
-// deliver makes one attempt and writes down what became of it.
-func (s *Service) deliver(ctx context.Context, j store.Job) {
-	secret, err := s.vault.open(j.Endpoint, j.Secret)
-	a := webhook.Attempt{At: time.Now(), Error: "the endpoint's secret cannot be read"}
-	if err == nil {
-		a = webhook.Send(ctx, s.http, j.URL, secret, j.Envelope, time.Now())
-	}
-	if !a.OK() && ctx.Err() != nil {
-		return // we hung up, not the receiver; Run frees the lease
-	}
-	row := store.Attempt{
-		Delivery: j.ID, Owner: s.worker, Number: j.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
-		State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
-	}
-	if !a.OK() {
-		row.State = fieldmark.DeliveryFailed
-		if wait, ok := webhook.After(row.Number, a, rand.Float64()); ok {
-			row.State = fieldmark.DeliveryDue
-			row.DueAt = row.DueAt.Add(wait)
-		}
-	}
-	ctx, cancel := afterEnd(ctx)
-	defer cancel()
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.RecordAttempt(ctx, row) })
-	if err != nil {
-		s.log.Error("record an attempt", slog.String("delivery", j.ID), slog.Any("error", err))
-		return
-	}
-	s.log.Info("webhook", slog.String("delivery", j.ID), slog.String("event", j.Envelope.ID), slog.Int("attempt", row.Number),
-		slog.Int("status", row.Status), slog.String("state", string(row.State)), slog.String("problem", row.Error), slog.Duration("took", row.Took))
 }
 
 // afterEnd returns a context for writing what was done, even if it was done
@@ -314,11 +263,13 @@ func (s *Service) sweep(ctx context.Context) error {
 			return nil
 		case <-expiry.C:
 			report("end expired endpoints", s.endExpired(ctx))
+			report("end leases", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndLeases(ctx, time.Now()) }))
 		case <-usage.C:
 			report("note the use of keys", s.writeUses(ctx))
 			report("give up deliveries", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+				return errors.Join(tx.WakeAll(ctx), tx.GiveUpEnded(ctx, time.Now(), reasonDeleted))
 			}))
+			report("judge failing endpoints", s.judgeFailing(ctx))
 		case <-old.C:
 			now := time.Now()
 			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -328,6 +279,7 @@ func (s *Service) sweep(ctx context.Context) error {
 				return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
 			}))
 			report("sweep kept answers", s.sweepOnce(ctx))
+			report("forget what is old", s.forget(ctx, now))
 		}
 	}
 }

@@ -71,7 +71,7 @@ func closing(err error) string {
 }
 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
-	outbound := o.client(nil)
+	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: origin.MaxSending})
 	auditor, err := audit.New(audit.Config{HTTP: o.client(nil), Delay: auditDelay})
 	if err != nil {
 		return err

@@ -51,17 +51,17 @@ func (a *area) overview(v *visit) error {
 			d.Keys++
 		}
 	}
-	endpoints, err := a.origin.Endpoints(ctx)
+	endpoints, err := a.origin.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}
 	d.Endpoints = len(endpoints)
-	deliveries, err := a.origin.Deliveries(ctx, newestDeliveries)
+	deliveries, err := a.origin.Deliveries(ctx, origin.DeliveryPage{Limit: newestDeliveries})
 	if err != nil {
 		return err
 	}
-	d.Deliveries = len(deliveries)
-	for _, one := range deliveries {
+	d.Deliveries = len(deliveries.Data)
+	for _, one := range deliveries.Data {
 		switch one.State {
 		case fieldmark.DeliveryDue:
 			d.Due++

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 // newestDeliveries is how many deliveries a page looks at.
@@ -22,11 +23,11 @@ type deliveryLine struct {
 }
 
 func (a *area) webhooks(v *visit) error {
-	endpoints, err := a.origin.Endpoints(v.r.Context())
+	endpoints, err := a.origin.Endpoints(v.r.Context(), "")
 	if err != nil {
 		return err
 	}
-	deliveries, err := a.origin.Deliveries(v.r.Context(), newestDeliveries)
+	deliveries, err := a.origin.Deliveries(v.r.Context(), origin.DeliveryPage{Limit: newestDeliveries})
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (a *area) webhooks(v *visit) error {
 		address[e.ID] = e.URL
 	}
 	d := webhooksData{Endpoints: endpoints}
-	for _, one := range deliveries {
+	for _, one := range deliveries.Data {
 		d.Deliveries = append(d.Deliveries, deliveryLine{Delivery: one, URL: address[one.EndpointID]})
 	}
 	return a.show(v, http.StatusOK, "webhooks", page{Title: "Webhooks", Data: d})

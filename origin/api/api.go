@@ -34,6 +34,8 @@ type server struct {
 	mux       *http.ServeMux
 	openAPI   document
 	problems  *problemPages
+
+	eventTypes document
 }
 
 // New builds everything the origin answers except its pages for administrators.
@@ -66,6 +68,9 @@ func newServer(cfg Config, more []*route) (http.Handler, error) {
 	var err error
 	if s.problems, err = newProblemPages(); err != nil {
 		return nil, fmt.Errorf("api: problem pages: %w", err)
+	}
+	if s.eventTypes, err = describeEvents(); err != nil {
+		return nil, fmt.Errorf("api: describe events: %w", err)
 	}
 	routes := append(s.routes(), more...)
 	for _, r := range routes {

@@ -21,7 +21,7 @@ func (s *server) routes() []*route {
 	)
 	create, read, admins := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeAdmin)
 	update, cancel, operate := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel), key(fieldmark.ScopeMissionOperate)
-	return []*route{
+	return append(s.webhookRoutes(), []*route{
 		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}, once: true}},
 		{"POST", missions + "/batch", create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first, or as they changed", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
@@ -43,10 +43,6 @@ func (s *server) routes() []*route {
 		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
 		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
 		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", out: of[fieldmark.Key]()}},
-		{"GET", admin + "webhooks", admins, s.listEndpoints, op{id: "listEndpoints", does: "List webhook endpoints", out: of[fieldmark.List[fieldmark.Endpoint]]()}},
-		{"POST", admin + "webhooks", admins, s.createEndpoint, op{id: "createEndpoint", does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
-		{"DELETE", admin + "webhooks/{id}", admins, s.deleteEndpoint, op{id: "deleteEndpoint", does: "Delete a webhook endpoint", status: []int{204}}},
-		{"GET", admin + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
 		{"GET", admin + "calendars", admins, s.listCalendars, op{id: "listCalendars", does: "List feeds of the plan", out: of[fieldmark.List[fieldmark.Calendar]]()}},
 		{"POST", admin + "calendars", admins, s.createCalendar, op{id: "createCalendar", does: "Make a feed of the plan; its address is told this once", in: of[fieldmark.CalendarRequest](), out: of[fieldmark.NewCalendar](), status: []int{201}}},
 		{"POST", admin + "calendars/{id}/rotate", admins, s.rotateCalendar, op{id: "rotateCalendar", does: "Give a feed another address; it is told this once", out: of[fieldmark.NewCalendar]()}},
@@ -72,7 +68,41 @@ func (s *server) routes() []*route {
 		{"GET", fieldmark.PathCalendar + "{file}", anyone, s.sendCalendar, op{hidden: true, loose: true}},
 		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
 		{"GET", "/problems/{code}", anyone, s.problemPage, op{hidden: true}},
+	}...)
+}
+
+// webhookRoutes is what integrators do with their endpoints, and administrators
+// with everybody's. An operation on an endpoint is a line, for both.
+func (s *server) webhookRoutes() []*route {
+	const hooks = fieldmark.PathWebhooks
+	manage, admins := key(fieldmark.ScopeWebhookManage), key(fieldmark.ScopeAdmin)
+	routes := []*route{
+		{"GET", hooks + "/event-types", anyone, s.listEventTypes, op{id: "listEventTypes", does: "List the types of event, each with the JSON Schema of its data and an example", out: of[fieldmark.List[fieldmark.EventTypeInfo]](), status: []int{200, 304}}},
+		{"GET", hooks + "/{id}/keys", anyone, s.publicKeys, op{id: "getWebhookKeys", does: "Read the public keys that sign an endpoint's messages, as a JSON Web Key Set", out: of[fieldmark.KeySet]()}},
+		{"GET", fieldmark.PathPublicEvents, manage, s.pollEvents, op{id: "pollEvents", does: "List events after a number, as webhooks carry them", query: pollPage, out: of[fieldmark.PolledEvents]()}},
+		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
 	}
+	for _, side := range []struct {
+		path, noun string
+		who        access
+	}{{hooks, "Webhook", manage}, {fieldmark.PathAdminAPI + "webhooks", "Endpoint", admins}} {
+		one := side.path + "/{id}"
+		routes = append(routes, []*route{
+			{"GET", side.path, side.who, s.listEndpoints, op{id: "list" + side.noun + "s", does: "List webhook endpoints", out: of[fieldmark.List[fieldmark.Endpoint]]()}},
+			{"POST", side.path, side.who, s.createEndpoint, op{id: "create" + side.noun, does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
+			{"GET", one, side.who, s.getEndpoint, op{id: "get" + side.noun, does: "Read a webhook endpoint", out: of[fieldmark.Endpoint]()}},
+			{"PATCH", one, side.who, s.patchEndpoint, op{id: "patch" + side.noun, does: "Change, pause or enable a webhook endpoint", in: of[fieldmark.EndpointPatch](), out: of[fieldmark.Endpoint]()}},
+			{"DELETE", one, side.who, s.deleteEndpoint, op{id: "delete" + side.noun, does: "Delete a webhook endpoint", status: []int{204}}},
+			{"POST", one + "/rotate-secret", side.who, s.rotateSecret, op{id: "rotate" + side.noun + "Secret", does: "Give a webhook endpoint a new secret; the one before signs too for a while", in: of[fieldmark.SecretRequest](), out: of[fieldmark.NewEndpoint]()}},
+			{"POST", one + "/test", side.who, s.testEndpoint, op{id: "test" + side.noun, does: "Send a test message and wait for what becomes of it", in: of[fieldmark.PingRequest](), maybe: true, out: of[fieldmark.PingResult](), within: lintTimeout}},
+			{"POST", one + "/replays", side.who, s.startReplay, op{id: "replay" + side.noun, does: "Send again what failed since a time, or everything after an event number", in: of[fieldmark.ReplayRequest](), out: of[fieldmark.Replay](), status: []int{202}}},
+			{"GET", one + "/replays", side.who, s.listReplays, op{id: "list" + side.noun + "Replays", does: "List an endpoint's replays", out: of[fieldmark.List[fieldmark.Replay]]()}},
+			{"GET", one + "/deliveries", side.who, s.listDeliveries, op{id: "list" + side.noun + "Deliveries", does: "List deliveries to an endpoint, newest first", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
+			{"GET", one + "/deliveries/{delivery}", side.who, s.getDelivery, op{id: "get" + side.noun + "Delivery", does: "Read a delivery and every attempt", out: of[fieldmark.DeliveryRecord]()}},
+			{"POST", one + "/deliveries/{delivery}/resend", side.who, s.resendDelivery, op{id: "resend" + side.noun + "Delivery", does: "Send a message again, under its id", out: of[fieldmark.DeliveryRecord](), status: []int{202}}},
+		}...)
+	}
+	return routes
 }
 
 // route is one line of the surface.

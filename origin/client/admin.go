@@ -98,34 +98,6 @@ func (c *Client) RevokeKey(ctx context.Context, id string) (fieldmark.Key, error
 	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", nil)
 }
 
-// CreateEndpoint registers an address for webhooks; its secret is told this once.
-func (c *Client) CreateEndpoint(ctx context.Context, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
-	return post[fieldmark.NewEndpoint](ctx, c, "webhooks", r)
-}
-
-// Endpoints lists every webhook endpoint.
-func (c *Client) Endpoints(ctx context.Context) ([]fieldmark.Endpoint, error) {
-	list, err := get[fieldmark.List[fieldmark.Endpoint]](ctx, c, "webhooks", nil)
-	return list.Data, err
-}
-
-// DeleteEndpoint removes an endpoint and what was still to be sent to it.
-func (c *Client) DeleteEndpoint(ctx context.Context, id string) error {
-	_, err := c.do(ctx, c.admin(http.MethodDelete, "webhooks/"+url.PathEscape(id)), nil)
-	return err
-}
-
-// Deliveries returns the newest deliveries, at most limit; 0 means the origin's
-// own limit.
-func (c *Client) Deliveries(ctx context.Context, limit int) ([]fieldmark.Delivery, error) {
-	query := url.Values{}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	list, err := get[fieldmark.List[fieldmark.Delivery]](ctx, c, "deliveries", query)
-	return list.Data, err
-}
-
 // CreateCalendar makes a feed of the plan; its address is told this once.
 func (c *Client) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return post[fieldmark.NewCalendar](ctx, c, "calendars", r)

@@ -153,8 +153,8 @@ func TestAdminCalls(t *testing.T) {
 	if endpoints, err := c.Endpoints(ctx); len(endpoints) != 0 || err != nil {
 		t.Errorf("%d endpoints, %v; want none", len(endpoints), err)
 	}
-	if deliveries, err := c.Deliveries(ctx, 5); len(deliveries) != 0 || err != nil {
-		t.Errorf("%d deliveries, %v; want none", len(deliveries), err)
+	if deliveries, err := c.Deliveries(ctx, client.DeliveryFilter{Limit: 5}); len(deliveries.Data) != 0 || err != nil {
+		t.Errorf("%d deliveries, %v; want none", len(deliveries.Data), err)
 	}
 }
 

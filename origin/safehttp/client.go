@@ -48,6 +48,12 @@ type Config struct {
 	Timeout   time.Duration     // for a whole request with its body; 0 means DefaultTimeout
 	Roots     *x509.CertPool    // authorities to trust; nil means the system's
 	Resolver  *net.Resolver     // asked for addresses; nil means the system's
+
+	// ConnsPerHost bounds connections to one host; 0 means 8. Where many of
+	// other people's endpoints share a host, their callers bound each of them,
+	// and a bound here would let one wait for another.
+	ConnsPerHost int
+	Certificate  *tls.Certificate // shown to servers that ask for one; nil means none
 }
 
 // Client sends requests that cannot reach inward. It is safe for concurrent
@@ -59,6 +65,15 @@ type Client struct {
 	dialer    *net.Dialer
 	connectTo map[string]string
 	userAgent string
+	config    Config
+}
+
+// WithCertificate returns a client of the same rules that shows a certificate,
+// over connections of its own.
+func (c *Client) WithCertificate(cert tls.Certificate) *Client {
+	same := c.config
+	same.Certificate = &cert
+	return New(same)
 }
 
 // New returns a Client; it opens no connection.
@@ -68,21 +83,30 @@ func New(c Config) *Client {
 		guard:     g,
 		connectTo: c.ConnectTo,
 		userAgent: c.UserAgent,
+		config:    c,
 		dialer:    &net.Dialer{Timeout: dialTimeout, Control: g.control, Resolver: c.Resolver},
 	}
 	if client.userAgent == "" {
 		client.userAgent = DefaultUserAgent
 	}
+	perHost, idlePerHost := maxConnsPerHost, maxIdleConnsPerHost
+	if c.ConnsPerHost > 0 {
+		perHost, idlePerHost = c.ConnsPerHost, c.ConnsPerHost
+	}
+	trust := &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}
+	if c.Certificate != nil {
+		trust.Certificates = []tls.Certificate{*c.Certificate}
+	}
 	client.transport = &http.Transport{
 		Proxy:                  nil, // a proxy from the environment would dial for us, past the guard
 		DialContext:            client.dial,
-		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        trust,
 		ForceAttemptHTTP2:      true, // a dialer of one's own switches it off
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxConnsPerHost:        maxConnsPerHost,
-		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
+		MaxConnsPerHost:        perHost,
+		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		DisableCompression:     true, // callers decompress with a bound of their own
 	}

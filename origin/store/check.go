@@ -23,23 +23,36 @@ var rules = []rule{
 		WHERE e.number > (SELECT MIN(f.number) FROM event f)
 		AND NOT EXISTS (SELECT 1 FROM event f WHERE f.number = e.number - 1)`},
 	{"every mission was created by an event", `SELECT m.id FROM mission m
-		WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.created')`},
+		WHERE ` + untrimmed("m.created_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.created')`},
 	{"every completed mission has its event", `SELECT m.id FROM mission m
-		WHERE m.completed_at IS NOT NULL
+		WHERE m.completed_at IS NOT NULL AND ` + untrimmed("m.completed_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.completed')`},
 	{"a mission has one event per version", `SELECT m.id FROM mission m
-		WHERE m.version <> (SELECT COUNT(*) FROM event e WHERE e.subject = m.id AND e.type LIKE 'mission.%')`},
+		WHERE ` + untrimmed("m.created_at") + ` AND m.version <> (SELECT COUNT(*) FROM event e WHERE e.subject = m.id AND e.type LIKE 'mission.%')`},
 	{"a delivery has its endpoint and its event", `SELECT d.id FROM delivery d
 		WHERE NOT EXISTS (SELECT 1 FROM endpoint p WHERE p.id = d.endpoint)
 		OR NOT EXISTS (SELECT 1 FROM event e WHERE e.number = d.event)`},
 	{"a delivery counts its attempts", `SELECT d.id FROM delivery d
 		WHERE d.attempts <> (SELECT COUNT(*) FROM attempt a WHERE a.delivery = d.id)`},
 	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT NULL`},
-	{"a delivery's state is known", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'done', 'failed')`},
+	{"a delivery's state is known", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done', 'failed')`},
+	{"somebody looks at what is due", `SELECT p.id FROM endpoint p
+		WHERE p.deleted_at IS NULL AND p.state = 'enabled' AND p.wake_at IS NULL
+		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL)
+		AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.lease_owner IS NOT NULL)`},
+	{"what waits for its turn has somebody before it", `SELECT d.id FROM delivery d
+		WHERE d.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM delivery b
+			WHERE b.endpoint = d.endpoint AND b.topic = d.topic AND b.state = 'due')`},
 	{"a brand's facts are its newest revision", `SELECT b.slug FROM brand b
 		WHERE b.facts_digest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.brand = b.slug
 			AND r.digest = b.facts_digest AND r.last_at = b.facts_at
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
+}
+
+// untrimmed is the condition that what happened at a time is still in the log,
+// with a minute to spare for clocks that differ.
+func untrimmed(at string) string {
+	return at + ` > (SELECT CASE WHEN MIN(o.number) > 1 THEN MIN(o.at) + 60000000 ELSE 0 END FROM event o)`
 }
 
 // maxFindings bounds what one kind of damage may add to a report.

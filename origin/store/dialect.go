@@ -18,15 +18,14 @@ type dialect struct {
 	// process. Functions given to Write may read and then write what follows
 	// from it, without locks of their own.
 	begin string
-	next  []string // what ends one member's savepoint and sets the next one's
+	next  []statement // what ends one member's savepoint and sets the next one's
 
 	prepares bool          // a text is prepared once for each connection; otherwise the driver sees to it
 	patience time.Duration // bounds a transaction; 0 where the engine's own time-outs do
 	shared   bool          // several processes may work on the record at once
 	plain    bool          // a text must be UTF-8 without NUL
 
-	firstDue string // joins an endpoint e with its first $3 deliveries d that are due at $2
-	engine   []rule // what the engine says of itself
+	engine []rule // what the engine says of itself
 }
 
 // lockKey names the advisory lock of writers, and lockKey+1 that of migrations:
@@ -40,9 +39,7 @@ const groupPatience = 15 * time.Second
 func sqlite() *dialect {
 	return &dialect{
 		goose: goose.DialectSQLite3, folder: "migrations/sqlite",
-		begin: `BEGIN IMMEDIATE`, next: []string{`RELEASE member`, `SAVEPOINT member`}, prepares: true,
-		firstDue: `delivery d WHERE d.id IN (SELECT x.id FROM delivery x
-			WHERE x.endpoint = e.id AND x.state = 'due' AND x.due_at <= $2 ORDER BY x.due_at, x.id LIMIT $3)`,
+		begin: `BEGIN IMMEDIATE`, next: []statement{{text: `RELEASE member`}, {text: `SAVEPOINT member`}}, prepares: true,
 		engine: []rule{
 			{"the file is whole", `SELECT quick_check FROM pragma_quick_check WHERE quick_check <> 'ok'`},
 			{"every reference leads to a row", `SELECT "table" || ' names none of ' || parent FROM pragma_foreign_key_check`},
@@ -58,9 +55,7 @@ func postgres() *dialect {
 		// row of table log, because locking a row writes, and a claim that finds
 		// nothing should not.
 		begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(` + lockKey + `)`,
-		next:  []string{`RELEASE member`, `SAVEPOINT member`}, patience: groupPatience, shared: true, plain: true,
-		firstDue: `LATERAL (SELECT x.id, x.due_at, x.lease_until FROM delivery x
-			WHERE x.endpoint = e.id AND x.state = 'due' AND x.due_at <= $2 ORDER BY x.due_at, x.id LIMIT $3) d WHERE TRUE`,
+		next:  []statement{{text: `RELEASE member`}, {text: `SAVEPOINT member`}}, patience: groupPatience, shared: true, plain: true,
 		engine: []rule{
 			{"every index is valid", `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 				WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`},

@@ -35,5 +35,38 @@ func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews] = true, true, true
 		}
 	}
+	return t.WakeAll(ctx)
+}
+
+// EndLeases frees deliveries whose lease is over, and has their endpoints looked
+// at.
+func (t *Tx) EndLeases(ctx context.Context, now time.Time) error {
+	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = NULL, lease_owner = NULL
+		WHERE lease_owner IS NOT NULL AND lease_until <= $1 RETURNING endpoint`, now.UnixMicro())
+	endpoints, err := collect(rows, err, scanText)
+	if err != nil {
+		return fmt.Errorf("end leases: %w", err)
+	}
+	for _, id := range endpoints {
+		if err := t.Wake(ctx, id, now); err != nil {
+			return err
+		}
+		t.touched[TopicDeliveries] = true
+	}
+	return nil
+}
+
+// WakeAll has every endpoint looked at that nobody would look at although
+// something is due to it: after a stop, and where an older program wrote.
+func (t *Tx) WakeAll(ctx context.Context) error {
+	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
+		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
+	if err != nil {
+		return fmt.Errorf("wake endpoints: %w", err)
+	}
+	if n > 0 {
+		t.touched[TopicDeliveries] = true
+		clear(t.group.endpoints)
+	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 func (g *group) together(ctx context.Context, text string, args []any) (res sql.Result, err error) {
 	b := &pgx.Batch{}
 	for _, step := range g.pending {
-		b.Queue(step)
+		b.Queue(step.text, step.args...)
 	}
 	b.Queue(text, args...)
 	steps := len(g.pending)

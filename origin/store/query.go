@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -166,4 +167,29 @@ func bit(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// clock reads microseconds or NULL into a time that may be zero, to the
+// microsecond.
+type clock struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (c clock) Scan(v any) error {
+	switch us := v.(type) {
+	case nil:
+		*c.to = time.Time{}
+		return nil
+	case int64:
+		*c.to = time.UnixMicro(us)
+		return nil
+	}
+	return fmt.Errorf("a time is %T, not microseconds", v)
+}
+
+// moment writes a time that may be zero.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
 }

@@ -5,12 +5,13 @@ import "sync"
 // Topic is something a reader may wait for.
 type Topic int
 
-// The topics: the log grew, a delivery or an audit became due.
+// The topics: the log grew, a delivery, an audit or a replay became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
 	TopicAudits
 	TopicPreviews
+	TopicReplays
 	topics
 )
 

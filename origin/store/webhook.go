@@ -9,70 +9,189 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Endpoint is an address that gets webhooks, and its encrypted secret.
+// Endpoint is an address that gets webhooks, with all that is kept about it.
 type Endpoint struct {
-	fieldmark.Endpoint
-	Secret string
+	fieldmark.Endpoint             // with settings as they may be shown
+	Secret             string      // encrypted
+	OldSecrets         []OldSecret // from before rotations, the newest first
+	Credentials        string      // encrypted: values of headers and secrets of auth; empty where there are none
+	Health             string      // JSON of how it has been doing
+	Changed            time.Time   // when anything but its health and its clocks changed
+	EndpointClock
 }
 
-const endpointColumns = `id, account, url, events, description, secret, created_at, expires_at`
+// EndpointClock says when an endpoint may be sent something.
+type EndpointClock struct {
+	OpenUntil time.Time // its circuit is open until then; zero: closed
+	RateAt    time.Time // up to when its rate is used
+	WakeAt    time.Time // when there may be something to send; zero: not by itself
+}
 
-func scanEndpoint(row scanner) (e Endpoint, err error) {
-	err = row.Scan(&e.ID, &e.Account, &e.URL, document{&e.Events}, &e.Description, &e.Secret, instant{&e.CreatedAt}, maybe{&e.ExpiresAt})
+// OldSecret is a secret that signs too until a time.
+type OldSecret struct {
+	Secret string         `json:"secret"` // encrypted
+	Until  fieldmark.Time `json:"until"`
+}
+
+const endpointColumns = `id, account, url, events, description, secret, created_at, expires_at, settings, credentials, old_secrets, public_key,
+	state, state_reason, state_at, changed_at, health, open_until, rate_at, wake_at`
+
+func scanEndpoint(row scanner) (Endpoint, error) { return scanEndpointWith(row) }
+
+func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
+	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, document{&e.Events}, &e.Description, &e.Secret, instant{&e.CreatedAt}, maybe{&e.ExpiresAt},
+		document{&e.EndpointSettings}, &e.Credentials, document{&e.OldSecrets}, &e.PublicKey,
+		&e.State, &e.StateReason, maybe{&e.StateAt}, clock{&e.Changed}, &e.Health, clock{&e.OpenUntil}, clock{&e.RateAt}, clock{&e.WakeAt}}, more...)...)
 	return e, none(err)
 }
 
 // AddEndpoint adds an endpoint.
 func (t *Tx) AddEndpoint(ctx context.Context, e *Endpoint) error {
+	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at, expires_at, wake_at)
+		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL)`,
+		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), micros(e.ExpiresAt)); err != nil {
+		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
+	}
+	return t.PutEndpoint(ctx, e)
+}
+
+// PutEndpoint writes what an endpoint wants, how it is known and its state, and
+// has it looked at.
+func (t *Tx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	events, err := text(e.Events)
 	if err != nil {
 		return fmt.Errorf("write the events of endpoint %s: %w", e.ID, err)
 	}
-	_, err = t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		e.ID, e.Account, e.URL, events, e.Description, e.Secret, e.CreatedAt.Micros(), micros(e.ExpiresAt))
+	settings, err := text(e.EndpointSettings)
 	if err != nil {
-		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
+		return fmt.Errorf("write the settings of endpoint %s: %w", e.ID, err)
+	}
+	old, err := text(e.OldSecrets)
+	if err != nil {
+		return fmt.Errorf("write the secrets of endpoint %s: %w", e.ID, err)
+	}
+	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5, credentials = $6, old_secrets = $7,
+		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0 WHERE id = $14`,
+		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, bit(e.Ordering == fieldmark.OrderingMission),
+		string(e.State), e.StateReason, micros(e.StateAt), moment(e.Changed), e.ID)
+	if err != nil {
+		return fmt.Errorf("change endpoint %s: %w", e.ID, err)
+	}
+	clear(t.group.endpoints)
+	t.touched[TopicDeliveries] = true
+	return nil
+}
+
+// PutHealth writes how an endpoint has been doing; since is when it began to
+// fail, zero when it does not, and until is how long its circuit is open.
+func (t *Tx) PutHealth(ctx context.Context, id, health string, since, until time.Time) error {
+	err := t.post(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, moment(since), moment(until), id)
+	if err != nil {
+		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
 	}
 	clear(t.group.endpoints)
 	return nil
 }
 
-// LiveEndpoints lists the endpoints of an account that are neither deleted nor
+// Endpoint reads an endpoint that is neither deleted nor expired; the error is
+// ErrNone where there is none.
+func (s *Store) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
+	return endpoint(ctx, s, id, now)
+}
+
+// Endpoint is Store.Endpoint inside a transaction.
+func (t *Tx) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
+	return endpoint(ctx, t, id, now)
+}
+
+func endpoint(ctx context.Context, from asker, id string, now time.Time) (Endpoint, error) {
+	e, err := scanEndpoint(from.queryRow(ctx, `SELECT `+endpointColumns+` FROM endpoint
+		WHERE id = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, id, now.UnixMicro()))
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
+	}
+	return e, nil
+}
+
+// Subscriber is what telling of an event asks of an endpoint.
+type Subscriber struct {
+	ID      string
+	Events  []string
+	Ordered bool
+	Enabled bool
+	EndpointClock
+	expiresAt *fieldmark.Time
+}
+
+// Wants reports whether the endpoint subscribed to e.
+func (s *Subscriber) Wants(e fieldmark.EventType) bool {
+	return slices.ContainsFunc(s.Events, func(p string) bool { return fieldmark.MatchEvent(p, e) })
+}
+
+func scanSubscriber(row scanner) (s Subscriber, err error) {
+	var state fieldmark.EndpointState
+	err = row.Scan(&s.ID, document{&s.Events}, &s.Ordered, &state, clock{&s.OpenUntil}, clock{&s.WakeAt}, maybe{&s.expiresAt})
+	s.Enabled = state == fieldmark.EndpointEnabled
+	return s, err
+}
+
+// Subscribers lists the endpoints of an account that are neither deleted nor
 // expired. Every event asks for them; within a transaction the answer changes by
 // its own writes only, so members of a group share it. Callers must not change it.
-func (t *Tx) LiveEndpoints(ctx context.Context, account string, now time.Time) ([]Endpoint, error) {
+func (t *Tx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
 	list, known := t.group.endpoints[account]
 	if !known {
-		rows, err := t.query(ctx, `SELECT `+endpointColumns+` FROM endpoint WHERE account = $1 AND deleted_at IS NULL`, account)
-		if list, err = collect(rows, err, scanEndpoint); err != nil {
+		rows, err := t.query(ctx, `SELECT id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
+			WHERE account = $1 AND deleted_at IS NULL`, account)
+		if list, err = collect(rows, err, scanSubscriber); err != nil {
 			return nil, fmt.Errorf("list the endpoints of %s: %w", account, err)
 		}
 		t.group.endpoints[account] = list
 	}
-	for i, e := range list {
-		if e.expired(now) { // seldom: they are deleted within a second
-			live := slices.Clone(list[:i])
-			for _, e := range list[i:] {
-				if !e.expired(now) {
-					live = append(live, e)
-				}
-			}
-			return live, nil
-		}
+	expired := func(s Subscriber) bool { return s.expiresAt != nil && s.expiresAt.Micros() <= now.UnixMicro() }
+	if slices.ContainsFunc(list, expired) { // seldom: they are deleted within a second
+		return slices.DeleteFunc(slices.Clone(list), expired), nil
 	}
 	return list, nil
 }
 
-func (e *Endpoint) expired(now time.Time) bool {
-	return e.ExpiresAt != nil && e.ExpiresAt.Micros() <= now.UnixMicro()
+// wake has an endpoint looked at, at once or when its circuit lets something
+// through, if it is not to be looked at by then.
+func (t *Tx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
+	if s.OpenUntil.After(now) {
+		now = s.OpenUntil
+	}
+	if !s.Enabled || !s.WakeAt.IsZero() && !s.WakeAt.After(now) {
+		return nil
+	}
+	if err := t.Wake(ctx, s.ID, now); err != nil {
+		return err
+	}
+	for _, list := range t.group.endpoints {
+		for i := range list {
+			if list[i].ID == s.ID {
+				list[i].WakeAt = now
+			}
+		}
+	}
+	return nil
+}
+
+// Wake has an endpoint looked at by a time.
+func (t *Tx) Wake(ctx context.Context, id string, by time.Time) error {
+	err := t.post(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
+	if err != nil {
+		return fmt.Errorf("wake endpoint %s: %w", id, err)
+	}
+	return nil
 }
 
 // Endpoints lists up to limit endpoints that are neither deleted nor expired,
-// the newest first.
-func (s *Store) Endpoints(ctx context.Context, now time.Time, limit int) ([]Endpoint, error) {
+// the newest first; account "" means any.
+func (s *Store) Endpoints(ctx context.Context, account string, now time.Time, limit int) ([]Endpoint, error) {
 	rows, err := s.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
-		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY id DESC LIMIT $2`, now.UnixMicro(), limit)
+		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ($3 = '' OR account = $3) ORDER BY id DESC LIMIT $2`,
+		now.UnixMicro(), limit, account)
 	list, err := collect(rows, err, scanEndpoint)
 	if err != nil {
 		return nil, fmt.Errorf("list endpoints: %w", err)
@@ -80,17 +199,33 @@ func (s *Store) Endpoints(ctx context.Context, now time.Time, limit int) ([]Endp
 	return list, nil
 }
 
+// FailingEndpoints lists enabled endpoints that took nothing since a time.
+func (s *Store) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	rows, err := s.query(ctx, `SELECT id FROM endpoint WHERE failing_since IS NOT NULL AND failing_since <= $1
+		AND state = 'enabled' AND deleted_at IS NULL ORDER BY failing_since LIMIT $2`, since.UnixMicro(), limit)
+	list, err := collect(rows, err, scanText)
+	if err != nil {
+		return nil, fmt.Errorf("list failing endpoints: %w", err)
+	}
+	return list, nil
+}
+
+func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
+
 // EndEndpoint deletes an endpoint and gives up what was due to it, for a reason.
 // It reports whether the endpoint was there.
 func (t *Tx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
-	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
+	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
 	if err != nil {
 		return false, fmt.Errorf("end endpoint %s: %w", id, err)
 	}
 	clear(t.group.endpoints)
 	// Deliveries under a lease are on the wire: their attempt is recorded first.
-	_, err = t.exec(ctx, `UPDATE delivery SET state = $1, last_error = $2, updated_at = $3
-		WHERE endpoint = $4 AND state = 'due' AND lease_until IS NULL`, string(fieldmark.DeliveryFailed), reason, now.UnixMicro(), id)
+	_, err = t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2
+		WHERE endpoint = $3 AND state IN ('due', 'waiting') AND lease_owner IS NULL`, reason, now.UnixMicro(), id)
+	if err == nil {
+		_, err = t.exec(ctx, `UPDATE replay SET state = 'done', updated_at = $1 WHERE endpoint = $2 AND state = 'running'`, now.UnixMicro(), id)
+	}
 	if err != nil {
 		return false, fmt.Errorf("give up deliveries to endpoint %s: %w", id, err)
 	}
@@ -100,149 +235,9 @@ func (t *Tx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) 
 // ExpiredEndpoints lists endpoints whose time is over but that were not ended.
 func (s *Store) ExpiredEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	rows, err := s.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`, now.UnixMicro(), limit)
-	list, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	list, err := collect(rows, err, scanText)
 	if err != nil {
 		return nil, fmt.Errorf("list expired endpoints: %w", err)
 	}
 	return list, nil
-}
-
-// AddDelivery makes an event due to an endpoint at once.
-func (t *Tx) AddDelivery(ctx context.Context, id, endpoint string, event int64, at time.Time) error {
-	_, err := t.exec(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5)`, id, endpoint, event, string(fieldmark.DeliveryDue), at.UnixMicro())
-	if err != nil {
-		return fmt.Errorf("add delivery %s: %w", id, err)
-	}
-	t.touched[TopicDeliveries] = true
-	return nil
-}
-
-// Deliveries lists up to limit deliveries, the newest first.
-func (s *Store) Deliveries(ctx context.Context, limit int) ([]fieldmark.Delivery, error) {
-	rows, err := s.query(ctx, `SELECT d.id, e.id, e.type, d.endpoint, d.state, d.attempts, d.due_at, d.last_status, d.last_error,
-		d.created_at, d.updated_at FROM delivery d JOIN event e ON e.number = d.event ORDER BY d.id DESC LIMIT $1`, limit)
-	list, err := collect(rows, err, func(row scanner) (d fieldmark.Delivery, err error) {
-		return d, row.Scan(&d.ID, &d.EventID, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, instant{&d.DueAt}, &d.LastStatus,
-			&d.LastError, instant{&d.CreatedAt}, instant{&d.UpdatedAt})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return list, nil
-}
-
-// Job is a claimed delivery with all that sending it takes.
-type Job struct {
-	ID       string
-	Endpoint string
-	Attempts int // made before this one
-	URL      string
-	Secret   string // encrypted
-	Envelope fieldmark.Envelope
-}
-
-// ClaimDeliveries takes up to limit due deliveries for owner until the lease ends. Of each
-// endpoint only the first perEndpoint due rows are looked at, those under a
-// lease among them, which caps what is on the wire to it and keeps the question
-// cheap however much is due.
-func (t *Tx) ClaimDeliveries(ctx context.Context, owner string, now, lease time.Time, perEndpoint, limit int) ([]Job, error) {
-	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $5 WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
-		AND id IN (SELECT d.id FROM endpoint e CROSS JOIN `+t.group.dialect.firstDue+`
-			AND e.deleted_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $2)
-			AND (d.lease_until IS NULL OR d.lease_until <= $2) ORDER BY d.due_at, d.id LIMIT $4)
-		RETURNING id`, lease.UnixMicro(), now.UnixMicro(), perEndpoint, limit, owner)
-	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
-	if err != nil {
-		return nil, fmt.Errorf("claim deliveries: %w", err)
-	}
-	jobs := make([]Job, len(ids))
-	for i, id := range ids {
-		if jobs[i], err = t.job(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	return jobs, nil
-}
-
-func (t *Tx) job(ctx context.Context, id string) (Job, error) {
-	j := Job{ID: id}
-	var data string
-	err := t.queryRow(ctx, `SELECT d.endpoint, d.attempts, p.url, p.secret, e.id, e.type, e.at, e.data FROM delivery d
-		JOIN endpoint p ON p.id = d.endpoint JOIN event e ON e.number = d.event WHERE d.id = $1`, id).
-		Scan(&j.Endpoint, &j.Attempts, &j.URL, &j.Secret, &j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
-	if err != nil {
-		return Job{}, fmt.Errorf("read delivery %s: %w", id, none(err))
-	}
-	j.Envelope.Data = []byte(data)
-	return j, nil
-}
-
-// Attempt is one try to deliver and what follows from it.
-type Attempt struct {
-	Delivery string
-	Owner    string // who claimed it
-	Number   int    // 1 and up
-	At       time.Time
-	Took     time.Duration
-	Status   int    // HTTP; 0 when no answer came
-	Error    string // empty on success
-	Body     string // the beginning of the answer
-	State    fieldmark.DeliveryState
-	DueAt    time.Time // of the next try, while State is due
-}
-
-// RecordAttempt writes an attempt, the delivery's new state and its next due
-// time. It is idempotent on delivery and number. Of a worker that lost its lease
-// only a success is taken down: the worker that holds the lease now is at the
-// same attempt, and what became of that is to be known.
-func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
-	fail := func(err error) error {
-		return fmt.Errorf("record attempt %d of delivery %s: %w", a.Number, a.Delivery, err)
-	}
-	if a.State != fieldmark.DeliveryDone {
-		var owner string
-		err := t.queryRow(ctx, `SELECT COALESCE(lease_owner, '') FROM delivery WHERE id = $1`, a.Delivery).Scan(&owner)
-		if err != nil {
-			return fail(none(err))
-		}
-		if owner != "" && owner != a.Owner {
-			return nil
-		}
-	}
-	n, err := t.exec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (delivery, number) DO NOTHING`,
-		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body)
-	if err != nil {
-		return fail(err)
-	}
-	if n == 0 {
-		return nil
-	}
-	_, err = t.exec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL,
-		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7`,
-		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
-	if err != nil {
-		return fail(err)
-	}
-	// What was due to an endpoint that ended during the attempt ends with it.
-	_, err = t.exec(ctx, `UPDATE delivery SET state = $1 WHERE id = $2 AND state = 'due'
-		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, string(fieldmark.DeliveryFailed), a.Delivery)
-	if err != nil {
-		return fail(err)
-	}
-	return nil
-}
-
-// GiveUpEnded gives up deliveries to endpoints that ended while a worker held
-// them who then died, for a reason.
-func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
-	_, err := t.exec(ctx, `UPDATE delivery SET state = $1, last_error = $2, lease_until = NULL, lease_owner = NULL
-		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $3)
-		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`,
-		string(fieldmark.DeliveryFailed), reason, now.UnixMicro())
-	if err != nil {
-		return fmt.Errorf("give up deliveries to ended endpoints: %w", err)
-	}
-	return nil
 }

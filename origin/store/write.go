@@ -32,6 +32,18 @@ func (t *Tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 	return res.RowsAffected()
 }
 
+// post runs a statement whose outcome nobody waits for: to a server it travels
+// with the next one, at the latest when the function returns. It fails the
+// function all the same.
+func (t *Tx) post(ctx context.Context, text string, args ...any) error {
+	if t.group.dialect.prepares {
+		_, err := t.group.exec(ctx, text, args...)
+		return err
+	}
+	t.group.pending = append(t.group.pending, statement{text, t.group.dialect.args(args)})
+	return nil
+}
+
 func (t *Tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	if !t.group.dialect.prepares {
 		if err := t.group.flush(ctx); err != nil {
@@ -72,12 +84,18 @@ type group struct {
 	prepared map[string]*sql.Stmt
 	log      counter
 	// endpoints are those of each account, as members of this transaction read them.
-	endpoints map[string][]Endpoint
-	pending   []string // statements that travel with the next one
+	endpoints map[string][]Subscriber
+	pending   []statement // statements that travel with the next one
 
 	mu      sync.Mutex
 	waiting []*write
 	led     bool
+}
+
+// statement is a text and its arguments.
+type statement struct {
+	text string
+	args []any
 }
 
 // write is one caller's function on its way through the group.
@@ -243,7 +261,7 @@ func (g *group) bounded() (context.Context, context.CancelFunc) {
 // begin opens the transaction, on a new connection if the one there was broke
 // since: nothing was run yet, so nothing can be done twice.
 func (g *group) begin(ctx context.Context) error {
-	g.log, g.endpoints, g.pending = counter{}, make(map[string][]Endpoint), nil
+	g.log, g.endpoints, g.pending = counter{}, make(map[string][]Subscriber), nil
 	for {
 		fresh := g.conn == nil
 		if fresh {
@@ -355,12 +373,12 @@ func fail(batch []*write, err error) {
 // here is one of the transaction, not of the function.
 func (g *group) member(ctx context.Context, w *write, i, n int) error {
 	if n == 1 { // undone by undoing the transaction
-		w.call(ctx, &Tx{group: g})
+		g.call(ctx, w)
 		return nil
 	}
 	g.pending = g.dialect.next
 	if i == 0 {
-		g.pending = []string{"SAVEPOINT member"}
+		g.pending = []statement{{text: "SAVEPOINT member"}}
 	}
 	if g.dialect.prepares { // and nothing travels
 		if err := g.flush(ctx); err != nil {
@@ -368,7 +386,7 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 		}
 	}
 	taken := g.log.taken
-	w.call(ctx, &Tx{group: g})
+	g.call(ctx, w)
 	if w.err != nil || w.crashed != "" {
 		g.log.taken = taken
 		clear(g.endpoints)
@@ -382,12 +400,26 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 	return nil
 }
 
+// call runs a function and what it posted.
+func (g *group) call(ctx context.Context, w *write) {
+	w.call(ctx, &Tx{group: g})
+	posted := slices.ContainsFunc(g.pending, func(s statement) bool { return len(s.args) > 0 })
+	if posted && w.err == nil && w.crashed == "" {
+		w.err = g.flush(ctx)
+	}
+}
+
 // flush runs what is pending by itself.
 func (g *group) flush(ctx context.Context) error {
 	steps := g.pending
+	if n := len(steps) - 1; n >= 0 && !g.dialect.prepares {
+		g.pending = steps[:n]
+		_, err := g.together(ctx, steps[n].text, steps[n].args)
+		return err
+	}
 	g.pending = nil
 	for _, step := range steps {
-		if err := g.run(ctx, step); err != nil {
+		if err := g.run(ctx, step.text); err != nil {
 			return err
 		}
 	}

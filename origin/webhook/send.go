@@ -3,7 +3,8 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -20,12 +21,30 @@ import (
 
 // Bounds of one attempt.
 const (
-	Timeout = 15 * time.Second // the lower end of what Standard Webhooks asks of senders; a receiver should queue, not work
-	MaxBody = 4 << 10          // bytes of an answer that are read: enough for an error message
+	Timeout      = 15 * time.Second // the lower end of what Standard Webhooks asks of senders; a receiver should queue, not work
+	MaxBody      = 4 << 10          // bytes of an answer that are read: enough for an error message
+	bodyPatience = 2 * time.Second  // for those bytes: the status was the verdict, and somebody else may want the place
 )
 
 // UserAgent names the sender.
 const UserAgent = "Fieldmark-Webhooks/1.0"
+
+// HeaderControl is a field by which a receiver says what it wants: disable, or
+// abort-message.
+const HeaderControl = "webhook-delivery"
+
+// Classes of failure.
+const (
+	ClassDNS      = "dns"
+	ClassConnect  = "connect"
+	ClassTLS      = "tls"
+	ClassTimeout  = "timeout"
+	ClassStatus   = "status"
+	ClassRedirect = "redirect"
+	ClassRefused  = "refused" // by our own guard
+	ClassAuth     = "auth"    // no access token
+	ClassOther    = "other"
+)
 
 // Attempt is what became of one try.
 type Attempt struct {
@@ -35,56 +54,141 @@ type Attempt struct {
 	Error      string        // empty on success; fit to show to the endpoint's owner
 	Body       string        // the beginning of the answer, as valid text
 	RetryAfter time.Duration // what the receiver asked for; 0 when it did not
-	Gone       bool          // 410: never try again
+	Disable    bool          // 410, or said so: the endpoint wants nothing more
+	Abort      bool          // said so: never this message again
+	Detail     fieldmark.AttemptDetail
 }
 
 // OK reports whether the receiver took the event.
 func (a Attempt) OK() bool { return a.Error == "" }
 
-// Send tries once to deliver e, signed with secret, under the time now.
-func Send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope, now time.Time) Attempt {
+// Away reports a failure that tells of the receiver, not of the message: it
+// would fail for any other as well.
+func (a Attempt) Away() bool {
+	switch a.Detail.Class {
+	case ClassDNS, ClassConnect, ClassTLS, ClassTimeout, ClassAuth, ClassOther:
+		return true
+	}
+	return a.Status >= 500 || a.Status == http.StatusTooManyRequests
+}
+
+// OutletConfig says how one endpoint is reached.
+type OutletConfig struct {
+	HTTP     *safehttp.Client // required: the way out
+	URL      string
+	Settings fieldmark.EndpointSettings // with the values of headers and the secrets of auth
+	Signer   *Signer                    // required
+}
+
+// Outlet sends to one endpoint. It is safe for concurrent use.
+type Outlet struct {
+	client   *safehttp.Client
+	own      bool // the client is this outlet's
+	url      string
+	settings fieldmark.EndpointSettings
+	signer   *Signer
+	token    token
+}
+
+// NewOutlet returns an Outlet; it opens no connection.
+func NewOutlet(cfg OutletConfig) (*Outlet, error) {
+	o := &Outlet{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer, token: token{asking: make(chan struct{}, 1)}}
+	if a := cfg.Settings.Auth; a != nil && a.Kind == fieldmark.AuthMTLS {
+		pair, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.PrivateKey))
+		if err != nil {
+			return nil, errors.New("the client certificate cannot be read")
+		}
+		// A shared pool would show one endpoint's certificate for another.
+		o.client, o.own = cfg.HTTP.WithCertificate(pair), true
+	}
+	return o, nil
+}
+
+// Close closes the connections that are this outlet's alone.
+func (o *Outlet) Close() {
+	if o.own {
+		o.client.CloseIdle()
+	}
+}
+
+// Settings returns how the endpoint wants its messages.
+func (o *Outlet) Settings() *fieldmark.EndpointSettings { return &o.settings }
+
+// Send tries once to deliver m, signed under the time now.
+func (o *Outlet) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	a := Attempt{At: now}
 	start := time.Now()
-	if err := a.send(ctx, client, url, secret, e); err != nil {
-		a.Error = explain(ctx, err)
+	if err := a.send(ctx, cancel, o, m); err != nil {
+		a.Error, a.Detail.Class = explain(ctx, err)
 	}
 	a.Took = time.Since(start)
 	return a
 }
 
-func (a *Attempt) send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope) error {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("write the envelope of %s: %w", e.ID, err)
+func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet, m Message) error {
+	header := make(http.Header, 8+len(o.settings.Headers))
+	for name, value := range o.settings.Headers {
+		header.Set(name, value)
 	}
-	signature, err := Sign(secret, e.ID, a.At, body)
+	body, err := m.write(&o.settings, header)
+	if err != nil {
+		return fmt.Errorf("write the message %s: %w", m.ID, err)
+	}
+	signature, err := o.signer.Sign(m.ID, a.At, body)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err := o.authenticate(ctx, header); err != nil {
+		return err
+	}
+	traced, seen := trace(ctx)
+	defer func() { a.Detail = seen.detail(a.Detail.Class) }()
+	req, err := http.NewRequestWithContext(traced, http.MethodPost, o.url, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the address cannot be read")
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", UserAgent)
-	req.Header.Set(HeaderID, e.ID)
-	req.Header.Set(HeaderTimestamp, strconv.FormatInt(a.At.Unix(), 10))
-	req.Header.Set(HeaderSignature, signature)
-	resp, err := client.Do(req)
+	header.Set("User-Agent", UserAgent)
+	header.Set(HeaderID, m.ID)
+	header.Set(HeaderTimestamp, strconv.FormatInt(a.At.Unix(), 10))
+	header.Set(HeaderSignature, signature)
+	req.Header = header
+	resp, err := o.client.Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized {
+		o.token.forget()
+	}
 	a.Status = resp.StatusCode
-	a.Gone = resp.StatusCode == http.StatusGone
+	a.control(resp)
 	a.RetryAfter = retryAfter(resp, a.At)
-	// The status is the verdict; a body that breaks off does not undo it.
+	// The status is the verdict; a body that is slow or breaks off does not undo it.
+	defer time.AfterFunc(bodyPatience, cancel).Stop()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, MaxBody))
 	a.Body = strings.ReplaceAll(strings.ToValidUTF8(string(text), string(utf8.RuneError)), "\x00", "")
 	return verdict(resp.StatusCode)
 }
+
+// control reads what the receiver wants beyond this attempt.
+func (a *Attempt) control(resp *http.Response) {
+	a.Disable = resp.StatusCode == http.StatusGone
+	switch strings.ToLower(strings.TrimSpace(resp.Header.Get(HeaderControl))) {
+	case "disable":
+		a.Disable = true
+	case "abort-message":
+		a.Abort = true
+	}
+}
+
+// statusError is an answer that is no success.
+type statusError struct {
+	text, class string
+}
+
+func (e *statusError) Error() string { return e.text }
 
 // verdict says what is wrong with a status.
 func verdict(status int) error {
@@ -92,11 +196,11 @@ func verdict(status int) error {
 	case status >= 200 && status <= 299:
 		return nil
 	case status >= 300 && status <= 399:
-		return fmt.Errorf("answered %d: redirects are not followed, change the address of the endpoint", status)
+		return &statusError{fmt.Sprintf("answered %d: redirects are not followed, change the address of the endpoint", status), ClassRedirect}
 	case status == http.StatusGone:
-		return errors.New("answered 410: the endpoint wants no more of this")
+		return &statusError{"answered 410: the endpoint wants no more of this", ClassStatus}
 	}
-	return fmt.Errorf("answered %d", status)
+	return &statusError{fmt.Sprintf("answered %d", status), ClassStatus}
 }
 
 // retryAfter reads how long the receiver wants to be left alone (RFC 9110,
@@ -115,29 +219,68 @@ func retryAfter(resp *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
-// explain says in a few words why no answer came, without telling the
-// endpoint's owner what was found inside the network.
-func explain(ctx context.Context, err error) string {
+// explain says in a few words why there was no success, without telling the
+// endpoint's owner what was found inside the network, and names the class.
+func explain(ctx context.Context, err error) (text, class string) {
+	if status, ok := errors.AsType[*statusError](err); ok {
+		return status.text, status.class
+	}
+	if auth, ok := errors.AsType[*authError](err); ok {
+		text, class = explain(ctx, auth.err)
+		if class != ClassRefused && class != ClassTimeout {
+			class = ClassAuth
+		}
+		return "no access token: " + text, class
+	}
 	var timeout net.Error
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no answer within %d s", Timeout/time.Second)
+		return fmt.Sprintf("no answer within %d s", Timeout/time.Second), ClassTimeout
 	case ctx.Err() != nil:
-		return "interrupted"
+		return "interrupted", ClassOther
 	}
 	if e, ok := errors.AsType[*fieldmark.Error](err); ok {
-		return e.Detail
+		return e.Detail, ClassRefused
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
-			return "the host's name is not known"
+			return "the host's name is not known", ClassDNS
 		}
-		return "the host's name could not be looked up"
+		return "the host's name could not be looked up", ClassDNS
+	}
+	if text, ok := explainTLS(err); ok {
+		return text, ClassTLS
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Op + " failed: " + reason(op.Err)
+		class = ClassOther
+		if op.Op == "dial" {
+			class = ClassConnect
+		}
+		return op.Op + " failed: " + reason(op.Err), class
 	}
-	return "the request failed: " + reason(err)
+	return "the request failed: " + reason(err), ClassOther
+}
+
+// explainTLS says what was wrong with a certificate in words its owner can act on.
+func explainTLS(err error) (string, bool) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if invalid.Reason == x509.Expired {
+			return "the certificate has expired or is not valid yet", true
+		}
+		return "the certificate is not valid", true
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the certificate is for another host", true
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "the certificate is of an authority nobody knows; is the chain complete?", true
+	}
+	_, alert := errors.AsType[tls.AlertError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	if alert || record {
+		return "the TLS handshake failed: " + reason(err), true
+	}
+	return "", false
 }
 
 // maxReason bounds an error's text in bytes; some quote what the other side sent.

@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -8,9 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // Header fields of Standard Webhooks 1.0.
@@ -24,69 +29,177 @@ const (
 // how long a recorded request can be played again.
 const Tolerance = 5 * time.Minute
 
-// SecretPrefix marks a symmetric secret. A secret holds 24 to 64 random bytes:
-// fewer can be guessed, more add nothing to HMAC-SHA-256.
+// The forms of keys. A shared secret holds 24 to 64 random bytes: fewer can be
+// guessed, more add nothing to HMAC-SHA-256. A private key is the 64 bytes that
+// Ed25519 is written with, seed and public half.
 const (
-	SecretPrefix = "whsec_"
-	minSecret    = 24
-	maxSecret    = 64
-	newSecret    = 32 // bytes of a secret we make: the size of the hash
+	SecretPrefix  = "whsec_"
+	PrivatePrefix = "whsk_"
+	PublicPrefix  = "whpk_"
+	minSecret     = 24
+	maxSecret     = 64
+	newSecret     = 32 // bytes of a secret we make: the size of the hash
 )
 
-// schemeV1 marks an HMAC-SHA-256 signature.
-const schemeV1 = "v1"
+// MaxKeys is how many keys may sign one message: the present one and those from
+// before rotations that are not over.
+const MaxKeys = 5
 
-// NewSecret draws a secret from random.
-func NewSecret(random io.Reader) (string, error) {
-	var key [newSecret]byte
-	if _, err := io.ReadFull(random, key[:]); err != nil {
+// NewSecret draws a secret for a scheme from random.
+func NewSecret(scheme fieldmark.Signing, random io.Reader) (string, error) {
+	var seed [newSecret]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
 		return "", fmt.Errorf("draw a webhook secret: %w", err)
 	}
-	return SecretPrefix + base64.StdEncoding.EncodeToString(key[:]), nil
+	if scheme == fieldmark.SigningV1a {
+		return PrivatePrefix + base64.StdEncoding.EncodeToString(ed25519.NewKeyFromSeed(seed[:])), nil
+	}
+	return SecretPrefix + base64.StdEncoding.EncodeToString(seed[:]), nil
 }
 
-// parseSecret returns the key inside a secret. Its errors never quote it.
-func parseSecret(secret string) ([]byte, error) {
-	digits, ok := strings.CutPrefix(secret, SecretPrefix)
+// key signs or checks under one scheme.
+type key struct {
+	scheme  fieldmark.Signing
+	shared  []byte             // of v1
+	private ed25519.PrivateKey // of v1a; nil in a receiver's hands
+	public  ed25519.PublicKey  // of v1a
+}
+
+// parseKey reads a secret, a private or a public key. Its errors never quote it.
+func parseKey(text string) (key, error) {
+	prefix, digits, ok := strings.Cut(text, "_")
 	if !ok {
-		return nil, errors.New("a webhook secret begins with " + SecretPrefix)
+		return key{}, errors.New("a webhook secret begins with " + SecretPrefix + " or " + PrivatePrefix)
 	}
-	key, err := base64.StdEncoding.DecodeString(digits)
+	b, err := base64.StdEncoding.DecodeString(digits)
 	if err != nil {
-		return nil, errors.New("a webhook secret is base64 after " + SecretPrefix)
+		return key{}, errors.New("a webhook secret is base64 after its first underscore")
 	}
-	if len(key) < minSecret || len(key) > maxSecret {
-		return nil, fmt.Errorf("a webhook secret holds %d to %d bytes, not %d", minSecret, maxSecret, len(key))
+	switch prefix + "_" {
+	case SecretPrefix:
+		if len(b) < minSecret || len(b) > maxSecret {
+			return key{}, fmt.Errorf("a webhook secret holds %d to %d bytes, not %d", minSecret, maxSecret, len(b))
+		}
+		return key{scheme: fieldmark.SigningV1, shared: b}, nil
+	case PrivatePrefix:
+		if len(b) != ed25519.PrivateKeySize || !bytes.Equal(b, ed25519.NewKeyFromSeed(b[:ed25519.SeedSize])) {
+			return key{}, errors.New("a private webhook key is the seed of an Ed25519 key and its public half, 64 bytes")
+		}
+		private := ed25519.PrivateKey(b)
+		return key{scheme: fieldmark.SigningV1a, private: private, public: private.Public().(ed25519.PublicKey)}, nil
+	case PublicPrefix:
+		if len(b) != ed25519.PublicKeySize {
+			return key{}, fmt.Errorf("a public webhook key holds %d bytes", ed25519.PublicKeySize)
+		}
+		return key{scheme: fieldmark.SigningV1a, public: b}, nil
 	}
-	return key, nil
+	return key{}, errors.New("a webhook secret begins with " + SecretPrefix + " or " + PrivatePrefix)
 }
 
-// Sign returns the signature field of a message: "v1," and the base64 of an
-// HMAC-SHA-256 over id, time of the attempt and body.
-func Sign(secret, id string, at time.Time, body []byte) (signature string, err error) {
-	key, err := parseSecret(secret)
+// CheckSecret says what is wrong with a secret of somebody's own for a scheme.
+func CheckSecret(scheme fieldmark.Signing, secret string) error {
+	k, err := parseKey(secret)
 	if err != nil {
-		return "", err
+		return err
 	}
+	if k.scheme != scheme || k.public != nil && k.private == nil {
+		return fmt.Errorf("the secret is none for %s", scheme)
+	}
+	return nil
+}
+
+// PublicKey returns the public half of a private key as whpk_ and base64, and
+// as a JSON Web Key without an id. A shared secret has none.
+func PublicKey(secret string) (string, fieldmark.PublicJWK, bool) {
+	k, err := parseKey(secret)
+	if err != nil || k.public == nil {
+		return "", fieldmark.PublicJWK{}, false
+	}
+	return PublicPrefix + base64.StdEncoding.EncodeToString(k.public), fieldmark.PublicJWK{
+		Type: "OKP", Curve: "Ed25519", X: base64.RawURLEncoding.EncodeToString(k.public), Use: "sig", Algorithm: "EdDSA",
+	}, true
+}
+
+// Signer signs with every key that is live, so that a receiver may know any one
+// of them.
+type Signer struct {
+	keys  []key
+	until []time.Time // when a key ends; zero: never
+}
+
+// Add adds a key that signs until a time; the zero time is for ever.
+func (s *Signer) Add(secret string, until time.Time) error {
+	k, err := parseKey(secret)
+	if err == nil && k.scheme == fieldmark.SigningV1a && k.private == nil {
+		err = errors.New("a public webhook key cannot sign")
+	}
+	if err != nil {
+		return err
+	}
+	s.keys, s.until = append(s.keys, k), append(s.until, until)
+	return nil
+}
+
+// Sign returns the signature field of a message: for each live key its scheme,
+// a comma and base64, over id, time of the attempt and body.
+func (s *Signer) Sign(id string, at time.Time, body []byte) (string, error) {
 	// A dot would let one id and time be read as another's.
 	if id == "" || strings.Contains(id, ".") {
 		return "", errors.New("a webhook id is not empty and has no dot")
 	}
-	sum := mac(key, id, strconv.FormatInt(at.Unix(), 10), body)
-	return schemeV1 + "," + base64.StdEncoding.EncodeToString(sum), nil
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	var field []byte
+	for i, k := range s.keys {
+		if !s.until[i].IsZero() && !at.Before(s.until[i]) {
+			continue
+		}
+		if len(field) > 0 {
+			field = append(field, ' ')
+		}
+		field = append(append(field, k.scheme...), ',')
+		field = base64.StdEncoding.AppendEncode(field, k.sign(id, timestamp, body))
+	}
+	if len(field) == 0 {
+		return "", errors.New("no webhook key is live")
+	}
+	return string(field), nil
 }
 
-func mac(key []byte, id, timestamp string, body []byte) []byte {
-	h := hmac.New(sha256.New, key)
-	io.WriteString(h, id+"."+timestamp+".")
+func (k key) sign(id, timestamp string, body []byte) []byte {
+	if k.private != nil {
+		return ed25519.Sign(k.private, content(id, timestamp, body))
+	}
+	return mac(k.shared, id, timestamp, body)
+}
+
+// content is what a signature is over.
+func content(id, timestamp string, body []byte) []byte {
+	return slices.Concat([]byte(id), []byte("."), []byte(timestamp), []byte("."), body)
+}
+
+func mac(shared []byte, id, timestamp string, body []byte) []byte {
+	h := hmac.New(sha256.New, shared)
+	io.WriteString(h, id)
+	io.WriteString(h, ".")
+	io.WriteString(h, timestamp)
+	io.WriteString(h, ".")
 	h.Write(body)
 	return h.Sum(nil)
 }
 
+// verify reports whether a signature is this key's.
+func (k key) verify(signature []byte, id, timestamp string, body []byte) bool {
+	if k.public != nil {
+		return ed25519.Verify(k.public, content(id, timestamp, body), signature)
+	}
+	return hmac.Equal(signature, mac(k.shared, id, timestamp, body))
+}
+
 // Verify checks a message as a receiver does: the three fields are there, the
-// timestamp is within Tolerance of now, and one of the signatures is right.
+// timestamp is within Tolerance of now, and one of the signatures is right. The
+// secret is a shared one (whsec_) or a public key (whpk_).
 func Verify(secret string, h http.Header, body []byte, now time.Time) error {
-	key, err := parseSecret(secret)
+	k, err := parseKey(secret)
 	if err != nil {
 		return err
 	}
@@ -102,13 +215,12 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) error {
 	if at, slack := now.Unix(), int64(Tolerance/time.Second); seconds < at-slack || seconds > at+slack {
 		return errors.New("verify webhook: the timestamp is more than 5 minutes off")
 	}
-	want := mac(key, id, timestamp, body)
 	for signature := range strings.FieldsSeq(signatures) {
 		scheme, digits, _ := strings.Cut(signature, ",")
-		if scheme != schemeV1 {
+		if scheme != string(k.scheme) {
 			continue
 		}
-		if got, err := base64.StdEncoding.DecodeString(digits); err == nil && hmac.Equal(got, want) {
+		if got, err := base64.StdEncoding.DecodeString(digits); err == nil && k.verify(got, id, timestamp, body) {
 			return nil
 		}
 	}

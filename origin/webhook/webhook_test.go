@@ -34,10 +34,88 @@ const (
 )
 
 func TestSignVector(t *testing.T) {
-	got, err := webhook.Sign(vectorSecret, vectorID, time.Unix(vectorTime, 999), []byte(vectorBody))
+	got, err := sign(vectorSecret, vectorID, time.Unix(vectorTime, 999), []byte(vectorBody))
 	if got != vectorSignature || err != nil {
 		t.Errorf("Sign = %q, %v; want %q", got, err, vectorSignature)
 	}
+}
+
+// The published vector of an Ed25519 signature: the same message under the key
+// pair that the specification shows.
+const (
+	vectorPrivate    = "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
+	vectorPublic     = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="
+	vectorSignatureA = "v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
+)
+
+func TestSignVectorEd25519(t *testing.T) {
+	got, err := sign(vectorPrivate, vectorID, time.Unix(vectorTime, 0), []byte(vectorBody))
+	if got != vectorSignatureA || err != nil {
+		t.Errorf("Sign = %q, %v; want %q", got, err, vectorSignatureA)
+	}
+	if public, jwk, ok := webhook.PublicKey(vectorPrivate); public != vectorPublic || !ok || jwk.X != "1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4" {
+		t.Errorf("PublicKey = %q, %+v, %v; want %q", public, jwk, ok, vectorPublic)
+	}
+	if err := webhook.Verify(vectorPublic, fields(vectorID, "1614265330", vectorSignatureA), []byte(vectorBody), time.Unix(vectorTime, 0)); err != nil {
+		t.Errorf("Verify with the public key: %v", err)
+	}
+}
+
+func TestSignWithSeveralKeys(t *testing.T) {
+	now := time.Unix(vectorTime, 0)
+	var s webhook.Signer
+	for secret, until := range map[string]time.Time{vectorSecret: {}, vectorPrivate: now.Add(time.Hour)} {
+		if err := s.Add(secret, until); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both, err := s.Sign(vectorID, now, []byte(vectorBody))
+	if err != nil || !strings.Contains(both, vectorSignature) || !strings.Contains(both, vectorSignatureA) || strings.Count(both, " ") != 1 {
+		t.Errorf("Sign = %q, %v; want both signatures", both, err)
+	}
+	for _, known := range []string{vectorSecret, vectorPublic} {
+		if err := webhook.Verify(known, fields(vectorID, "1614265330", both), []byte(vectorBody), now); err != nil {
+			t.Errorf("a receiver that knows %s…: %v", known[:8], err)
+		}
+	}
+	if later, err := s.Sign(vectorID, now.Add(time.Hour), []byte(vectorBody)); err != nil || strings.Contains(later, "v1a,") || strings.Contains(later, " ") {
+		t.Errorf("after the overlap: %q, %v; want one signature", later, err)
+	}
+}
+
+func TestCheckSecret(t *testing.T) {
+	for _, tt := range []struct {
+		scheme fieldmark.Signing
+		secret string
+		ok     bool
+	}{
+		{"v1", vectorSecret, true}, {"v1a", vectorPrivate, true},
+		{"v1a", vectorSecret, false}, {"v1", vectorPrivate, false}, {"v1a", vectorPublic, false},
+		{"v1a", "whsk_" + strings.Repeat("A", 86) + "==", false}, // the halves are no pair
+		{"v1", "whsec_c2hvcnQ=", false}, {"v1", "", false}, {"v1", "whsec_%", false},
+	} {
+		if err := webhook.CheckSecret(tt.scheme, tt.secret); (err == nil) != tt.ok {
+			t.Errorf("CheckSecret(%s, %q) = %v, want ok %v", tt.scheme, tt.secret, err, tt.ok)
+		}
+	}
+	for _, scheme := range []fieldmark.Signing{"v1", "v1a"} {
+		s, err := webhook.NewSecret(scheme, rand.Reader)
+		if err == nil {
+			err = webhook.CheckSecret(scheme, s)
+		}
+		if err != nil {
+			t.Errorf("a new secret for %s: %v", scheme, err)
+		}
+	}
+}
+
+// sign signs with one secret that never ends.
+func sign(secret, id string, at time.Time, body []byte) (string, error) {
+	var s webhook.Signer
+	if err := s.Add(secret, time.Time{}); err != nil {
+		return "", err
+	}
+	return s.Sign(id, at, body)
 }
 
 func TestSignRefuses(t *testing.T) {
@@ -49,7 +127,7 @@ func TestSignRefuses(t *testing.T) {
 		{"whsec_c2hvcnQ=", "a"},
 		{"whsec_" + strings.Repeat("AAAA", 22), "a"},
 	} {
-		if got, err := webhook.Sign(tt.secret, tt.id, time.Unix(0, 0), nil); err == nil {
+		if got, err := sign(tt.secret, tt.id, time.Unix(0, 0), nil); err == nil {
 			t.Errorf("Sign(%q, %q) = %q, want an error", tt.secret, tt.id, got)
 		} else if strings.Contains(err.Error(), "MfKQ") {
 			t.Errorf("Sign(%q) tells the secret: %v", tt.secret, err)
@@ -97,11 +175,11 @@ func TestVerify(t *testing.T) {
 }
 
 func TestNewSecret(t *testing.T) {
-	got, err := webhook.NewSecret(bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	got, err := webhook.NewSecret(fieldmark.SigningV1, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if want := "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="; got != want || err != nil {
 		t.Errorf("NewSecret = %q, %v; want %q", got, err, want)
 	}
-	if got, err := webhook.NewSecret(strings.NewReader("short")); err == nil {
+	if got, err := webhook.NewSecret(fieldmark.SigningV1, strings.NewReader("short")); err == nil {
 		t.Errorf("NewSecret from a dry well = %q, want an error", got)
 	}
 }
@@ -130,7 +208,7 @@ func TestNext(t *testing.T) {
 		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
 	for i, step := range want {
 		for jitter, share := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2, -3: 0.8, 9: 1.2} {
-			got, ok := webhook.Next(i+1, jitter)
+			got, ok := webhook.ScheduleOf(nil).Next(i+1, jitter)
 			exact := float64(step) * share
 			if !ok || math.Abs(float64(got)-exact) > 1 {
 				t.Errorf("Next(%d, %v) = %v, %v; want %v", i+1, jitter, got, ok, time.Duration(exact))
@@ -138,7 +216,7 @@ func TestNext(t *testing.T) {
 		}
 	}
 	for _, n := range []int{-1, 0, 11} {
-		if got, ok := webhook.Next(n, 0.5); ok {
+		if got, ok := webhook.ScheduleOf(nil).Next(n, 0.5); ok {
 			t.Errorf("Next(%d) = %v, want none", n, got)
 		}
 	}
@@ -154,12 +232,12 @@ func TestAfter(t *testing.T) {
 	}{
 		{"first failure", 1, webhook.Attempt{}, 5 * time.Second, true},
 		{"the last", 10, webhook.Attempt{}, 0, false},
-		{"gone", 1, webhook.Attempt{Gone: true}, 0, false},
+		{"aborted", 1, webhook.Attempt{Abort: true}, 0, false},
 		{"later on request", 1, webhook.Attempt{RetryAfter: time.Hour}, time.Hour, true},
 		{"never earlier than the step", 3, webhook.Attempt{RetryAfter: time.Second}, 30 * time.Minute, true},
 		{"a year is a day", 1, webhook.Attempt{RetryAfter: 365 * 24 * time.Hour}, 24 * time.Hour, true},
 	} {
-		if got, ok := webhook.After(tt.failed, tt.a, 0.5); got != tt.want || ok != tt.ok {
+		if got, ok := webhook.ScheduleOf(nil).After(tt.failed, tt.a, 0.5); got != tt.want || ok != tt.ok {
 			t.Errorf("%s: After = %v, %v; want %v, %v", tt.name, got, ok, tt.want, tt.ok)
 		}
 	}
@@ -169,9 +247,23 @@ func loopback(timeout time.Duration) *safehttp.Client {
 	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: timeout})
 }
 
+// send sends an envelope as it is, signed with one secret.
+func send(ctx context.Context, client *safehttp.Client, url, secret string, e fieldmark.Envelope, now time.Time) webhook.Attempt {
+	signer := &webhook.Signer{}
+	if err := signer.Add(secret, time.Time{}); err != nil {
+		return webhook.Attempt{At: now, Error: err.Error()}
+	}
+	outlet, err := webhook.NewOutlet(webhook.OutletConfig{HTTP: client, URL: url, Signer: signer})
+	if err != nil {
+		return webhook.Attempt{At: now, Error: err.Error()}
+	}
+	defer outlet.Close()
+	return outlet.Send(ctx, webhook.Message{Envelope: e, Subject: "msn_1", Account: "default"}, now)
+}
+
 func secret(t *testing.T) string {
 	t.Helper()
-	s, err := webhook.NewSecret(rand.Reader)
+	s, err := webhook.NewSecret(fieldmark.SigningV1, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +294,7 @@ func TestSendVerifiesWithTheReference(t *testing.T) {
 		io.WriteString(w, "thanks\x00")
 	}))
 	defer srv.Close()
-	a := webhook.Send(t.Context(), loopback(0), srv.URL, key, envelope, time.Now())
+	a := send(t.Context(), loopback(0), srv.URL, key, envelope, time.Now())
 	if !a.OK() || a.Status != 202 || a.Body != "thanks" {
 		t.Errorf("Send = %+v, want 202 and thanks", a)
 	}
@@ -239,9 +331,9 @@ func TestSendToHostileReceivers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			srv := httptest.NewServer(tt.answer)
 			defer srv.Close()
-			a := webhook.Send(t.Context(), loopback(0), srv.URL, secret(t), envelope, now)
+			a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, now)
 			off := (a.RetryAfter - tt.retry).Abs()
-			if a.Status != tt.status || !strings.Contains(a.Error, tt.problem) || a.OK() || off > time.Second || a.Gone != tt.gone {
+			if a.Status != tt.status || !strings.Contains(a.Error, tt.problem) || a.OK() || off > time.Second || a.Disable != tt.gone {
 				t.Errorf("Send = %+v; want status %d, %q, retry after %v, gone %v", a, tt.status, tt.problem, tt.retry, tt.gone)
 			}
 			if strings.Contains(a.Error, "127.0.0.1") {
@@ -277,7 +369,7 @@ func TestSendReadsLittle(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	a := webhook.Send(t.Context(), loopback(0), srv.URL, secret(t), envelope, time.Now())
+	a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, time.Now())
 	if !a.OK() || len(a.Body) != webhook.MaxBody {
 		t.Errorf("Send of an endless answer: ok %v, %d bytes kept; want ok, %d", a.OK(), len(a.Body), webhook.MaxBody)
 	}
@@ -291,7 +383,7 @@ func TestSendGivesUpInTime(t *testing.T) {
 	defer ln.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	a := webhook.Send(ctx, loopback(0), "http://"+ln.Addr().String(), secret(t), envelope, time.Now())
+	a := send(ctx, loopback(0), "http://"+ln.Addr().String(), secret(t), envelope, time.Now())
 	if a.OK() || a.Status != 0 || !strings.Contains(a.Error, "no answer") {
 		t.Errorf("Send = %+v, want no answer", a)
 	}
@@ -300,7 +392,7 @@ func TestSendGivesUpInTime(t *testing.T) {
 func TestSendStaysOutside(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached loopback") }))
 	defer srv.Close()
-	a := webhook.Send(t.Context(), safehttp.New(safehttp.Config{}), srv.URL, secret(t), envelope, time.Now())
+	a := send(t.Context(), safehttp.New(safehttp.Config{}), srv.URL, secret(t), envelope, time.Now())
 	if a.OK() || a.Error != "address not allowed" {
 		t.Errorf("Send = %+v, want address not allowed", a)
 	}
@@ -308,7 +400,7 @@ func TestSendStaysOutside(t *testing.T) {
 
 func TestSendTimesTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := webhook.Send(t.Context(), safehttp.New(safehttp.Config{}), "http://[::1]/", "no secret", envelope, time.Now())
+		a := send(t.Context(), safehttp.New(safehttp.Config{}), "http://[::1]/", "no secret", envelope, time.Now())
 		if a.OK() || a.Took != 0 || !a.At.Equal(time.Now()) {
 			t.Errorf("Send without a secret = %+v, want an error at once", a)
 		}

@@ -1,0 +1,416 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// Bounds of sending.
+const (
+	MaxSending     = 256 // messages on the wire: a socket and a goroutine each
+	sendingTo      = 8   // of those to one endpoint that says nothing else
+	maxReady       = 64  // endpoints looked at in one transaction; the others are next
+	maxRecorded    = 256 // attempts written in one transaction: more only delay the first
+	maxTakenAtOnce = 64  // messages of one endpoint in one transaction
+)
+
+// result is a message that was tried.
+type result struct {
+	job     store.Job
+	outlet  *webhook.Outlet
+	to      string // the endpoint
+	attempt webhook.Attempt
+	broken  bool // we hung up, not the receiver
+}
+
+// dispatch sends what is due until ctx ends and everything it began is over. One
+// goroutine asks and writes, so that what came of some messages and the claim of
+// the next ones share a transaction; each message has a goroutine of its own.
+func (s *Service) dispatch(ctx context.Context) error {
+	results := make(chan result, MaxSending)
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	var kept []result // tried and not written yet
+	flying := 0
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	for {
+		due := s.store.Watch(store.TopicDeliveries)
+		kept = append(kept, gather(results, maxRecorded-len(kept))...)
+		flying -= len(kept)
+		jobs, next, err := s.turn(ctx, kept, MaxSending-flying)
+		if err != nil { // the record may come back; what was tried is kept until then
+			flying += len(kept)
+			select {
+			case <-ctx.Done():
+				return s.land(ctx, kept, flying, results)
+			case <-again.C:
+				continue
+			}
+		}
+		kept = nil
+		flying += len(jobs)
+		for _, j := range jobs {
+			s.busy.Add(1)
+			go s.send(ctx, j, results)
+		}
+		if !next.IsZero() {
+			alarm.Reset(max(time.Until(next), 0))
+		}
+		select {
+		case <-ctx.Done():
+			return s.land(ctx, nil, flying, results)
+		case r := <-results:
+			kept = append(kept, r)
+		case <-due:
+		case <-alarm.C:
+		case <-again.C:
+		}
+	}
+}
+
+// gather takes what is there, up to n.
+func gather(results chan result, n int) (taken []result) {
+	for len(taken) < n {
+		select {
+		case r := <-results:
+			taken = append(taken, r)
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+// turn writes what was tried and takes what is due. It returns when to look
+// again if nothing happens.
+func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+	jobs, next, err = s.settleAndClaim(ctx, tried, free)
+	switch {
+	case err == nil:
+		for _, r := range tried {
+			s.noteSent(r)
+		}
+	case ctx.Err() != nil || fieldmark.AsError(err).Code == fieldmark.CodeOriginUnavailable:
+		return nil, next, err
+	default:
+		s.log.Error("deliver webhooks", slog.Any("error", err))
+		if len(tried) == 0 {
+			return nil, next, err
+		}
+		s.settleOneByOne(ctx, tried) // one of them cannot be written; the others can
+	}
+	s.busy.Add(-int64(len(tried)))
+	return jobs, next, nil
+}
+
+// land waits for what is on the wire and writes it down.
+func (s *Service) land(ctx context.Context, kept []result, flying int, results chan result) error {
+	for flying -= len(kept); flying > 0; flying-- {
+		kept = append(kept, <-results)
+	}
+	last, cancel := afterEnd(ctx)
+	defer cancel()
+	s.busy.Add(-int64(len(kept)))
+	s.settleOneByOne(last, kept)
+	return nil
+}
+
+// send makes one attempt. A bug in it counts as a failure of the message.
+func (s *Service) send(ctx context.Context, r result, results chan<- result) {
+	began := time.Now()
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("BUG: sending panicked", slog.Any("panic", v), slog.String("delivery", r.job.ID))
+			r.attempt = webhook.Attempt{At: began, Took: time.Since(began), Error: "sending failed on our side"}
+		}
+		results <- r
+	}()
+	if r.outlet == nil {
+		r.attempt = webhook.Attempt{At: began, Error: "the endpoint's secret cannot be read"}
+		return
+	}
+	r.attempt = r.outlet.Send(ctx, message(&r.job), began)
+	r.broken = !r.attempt.OK() && ctx.Err() != nil
+}
+
+func message(j *store.Job) webhook.Message {
+	return webhook.Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
+}
+
+// settleAndClaim writes what was tried and takes what is next, in one
+// transaction.
+func (s *Service) settleAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		jobs, next = nil, time.Time{} // the first of two tries may have got here
+		if err := s.settle(ctx, tx, tried); err != nil {
+			return err
+		}
+		var err error
+		jobs, next, err = s.claimDue(ctx, tx, time.Now(), free)
+		return err
+	})
+	return jobs, next, err
+}
+
+// settleOneByOne writes each attempt by itself; those that cannot be written are
+// sent again when their lease is over.
+func (s *Service) settleOneByOne(ctx context.Context, tried []result) {
+	for _, r := range tried {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.settle(ctx, tx, []result{r}) })
+		if err != nil {
+			s.log.Error("record an attempt", slog.String("delivery", r.job.ID), slog.Any("error", err))
+			continue
+		}
+		s.noteSent(r)
+	}
+}
+
+// settle writes attempts and what follows from them for their endpoints.
+func (s *Service) settle(ctx context.Context, tx *store.Tx, tried []result) error {
+	byEndpoint := map[string][]result{}
+	for _, r := range tried {
+		if r.broken {
+			continue // Run frees the lease
+		}
+		if err := tx.RecordAttempt(ctx, s.record(&r)); err != nil {
+			return err
+		}
+		if r.outlet != nil && r.outlet.Settings().Ordering == fieldmark.OrderingMission && r.over() {
+			if err := tx.Promote(ctx, r.to, r.job.Subject, time.Now()); err != nil {
+				return err
+			}
+		}
+		byEndpoint[r.to] = append(byEndpoint[r.to], r)
+	}
+	for id, of := range byEndpoint {
+		if err := s.settleEndpoint(ctx, tx, id, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over reports whether the message needs no further attempt.
+func (r *result) over() bool {
+	return r.attempt.OK() || r.next(0.5).IsZero()
+}
+
+// next is when to try a failed message again; zero: never.
+func (r *result) next(jitter float64) time.Time {
+	var policy *fieldmark.RetryPolicy
+	if r.outlet != nil {
+		policy = r.outlet.Settings().Retry
+	}
+	wait, ok := webhook.ScheduleOf(policy).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
+	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
+		return time.Time{}
+	}
+	return r.attempt.At.Add(r.attempt.Took + wait)
+}
+
+// record is what is kept of a try.
+func (s *Service) record(r *result) store.Attempt {
+	a := r.attempt
+	row := store.Attempt{
+		Delivery: r.job.ID, Owner: s.worker, Number: r.job.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
+		Detail: a.Detail, State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
+	}
+	if !a.OK() {
+		row.State = fieldmark.DeliveryFailed
+		if next := r.next(rand.Float64()); !next.IsZero() {
+			row.State, row.DueAt = fieldmark.DeliveryDue, next
+		}
+	}
+	return row
+}
+
+// settleEndpoint notes how an endpoint did, and has it looked at again: there is
+// room for the next message.
+func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, tried []result) error {
+	now := time.Now()
+	e, err := tx.Endpoint(ctx, id, now)
+	if errors.Is(err, store.ErrNone) {
+		return nil // it ended meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	h, err := health(&e)
+	if err != nil {
+		return err
+	}
+	changed, wanted := false, ""
+	for _, r := range tried {
+		changed = h.Note(r.attempt, flightLimit(&e.EndpointSettings)) || changed
+		if r.attempt.Disable {
+			wanted = "the receiver asked for it (" + r.attempt.Error + ")"
+			if r.attempt.OK() {
+				wanted = "the receiver asked for it"
+			}
+		}
+	}
+	verdict := webhook.Carry
+	if changed {
+		verdict = h.Judge(now)
+		if err := putHealth(ctx, tx, id, h); err != nil {
+			return err
+		}
+	}
+	if wanted == "" && verdict == webhook.Disable {
+		wanted = reasonFailing
+	}
+	switch {
+	case wanted != "" && e.State == fieldmark.EndpointEnabled:
+		return s.disable(ctx, tx, &e, h, wanted, now)
+	case verdict == webhook.Warn:
+		if err := s.tellOf(ctx, tx, &e, h, fieldmark.EventWebhookFailing); err != nil {
+			return err
+		}
+	}
+	if e.State != fieldmark.EndpointEnabled {
+		return nil
+	}
+	if until := h.ProbeAt.Std(); h.Circuit == fieldmark.CircuitOpen && until.After(now) {
+		return tx.Wake(ctx, id, until)
+	}
+	return tx.Wake(ctx, id, now)
+}
+
+// claimDue takes up to free messages that are due, going round the endpoints,
+// and returns when the next will be.
+func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result, next time.Time, err error) {
+	if free <= 0 {
+		return nil, time.Time{}, nil
+	}
+	ready, err := tx.ReadyEndpoints(ctx, now, maxReady)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	for i := range ready {
+		e := &ready[i]
+		// The fewer places are left, the smaller is each endpoint's share, so that
+		// many that hang cannot take them all at once.
+		taken, wake, err := s.claimFor(ctx, tx, e, now, min(free, 1+free/4))
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("claim for endpoint %s: %w", e.ID, err)
+		}
+		free -= len(taken)
+		jobs = append(jobs, taken...)
+		if !wake.IsZero() && (next.IsZero() || wake.Before(next)) {
+			next = wake
+		}
+	}
+	return jobs, next, nil
+}
+
+// claimFor takes what is due to one endpoint, within its limits, and says when
+// to look at it again: zero, when the end of something on the wire will.
+func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, now time.Time, most int) (jobs []result, wake time.Time, err error) {
+	rate := e.RateAt
+	if e.State != fieldmark.EndpointEnabled {
+		return nil, wake, tx.PutClock(ctx, e.ID, wake, rate)
+	}
+	h, err := health(&e.Endpoint)
+	if err != nil {
+		return nil, wake, err
+	}
+	room := h.Room(now, flightLimit(&e.EndpointSettings)) - e.Flying
+	if room <= 0 {
+		if h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()) {
+			wake = h.ProbeAt.Std()
+		}
+		return nil, wake, tx.PutClock(ctx, e.ID, wake, rate)
+	}
+	if s.store.Shared() {
+		// Half of it, so that the next look, which may be another origin's, finds
+		// some as well.
+		most = min(most, (room+1)/2)
+	}
+	pass := newPass(&e.EndpointSettings, rate, now)
+	waiting, err := tx.Waiting(ctx, e.ID, min(room, maxTakenAtOnce)+1)
+	if err != nil {
+		return nil, wake, err
+	}
+	outlet, err := s.outlet(&e.Endpoint)
+	if err != nil {
+		s.log.Error("BUG: an endpoint cannot be used", slog.String("endpoint", e.ID), slog.Any("error", err))
+	}
+	for _, j := range waiting {
+		switch {
+		case j.DueAt.After(now):
+			wake = j.DueAt
+		case len(jobs) == room: // what is on the wire wakes it
+		case len(jobs) == most:
+			wake = now
+		case !pass.take():
+			wake = pass.at
+		default:
+			if err := tx.Lease(ctx, j.ID, s.worker, now.Add(lease)); err != nil {
+				return nil, wake, err
+			}
+			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID})
+			continue
+		}
+		break
+	}
+	return jobs, wake, tx.PutClock(ctx, e.ID, wake, pass.used)
+}
+
+// pass lets messages through at a rate, a second's worth of them at once (the
+// generic cell rate algorithm).
+type pass struct {
+	every time.Duration // zero: no limit
+	now   time.Time
+	used  time.Time // up to when the rate is used
+	at    time.Time // when the next may pass, after one was refused
+}
+
+func newPass(s *fieldmark.EndpointSettings, used, now time.Time) pass {
+	p := pass{now: now, used: used}
+	if s.RateLimit > 0 {
+		p.every = time.Second / time.Duration(s.RateLimit)
+	}
+	return p
+}
+
+func (p *pass) take() bool {
+	if p.every == 0 {
+		return true
+	}
+	from := p.used
+	if from.Before(p.now) {
+		from = p.now
+	}
+	if ahead := from.Sub(p.now); ahead > time.Second-p.every {
+		p.at = p.now.Add(ahead - (time.Second - p.every))
+		return false
+	}
+	p.used = from.Add(p.every)
+	return true
+}
+
+// noteSent writes one line for each attempt.
+func (s *Service) noteSent(r result) {
+	if r.broken {
+		return
+	}
+	state := fieldmark.DeliveryDone
+	if !r.attempt.OK() {
+		state = fieldmark.DeliveryDue
+		if r.over() {
+			state = fieldmark.DeliveryFailed
+		}
+	}
+	s.sent.note(r.attempt)
+	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID), slog.Int("attempt", r.job.Attempts+1),
+		slog.Int("status", r.attempt.Status), slog.String("state", string(state)), slog.String("problem", r.attempt.Error), slog.Duration("took", r.attempt.Took))
+}

@@ -1,0 +1,107 @@
+package origin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// pingLease outlives the attempt: nobody else may send a test.
+const pingLease = webhook.Timeout + 5*time.Second
+
+// Ping sends a test message to an endpoint of an account and waits for what
+// becomes of it. It goes the way of every message and lands in the same log; it
+// is not repeated, and it says nothing about the endpoint's health. An endpoint
+// that is paused or disabled gets it too: that is when one wants to know.
+func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
+	var none fieldmark.PingResult
+	if r.Type == "" {
+		r.Type = fieldmark.EventPing
+	}
+	kind, ok := fieldmark.KindOf(r.Type)
+	if !ok {
+		return none, invalid([]fieldmark.FieldError{{Pointer: "/type", Code: "enum", Detail: "must be a type of event"}})
+	}
+	row, err := s.store.Endpoint(ctx, id, time.Now())
+	if err := of(&row, account, err); err != nil {
+		return none, err
+	}
+	if r.Type == fieldmark.EventPing {
+		kind.Subject, kind.Example = id, fieldmark.Ping{EndpointID: id}
+	}
+	outlet, err := s.outlet(&row)
+	if err != nil {
+		return none, err
+	}
+	job, err := s.addPing(ctx, &row, kind)
+	if err != nil {
+		return none, fmt.Errorf("test endpoint %s: %w", id, err)
+	}
+	sent := result{job: job, outlet: outlet, to: id, attempt: outlet.Send(ctx, message(&job), time.Now())}
+	sent.job.Account = "" // no account's event: neither told to others nor repeated
+	done, cancel := afterEnd(ctx)
+	defer cancel()
+	recorded := s.record(&sent)
+	if recorded.State == fieldmark.DeliveryDue {
+		recorded.State = fieldmark.DeliveryFailed
+	}
+	if err := s.store.Write(done, func(ctx context.Context, tx *store.Tx) error { return tx.RecordAttempt(ctx, recorded) }); err != nil {
+		return none, fmt.Errorf("test endpoint %s: %w", id, err)
+	}
+	a := sent.attempt
+	return fieldmark.PingResult{DeliveryID: job.ID, OK: a.OK(), Verdict: pingVerdict(a), Attempt: fieldmark.DeliveryAttempt{
+		Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error, Body: a.Body, AttemptDetail: a.Detail,
+	}}, nil
+}
+
+// addPing writes a test into the log, leased to this process from the start.
+func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark.EventKind) (store.Job, error) {
+	now := time.Now()
+	data, err := json.Marshal(kind.Example)
+	if err != nil {
+		return store.Job{}, err
+	}
+	event := store.Event{Event: fieldmark.Event{ID: newID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
+	job := store.Job{ID: newID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account,
+		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
+	return job, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.AppendEvent(ctx, &event); err != nil {
+			return err
+		}
+		to := store.Subscriber{ID: e.ID} // without order, and not to be woken
+		if err := tx.AddDelivery(ctx, job.ID, &to, event.Number, "", now); err != nil {
+			return err
+		}
+		return tx.Lease(ctx, job.ID, s.worker, now.Add(pingLease))
+	})
+}
+
+// pingVerdict says in a sentence what a test showed.
+func pingVerdict(a webhook.Attempt) string {
+	if a.OK() {
+		return fmt.Sprintf("The receiver took it: %d in %d ms.", a.Status, a.Took.Milliseconds())
+	}
+	says := map[string]string{
+		webhook.ClassDNS:      "The name of the host leads nowhere; is it spelled right and public?",
+		webhook.ClassConnect:  "Nothing takes connections there; is the receiver up and its port open to us?",
+		webhook.ClassTLS:      "The connection is not trusted; look at the receiver's certificate.",
+		webhook.ClassTimeout:  "The receiver is too slow; it should take the message, answer, and work afterwards.",
+		webhook.ClassRedirect: "The address leads elsewhere; register the one it leads to.",
+		webhook.ClassRefused:  "The address is not one that we connect to.",
+		webhook.ClassAuth:     "The token server gave no token.",
+	}[a.Detail.Class]
+	switch {
+	case a.Status == 401 || a.Status == 403:
+		says = "The receiver does not know us; compare its secret and its credentials with the endpoint's."
+	case a.Status == 404 || a.Status == 405:
+		says = "The receiver has nothing at this address that takes a POST."
+	case says == "":
+		says = "The receiver failed; its log should say why."
+	}
+	return says + " (" + a.Error + ")"
+}

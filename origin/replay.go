@@ -1,0 +1,346 @@
+package origin
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// Bounds of looking back.
+const (
+	MaxDeliveries    = 500 // in one answer
+	maxReplays       = 50  // in one answer, and at once
+	replayStep       = 200 // rows looked at in one transaction, beside everybody else's
+	maxPolledEvents  = 500 // in one answer
+	maxPolledBytes   = 4 << 20
+	forgetAtOnce     = 500 // rows forgotten in one transaction
+	replayPause      = 10 * time.Millisecond
+	DefaultKeep      = 30 * 24 * time.Hour // of deliveries
+	DefaultKeepEvent = 90 * 24 * time.Hour // of events: what edges, pollers and replays can go back
+)
+
+// errNoDelivery is the same for an id that is unknown and one of another account.
+func errNoDelivery() error {
+	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such delivery")
+}
+
+// DeliveryPage says which deliveries to list.
+type DeliveryPage struct {
+	Endpoint string // empty: those of every endpoint
+	State    fieldmark.DeliveryState
+	Cursor   string
+	Limit    int
+}
+
+// Deliveries lists deliveries, the newest first.
+func (s *Service) Deliveries(ctx context.Context, p DeliveryPage) (fieldmark.List[fieldmark.Delivery], error) {
+	var none fieldmark.List[fieldmark.Delivery]
+	before, err := parseDeliveryCursor(p.Cursor)
+	if err != nil {
+		return none, err
+	}
+	if p.Limit <= 0 || p.Limit > MaxDeliveries {
+		p.Limit = MaxDeliveries
+	}
+	if p.State == fieldmark.DeliveryHeld {
+		p.State = fieldmark.DeliveryDue
+	}
+	rows, err := s.store.Deliveries(ctx, store.DeliveryFilter{Endpoint: p.Endpoint, State: p.State, Before: before, Limit: p.Limit + 1}, time.Now())
+	if err != nil {
+		return none, err
+	}
+	list := fieldmark.List[fieldmark.Delivery]{Data: rows}
+	if len(rows) > p.Limit {
+		list.Data, list.HasMore = rows[:p.Limit], true
+		list.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(rows[p.Limit-1].ID))
+	}
+	return list, nil
+}
+
+// parseDeliveryCursor returns the id inside a cursor; no cursor is no id.
+func parseDeliveryCursor(cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	id, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || !fieldmark.CheckID(fieldmark.PrefixDelivery, string(id)) {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before")
+	}
+	return string(id), nil
+}
+
+// Delivery returns a delivery to an endpoint with everything that was tried.
+func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
+	r, err := s.store.Delivery(ctx, id, time.Now())
+	if errors.Is(err, store.ErrNone) || err == nil && r.EndpointID != endpoint {
+		return r, errNoDelivery()
+	}
+	return r, err
+}
+
+// Resend sends a message again that was delivered or given up, under its id.
+func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
+	if _, err := s.Delivery(ctx, endpoint, id); err != nil {
+		return fieldmark.DeliveryRecord{}, err
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		to, err := tx.Subscriber(ctx, endpoint)
+		if err != nil {
+			return missing(err, "there is no such endpoint")
+		}
+		subject, err := tx.SubjectOf(ctx, id)
+		if err != nil {
+			return missing(err, "there is no such delivery")
+		}
+		_, err = tx.Requeue(ctx, id, &to, subject, time.Now()) // one that is not finished is on its way as it is
+		return err
+	})
+	if err != nil {
+		return fieldmark.DeliveryRecord{}, fmt.Errorf("send delivery %s again: %w", id, err)
+	}
+	return s.Delivery(ctx, endpoint, id)
+}
+
+// StartReplay begins to send messages again. It goes on by itself, over
+// restarts, until all are queued.
+func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+	var none fieldmark.Replay
+	row, err := s.store.Endpoint(ctx, endpoint, time.Now())
+	if err := of(&row, account, err); err != nil {
+		return none, err
+	}
+	var bad complaints
+	if (r.FailedSince == nil) == (r.AfterEvent == nil) {
+		bad.add("", "required", "say failedSince or afterEvent, one of the two")
+	}
+	if r.MissingOnly && r.AfterEvent == nil {
+		bad.add("/missingOnly", "conflict", "goes with afterEvent")
+	}
+	if r.AfterEvent != nil && *r.AfterEvent < 0 {
+		bad.add("/afterEvent", "range", "must be at least 0")
+	}
+	if err := invalid(bad); err != nil {
+		return none, err
+	}
+	now := time.Now()
+	if r.Until == nil { // what happens from now on is sent anyway
+		until := fieldmark.At(now.Add(time.Millisecond))
+		r.Until = &until
+	}
+	replay := store.Replay{Replay: fieldmark.Replay{
+		ID: newID(fieldmark.PrefixReplay, now), EndpointID: endpoint, ReplayRequest: r, State: fieldmark.ReplayRunning,
+		CreatedAt: fieldmark.At(now), UpdatedAt: fieldmark.At(now),
+	}}
+	if r.AfterEvent != nil {
+		replay.AtEvent = *r.AfterEvent
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddReplay(ctx, &replay) })
+	if err != nil {
+		return none, fmt.Errorf("start a replay: %w", err)
+	}
+	return replay.Replay, nil
+}
+
+// Replays lists the newest replays of an endpoint.
+func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fieldmark.Replay, error) {
+	row, err := s.store.Endpoint(ctx, endpoint, time.Now())
+	if err := of(&row, account, err); err != nil {
+		return nil, err
+	}
+	rows, err := s.store.Replays(ctx, endpoint, maxReplays)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.Replay, len(rows))
+	for i, r := range rows {
+		list[i] = r.Replay
+	}
+	return list, nil
+}
+
+// replay works on replays until ctx ends. Several origins may work on one: each
+// step reads anew how far it has come.
+func (s *Service) replay(ctx context.Context) error {
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		begun := s.store.Watch(store.TopicReplays)
+		running, err := s.store.RunningReplays(ctx, maxReplays)
+		for _, r := range running {
+			if err == nil {
+				err = s.replayStep(ctx, r.ID)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("replay webhooks", slog.Any("error", err))
+			running = nil
+		}
+		wait := again.C
+		if len(running) > 0 {
+			wait = time.After(replayPause) // the others' turn
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-begun:
+		case <-wait:
+		}
+	}
+}
+
+// replayStep looks at the next portion of what a replay is about.
+func (s *Service) replayStep(ctx context.Context, id string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.RunningReplay(ctx, id)
+		if errors.Is(err, store.ErrNone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		e, err := tx.Endpoint(ctx, r.EndpointID, now)
+		if errors.Is(err, store.ErrNone) {
+			r.State = fieldmark.ReplayDone
+			return tx.PutReplay(ctx, &r)
+		}
+		if err != nil {
+			return err
+		}
+		var past []store.Past
+		if r.AfterEvent != nil {
+			past, err = tx.PastEvents(ctx, e.ID, e.Account, r.AtEvent, r.Until.Std(), replayStep)
+		} else {
+			past, err = tx.FailedDeliveries(ctx, e.ID, r.AtDelivery, r.FailedSince.Std(), r.Until.Std(), replayStep)
+		}
+		if err != nil {
+			return err
+		}
+		to, err := tx.Subscriber(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		for i, p := range past {
+			r.AtEvent, r.AtDelivery = p.Event, p.Delivery
+			r.Looked++
+			// A microsecond apart, so that they go out in the order they happened.
+			queued, err := again(ctx, tx, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
+			if err != nil {
+				return err
+			}
+			if queued {
+				r.Queued++
+			}
+		}
+		if len(past) < replayStep {
+			r.State = fieldmark.ReplayDone
+		}
+		r.UpdatedAt = fieldmark.At(now)
+		return tx.PutReplay(ctx, &r)
+	})
+}
+
+// again queues one message of a replay, if it is wanted and not on its way.
+func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.Past, at time.Time) (bool, error) {
+	switch {
+	case r.AfterEvent == nil:
+		return tx.Requeue(ctx, p.Delivery, to, p.Subject, at)
+	case !to.Wants(p.Type) || p.Type == fieldmark.EventPing:
+		return false, nil
+	case p.Delivery == "":
+		return true, tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
+	case r.MissingOnly && p.State == fieldmark.DeliveryDone:
+		return false, nil
+	}
+	return tx.Requeue(ctx, p.Delivery, to, p.Subject, at)
+}
+
+// PollEvents lists an account's events after a number, as webhooks carry them.
+// Patterns narrow them as an endpoint's do; none means all. Numbers that are no
+// longer kept are CodeCursorExpired.
+func (s *Service) PollEvents(ctx context.Context, account string, after int64, patterns []string, thin bool, limit int) (fieldmark.PolledEvents, error) {
+	none := fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{}, Next: after}
+	if limit <= 0 || limit > maxPolledEvents {
+		limit = maxPolledEvents
+	}
+	// The head first: what is told of as looked at must not be newer.
+	head, err := s.store.Head(ctx)
+	if err != nil {
+		return none, err
+	}
+	oldest, err := s.store.Oldest(ctx)
+	if err != nil {
+		return none, err
+	}
+	if after > 0 && after < oldest-1 {
+		return none, fieldmark.Errorf(fieldmark.CodeCursorExpired, "events up to %d are no longer kept; begin again with after=0 and read missions for what lies before", oldest-1)
+	}
+	rows, err := s.store.AccountEvents(ctx, account, after, limit+1)
+	if err != nil {
+		return none, err
+	}
+	page := none
+	page.Next = max(after, head)
+	size := 0
+	for i := range rows {
+		e := &rows[i]
+		if size += len(e.Data); i == limit || size > maxPolledBytes && i > 0 {
+			page.HasMore, page.Next = true, rows[i-1].Number
+			break
+		}
+		page.Next = max(page.Next, e.Number)
+		if !wanted(patterns, e.Type) {
+			continue
+		}
+		m := webhook.Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data}, Subject: e.Subject, Account: e.Account}
+		envelope := m.Envelope
+		if thin {
+			if envelope, err = m.Thin(); err != nil {
+				return none, err
+			}
+		}
+		page.Data = append(page.Data, fieldmark.PolledEvent{Number: e.Number, Envelope: envelope})
+	}
+	return page, nil
+}
+
+func wanted(patterns []string, t fieldmark.EventType) bool {
+	for _, p := range patterns {
+		if fieldmark.MatchEvent(p, t) {
+			return true
+		}
+	}
+	return len(patterns) == 0
+}
+
+// forget trims what is older than the settings want, by portions.
+func (s *Service) forget(ctx context.Context, now time.Time) error {
+	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {
+		for n := int64(math.MaxInt64); keep > 0 && n >= forgetAtOnce && ctx.Err() == nil; {
+			err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+				n, err = some(ctx, tx, now.Add(-keep))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return errors.Join(
+		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
+			return tx.TrimDeliveries(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, before, [10]byte{}), forgetAtOnce)
+		}),
+		trim(s.keepEvents, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
+			return tx.TrimEvents(ctx, before, forgetAtOnce)
+		}),
+	)
+}

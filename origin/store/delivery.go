@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// AddDelivery makes an event due to an endpoint at once, or after what is
+// unfinished about the same topic if the endpoint is ordered.
+func (t *Tx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string, at time.Time) error {
+	fail := func(err error) error { return fmt.Errorf("add delivery %s: %w", id, err) }
+	state := fieldmark.DeliveryDue
+	if !to.Ordered {
+		topic = ""
+	} else if busy, err := t.unfinished(ctx, to.ID, topic); err != nil {
+		return fail(err)
+	} else if busy {
+		state = fieldmark.DeliveryWaiting
+	}
+	err := t.post(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
+		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6)`, id, to.ID, event, string(state), at.UnixMicro(), topic)
+	if err != nil {
+		return fail(err)
+	}
+	t.touched[TopicDeliveries] = true
+	return t.wake(ctx, to, at)
+}
+
+// unfinished reports whether anything about a topic is still to be sent.
+func (t *Tx) unfinished(ctx context.Context, endpoint, topic string) (bool, error) {
+	var n int
+	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
+		endpoint, topic).Scan(&n)
+	return n > 0, err
+}
+
+// deliveryColumns tell held from due by the endpoint's state and its circuit, as
+// of $1.
+const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.state = 'due' AND d.lease_owner IS NULL
+	AND (p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) THEN 'held' ELSE d.state END,
+	d.attempts, d.due_at, d.last_status, d.last_error, d.created_at, d.updated_at
+	FROM delivery d JOIN event e ON e.number = d.event JOIN endpoint p ON p.id = d.endpoint`
+
+func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
+	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, instant{&d.DueAt}, &d.LastStatus,
+		&d.LastError, instant{&d.CreatedAt}, instant{&d.UpdatedAt})
+	return d, none(err)
+}
+
+// DeliveryFilter narrows a list of deliveries; zero fields do not narrow.
+type DeliveryFilter struct {
+	Endpoint string
+	State    fieldmark.DeliveryState // as kept: held is due
+	Before   string                  // the id a page before ended with
+	Limit    int
+}
+
+// Deliveries lists deliveries, the newest first.
+func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time) ([]fieldmark.Delivery, error) {
+	where, args := ` WHERE TRUE`, []any{now.UnixMicro()}
+	narrow := func(condition, value string) {
+		if value != "" {
+			args = append(args, value)
+			where += fmt.Sprintf(` AND %s $%d`, condition, len(args))
+		}
+	}
+	narrow(`d.endpoint =`, f.Endpoint)
+	narrow(`d.state =`, string(f.State))
+	narrow(`d.id <`, f.Before)
+	args = append(args, f.Limit)
+	rows, err := s.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`, len(args)), args...)
+	list, err := collect(rows, err, scanDelivery)
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	return list, nil
+}
+
+// Delivery reads a delivery and its attempts; the error is ErrNone where there
+// is none.
+func (s *Store) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
+	fail := func(err error) (fieldmark.DeliveryRecord, error) {
+		return fieldmark.DeliveryRecord{}, fmt.Errorf("read delivery %s: %w", id, err)
+	}
+	if r.Delivery, err = scanDelivery(s.queryRow(ctx, `SELECT `+deliveryColumns+` WHERE d.id = $2`, now.UnixMicro(), id)); err != nil {
+		return fail(err)
+	}
+	rows, err := s.query(ctx, `SELECT number, at, millis, status, error, body, detail FROM attempt WHERE delivery = $1 ORDER BY number`, id)
+	r.Log, err = collect(rows, err, func(row scanner) (a fieldmark.DeliveryAttempt, err error) {
+		var detail string
+		if err = row.Scan(&a.Number, instant{&a.At}, &a.Millis, &a.Status, &a.Error, &a.Body, &detail); err == nil && detail != "" {
+			err = document{&a.AttemptDetail}.Scan(detail)
+		}
+		return a, err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return r, nil
+}
+
+// Ready is an endpoint that may have something to send.
+type Ready struct {
+	Endpoint
+	Flying int // deliveries under a lease
+}
+
+// ReadyEndpoints lists up to limit enabled endpoints whose time to be looked at
+// has come, those that have waited longest first.
+func (t *Tx) ReadyEndpoints(ctx context.Context, now time.Time, limit int) ([]Ready, error) {
+	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
+		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (r Ready, err error) {
+		r.Endpoint, err = scanEndpointWith(row, &r.Flying)
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list ready endpoints: %w", err)
+	}
+	return list, nil
+}
+
+// Job is a delivery with all that sending it takes of the event.
+type Job struct {
+	ID       string
+	Attempts int // made before this one
+	Base     int // of those, made before the present schedule
+	DueAt    time.Time
+	Subject  string
+	Account  string
+	Envelope fieldmark.Envelope
+}
+
+// Waiting lists the first deliveries to an endpoint that nobody has a lease of,
+// in the order of their time, which may lie ahead.
+func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
+	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.due_at, e.subject, e.account, e.id, e.type, e.at, e.data
+		FROM (SELECT x.id, x.attempts, x.base, x.due_at, x.event FROM delivery x
+			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
+		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
+	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
+		var data string
+		err = row.Scan(&j.ID, &j.Attempts, &j.Base, clock{&j.DueAt}, &j.Subject, &j.Account,
+			&j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
+		j.Envelope.Data = []byte(data)
+		return j, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what is due to endpoint %s: %w", endpoint, err)
+	}
+	return list, nil
+}
+
+// Lease gives a delivery to owner until a time.
+func (t *Tx) Lease(ctx context.Context, delivery, owner string, until time.Time) error {
+	if err := t.post(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2 WHERE id = $3 AND lease_owner IS NULL`,
+		until.UnixMicro(), owner, delivery); err != nil {
+		return fmt.Errorf("lease delivery %s: %w", delivery, err)
+	}
+	return nil
+}
+
+// PutClock writes when an endpoint is to be looked at again and up to when its
+// rate is used.
+func (t *Tx) PutClock(ctx context.Context, endpoint string, wake, rate time.Time) error {
+	if err := t.post(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, moment(wake), moment(rate), endpoint); err != nil {
+		return fmt.Errorf("set the clock of endpoint %s: %w", endpoint, err)
+	}
+	clear(t.group.endpoints)
+	return nil
+}
+
+// Attempt is one try to deliver and what follows from it.
+type Attempt struct {
+	Delivery string
+	Owner    string // who claimed it
+	Number   int    // 1 and up
+	At       time.Time
+	Took     time.Duration
+	Status   int    // HTTP; 0 when no answer came
+	Error    string // empty on success
+	Body     string // the beginning of the answer
+	Detail   fieldmark.AttemptDetail
+	State    fieldmark.DeliveryState
+	DueAt    time.Time // of the next try, while State is due
+}
+
+// RecordAttempt writes an attempt, the delivery's new state and its next due
+// time. It is idempotent on delivery and number. Of a worker that lost its lease
+// only a success is taken down: the worker that holds the lease now is at the
+// same attempt, and what became of that is to be known.
+func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
+	fail := func(err error) error {
+		return fmt.Errorf("record attempt %d of delivery %s: %w", a.Number, a.Delivery, err)
+	}
+	if a.State != fieldmark.DeliveryDone {
+		var owner string
+		err := t.queryRow(ctx, `SELECT COALESCE(lease_owner, '') FROM delivery WHERE id = $1`, a.Delivery).Scan(&owner)
+		if err != nil {
+			return fail(none(err))
+		}
+		if owner != "" && owner != a.Owner {
+			return nil
+		}
+	}
+	detail, err := text(a.Detail)
+	if err != nil {
+		return fail(err)
+	}
+	// Who counts the attempt is told by the number: the second finds it counted.
+	err = t.post(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
+		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery, number) DO NOTHING`,
+		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
+	if err != nil {
+		return fail(err)
+	}
+	err = t.post(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL,
+		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7 AND attempts < $2`,
+		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
+	if err != nil {
+		return fail(err)
+	}
+	if a.State != fieldmark.DeliveryDue {
+		return nil
+	}
+	// What was due to an endpoint that ended during the attempt ends with it.
+	err = t.post(ctx, `UPDATE delivery SET state = 'failed' WHERE id = $1 AND state = 'due'
+		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, a.Delivery)
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// Promote makes the next delivery about a topic due, if nothing before it is
+// still to be sent.
+func (t *Tx) Promote(ctx context.Context, endpoint, topic string, now time.Time) error {
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id = (
+			SELECT d.id FROM delivery d WHERE d.endpoint = $2 AND d.topic = $3 AND d.topic <> '' AND d.state = 'waiting' ORDER BY d.event LIMIT 1)
+		AND NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = $2 AND b.topic = $3 AND b.state = 'due')`,
+		now.UnixMicro(), endpoint, topic)
+	if err != nil {
+		return fmt.Errorf("promote what waits for %s at endpoint %s: %w", topic, endpoint, err)
+	}
+	return nil
+}
+
+// ReleaseWaiting makes everything due that waits for its turn: the endpoint
+// wants no order any more.
+func (t *Tx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, topic = '' WHERE endpoint = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
+		now.UnixMicro(), endpoint)
+	if err != nil {
+		return fmt.Errorf("release what waits at endpoint %s: %w", endpoint, err)
+	}
+	return nil
+}
+
+// SkipHeld gives up to limit held deliveries of an endpoint up, for a reason;
+// with newest the newest about each subject stays. It returns how many it gave up.
+func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
+	stays := ``
+	if newest {
+		stays = ` AND EXISTS (SELECT 1 FROM event e JOIN event l ON l.subject = e.subject JOIN delivery y ON y.event = l.number
+			WHERE e.number = x.event AND l.number > e.number AND y.endpoint = x.endpoint AND y.state IN ('due', 'waiting'))`
+	}
+	n, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id IN (SELECT x.id FROM delivery x
+		WHERE x.endpoint = $3 AND x.state IN ('due', 'waiting') AND x.lease_owner IS NULL AND x.id < $4`+stays+` ORDER BY x.id LIMIT $5)`,
+		reason, now.UnixMicro(), endpoint, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("skip what is held for endpoint %s: %w", endpoint, err)
+	}
+	return n, nil
+}
+
+// GiveUpEnded gives up deliveries to endpoints that ended while a worker held
+// them who then died, for a reason.
+func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, lease_until = NULL, lease_owner = NULL
+		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
+		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, reason, now.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("give up deliveries to ended endpoints: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+)
+
+// Bounds of getting a token.
+const (
+	maxTokenBody = 64 << 10         // bytes of a token server's answer; tokens of some are a page long
+	tokenEarly   = 30 * time.Second // a token is renewed before it ends, clocks differ
+	tokenLife    = 5 * time.Minute  // of a token whose server does not say
+	maxTokenLife = 24 * time.Hour
+)
+
+// authenticate adds to a request what the receiver knows us by.
+func (o *Outlet) authenticate(ctx context.Context, h http.Header) error {
+	a := o.settings.Auth
+	if a == nil {
+		return nil
+	}
+	switch a.Kind {
+	case fieldmark.AuthBasic:
+		r := http.Request{Header: h}
+		r.SetBasicAuth(a.Username, a.Password)
+	case fieldmark.AuthBearer:
+		h.Set("Authorization", "Bearer "+a.Token)
+	case fieldmark.AuthHeader:
+		h.Set(a.Name, a.Value)
+	case fieldmark.AuthOAuth2:
+		token, err := o.token.get(ctx, o.client, a)
+		if err != nil {
+			return &authError{err}
+		}
+		h.Set("Authorization", "Bearer "+token)
+	}
+	return nil
+}
+
+// authError says that no token was got, as opposed to no answer of the receiver.
+type authError struct{ err error }
+
+func (e *authError) Error() string { return e.err.Error() }
+func (e *authError) Unwrap() error { return e.err }
+
+// token is an access token that many messages share.
+type token struct {
+	asking chan struct{} // holds one word while somebody asks for a new one
+
+	mu    sync.Mutex
+	text  string
+	until time.Time
+}
+
+// get returns the token, asking for one when there is none that is good. Those
+// who come meanwhile wait for the same answer.
+func (t *token) get(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, error) {
+	select {
+	case t.asking <- struct{}{}:
+		defer func() { <-t.asking }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if text := t.known(time.Now()); text != "" {
+		return text, nil
+	}
+	text, life, err := askToken(ctx, client, a)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text, t.until = text, time.Now().Add(life-tokenEarly)
+	return text, nil
+}
+
+func (t *token) known(now time.Time) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Before(t.until) {
+		return t.text
+	}
+	return ""
+}
+
+// forget drops a token the receiver refused.
+func (t *token) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text, t.until = "", time.Time{}
+}
+
+// askToken asks a token server (RFC 6749, section 4.4).
+func askToken(ctx context.Context, client *safehttp.Client, a *fieldmark.EndpointAuth) (string, time.Duration, error) {
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if a.Scope != "" {
+		form.Set("scope", a.Scope)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", 0, errors.New("the address of the token server cannot be read")
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", jsonType)
+	req.SetBasicAuth(url.QueryEscape(a.ClientID), url.QueryEscape(a.ClientSecret)) // section 2.3.1
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", 0, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxTokenBody))
+	if err != nil {
+		return "", 0, err
+	}
+	var got struct {
+		Token string `json:"access_token"`
+		Life  int64  `json:"expires_in"`
+	}
+	if resp.StatusCode != http.StatusOK {
+		return "", 0, fmt.Errorf("answered %d", resp.StatusCode)
+	}
+	if json.Unmarshal(body, &got) != nil || got.Token == "" || strings.ContainsAny(got.Token, "\r\n\x00") {
+		return "", 0, errors.New("answered without an access_token")
+	}
+	life := tokenLife
+	if got.Life > 0 {
+		life = time.Duration(min(got.Life, int64(maxTokenLife/time.Second))) * time.Second
+	}
+	return got.Token, life, nil
+}
+
+// CheckAuth returns what is wrong with a way to be known, by the member's name.
+func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
+	required := map[fieldmark.AuthKind][]struct{ name, value string }{
+		fieldmark.AuthBasic:  {{"username", a.Username}, {"password", a.Password}},
+		fieldmark.AuthBearer: {{"token", a.Token}},
+		fieldmark.AuthHeader: {{"name", a.Name}, {"value", a.Value}},
+		fieldmark.AuthOAuth2: {{"tokenUrl", a.TokenURL}, {"clientId", a.ClientID}, {"clientSecret", a.ClientSecret}},
+		fieldmark.AuthMTLS:   {{"certificate", a.Certificate}, {"privateKey", a.PrivateKey}},
+		fieldmark.AuthNone:   nil,
+	}
+	members, known := required[a.Kind]
+	if !known {
+		return "kind", "must be none, basic, bearer, header, oauth2 or mtls"
+	}
+	for _, m := range members {
+		if m.value == "" {
+			return m.name, "is required for " + string(a.Kind)
+		}
+	}
+	switch a.Kind {
+	case fieldmark.AuthBasic:
+		if strings.Contains(a.Username, ":") {
+			return "username", "must not have a colon (RFC 7617)"
+		}
+	case fieldmark.AuthHeader:
+		if problem := CheckHeader(a.Name, a.Value); problem != "" {
+			return "name", problem
+		}
+	case fieldmark.AuthBearer:
+		if problem := CheckHeader("X-Token", a.Token); problem != "" {
+			return "token", problem
+		}
+	case fieldmark.AuthMTLS:
+		if _, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.PrivateKey)); err != nil {
+			return "certificate", "certificate and privateKey are no pair in PEM"
+		}
+	}
+	return "", ""
+}
+
+// reserved are header fields that are ours, or that would change how a message
+// travels.
+var reserved = []string{"content-type", "content-length", "content-encoding", "host", "connection", "transfer-encoding", "te", "trailer",
+	"upgrade", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "user-agent"}
+
+// CheckHeader says what is wrong with a header field of an endpoint's own.
+func CheckHeader(name, value string) string {
+	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+	lower := strings.ToLower(name)
+	if lower == "" || strings.Trim(lower, token) != "" {
+		return "must be a header field's name (RFC 9110, section 5.1)"
+	}
+	if strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "ce-") {
+		return "is a header field of the message itself"
+	}
+	for _, r := range reserved {
+		if lower == r {
+			return "is a header field that cannot be set"
+		}
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return "its value must not have control characters"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// The rules of the circuit. It opens when a receiver is plainly away, so that
+// its messages wait without using up their attempts, and it closes by degrees,
+// so that what has gathered does not knock a receiver over that just came back.
+const (
+	openAfter    = 5               // failures in a row
+	windowLength = 5 * time.Minute // in which the share of failures is counted
+	windowLeast  = 10              // attempts in it before the share says anything
+	windowShare  = 70              // per cent of failures that opens the circuit
+)
+
+// probeAfter is how long an open circuit waits for its next probe, after each
+// probe that failed; the last goes on.
+var probeAfter = [...]time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// The rules of giving an endpoint up. They stand beside the switch in the
+// documents; nobody should have to guess them.
+const (
+	DisableAfter  = 5 * 24 * time.Hour // without one success
+	disableLeast  = 10                 // failures in that time
+	disableSpread = 24 * time.Hour     // between the first and the last of them
+	successNoted  = time.Minute        // how exactly the last success is known: a write for each would double the work
+)
+
+// FirstWarning is how long an endpoint may fail until its owner is warned.
+const FirstWarning = 24 * time.Hour
+
+// warnAfter is when the owner is warned.
+var warnAfter = [...]time.Duration{FirstWarning, 72 * time.Hour}
+
+// Health is how an endpoint has been doing: all that the rules above ask for.
+// The zero value is an endpoint that was never tried.
+type Health struct {
+	Circuit  fieldmark.Circuit `json:"circuit,omitempty"` // empty: closed
+	Row      int               `json:"row,omitempty"`     // failures in a row that tell of a receiver that is away
+	Probes   int               `json:"probes,omitempty"`  // failed since the circuit opened
+	ProbeAt  fieldmark.Time    `json:"probeAt,omitzero"`
+	Allowed  int               `json:"allowed,omitempty"` // on the wire at once, on the ramp
+	WindowAt fieldmark.Time    `json:"windowAt,omitzero"`
+	Good     int               `json:"good,omitempty"` // in the window
+	Bad      int               `json:"bad,omitempty"`
+
+	FailingSince fieldmark.Time `json:"failingSince,omitzero"` // the first failure after the last success
+	LastFailure  fieldmark.Time `json:"lastFailure,omitzero"`
+	LastError    string         `json:"lastError,omitempty"`
+	Failed       int            `json:"failed,omitempty"` // since then
+	Warned       int            `json:"warned,omitempty"` // how many warnings were given
+	LastSuccess  fieldmark.Time `json:"lastSuccess,omitzero"`
+}
+
+// Note takes an attempt down and reports whether that changed anything worth
+// keeping. Limit is how many messages the endpoint takes at once.
+func (h *Health) Note(a Attempt, limit int) (changed bool) {
+	now := a.At.Add(a.Took)
+	if a.OK() {
+		return h.succeed(now, limit)
+	}
+	h.fail(a, now)
+	return true
+}
+
+func (h *Health) succeed(now time.Time, limit int) (changed bool) {
+	changed = h.Failed > 0 || h.Circuit != "" || now.Sub(h.LastSuccess.Std()) >= successNoted
+	h.FailingSince, h.LastFailure, h.LastError, h.Failed, h.Warned, h.Row = fieldmark.Time{}, fieldmark.Time{}, "", 0, 0, 0
+	if changed {
+		h.LastSuccess = fieldmark.At(now)
+	}
+	if h.Bad > 0 {
+		changed = true
+		h.count(now, true)
+	}
+	switch h.Circuit {
+	case fieldmark.CircuitOpen:
+		h.Circuit, h.Allowed, h.ProbeAt = fieldmark.CircuitRamp, 2, fieldmark.Time{}
+	case fieldmark.CircuitRamp:
+		h.Allowed *= 2
+	}
+	if h.Circuit == fieldmark.CircuitRamp && h.Allowed >= limit {
+		h.Circuit, h.Allowed, h.Probes, h.Good, h.Bad = "", 0, 0, 0, 0
+	}
+	return changed
+}
+
+func (h *Health) fail(a Attempt, now time.Time) {
+	if h.Failed++; h.FailingSince.IsZero() {
+		h.FailingSince = fieldmark.At(now)
+	}
+	h.LastFailure, h.LastError = fieldmark.At(now), a.Error
+	if !a.Away() {
+		h.Row = 0
+		return
+	}
+	h.Row++
+	h.count(now, false)
+	switch {
+	case h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()):
+		return // it was on the wire when the circuit opened
+	case h.Circuit == "" && h.Row < openAfter && (h.Good+h.Bad < windowLeast || h.Bad*100 < windowShare*(h.Good+h.Bad)):
+		return
+	case h.Circuit != "":
+		h.Probes++
+	}
+	wait := max(probeAfter[min(h.Probes, len(probeAfter)-1)], min(a.RetryAfter, MaxRetryAfter))
+	h.Circuit, h.Allowed, h.ProbeAt = fieldmark.CircuitOpen, 0, fieldmark.At(now.Add(wait))
+}
+
+// count keeps the window.
+func (h *Health) count(now time.Time, good bool) {
+	if now.Sub(h.WindowAt.Std()) >= windowLength {
+		h.WindowAt, h.Good, h.Bad = fieldmark.At(now), 0, 0
+	}
+	if good {
+		h.Good++
+	} else {
+		h.Bad++
+	}
+}
+
+// Room is how many messages may be on the wire at once at a time.
+func (h *Health) Room(now time.Time, limit int) int {
+	switch h.Circuit {
+	case fieldmark.CircuitOpen:
+		if now.Before(h.ProbeAt.Std()) {
+			return 0
+		}
+		return 1
+	case fieldmark.CircuitRamp:
+		return min(h.Allowed, limit)
+	}
+	return limit
+}
+
+// Verdict is what to do about an endpoint that takes nothing.
+type Verdict int
+
+// Nothing is to be done, its owner is to be warned, or it is to be disabled.
+const (
+	Carry Verdict = iota
+	Warn
+	Disable
+)
+
+// Judge says what is to be done by now, and notes a warning as given.
+func (h *Health) Judge(now time.Time) Verdict {
+	if h.FailingSince.IsZero() {
+		return Carry
+	}
+	failing := now.Sub(h.FailingSince.Std())
+	if failing >= DisableAfter && h.Failed >= disableLeast && h.LastFailure.Std().Sub(h.FailingSince.Std()) >= disableSpread {
+		return Disable
+	}
+	due := 0
+	for _, after := range warnAfter {
+		if failing >= after {
+			due++
+		}
+	}
+	if h.Warned >= due {
+		return Carry
+	}
+	h.Warned = due
+	return Warn
+}

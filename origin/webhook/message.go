@@ -1,0 +1,89 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Message is an event on its way out.
+type Message struct {
+	fieldmark.Envelope
+	Subject string // the id of what the event tells of
+	Account string // whose event it is
+}
+
+// The media types of bodies.
+const (
+	jsonType       = "application/json"
+	cloudEventType = "application/cloudevents+json"
+)
+
+// source names an account as CloudEvents wants it: by a URI.
+func (m *Message) source() string { return "urn:fieldmark:account:" + m.Account }
+
+// data is what the event tells, or its id alone.
+func (m *Message) data(p fieldmark.Payload) (json.RawMessage, error) {
+	if p == fieldmark.PayloadThin {
+		return json.Marshal(struct {
+			ID string `json:"id"`
+		}{m.Subject})
+	}
+	if len(m.Data) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	return m.Data, nil
+}
+
+// Thin is the envelope with the id alone.
+func (m Message) Thin() (fieldmark.Envelope, error) {
+	data, err := m.data(fieldmark.PayloadThin)
+	m.Data = data
+	return m.Envelope, err
+}
+
+// write returns the body of the message, the same bytes at every attempt, and
+// sets the fields that belong to its form.
+func (m *Message) write(s *fieldmark.EndpointSettings, h http.Header) ([]byte, error) {
+	data, err := m.data(s.Payload)
+	if err != nil {
+		return nil, err
+	}
+	h.Set("Content-Type", jsonType)
+	switch s.Format {
+	case fieldmark.FormatCloudEvents:
+		h.Set("Content-Type", cloudEventType)
+		return json.Marshal(struct {
+			SpecVersion     string              `json:"specversion"`
+			ID              string              `json:"id"`
+			Source          string              `json:"source"`
+			Type            fieldmark.EventType `json:"type"`
+			Subject         string              `json:"subject,omitempty"`
+			Time            fieldmark.Time      `json:"time"`
+			DataContentType string              `json:"datacontenttype"`
+			Data            json.RawMessage     `json:"data"`
+		}{"1.0", m.ID, m.source(), m.Type, m.Subject, m.Timestamp, jsonType, data})
+	case fieldmark.FormatCloudEventsBinary:
+		for name, value := range map[string]string{
+			"ce-specversion": "1.0", "ce-id": m.ID, "ce-source": m.source(), "ce-type": string(m.Type), "ce-time": m.Timestamp.String(),
+		} {
+			h.Set(name, value)
+		}
+		if m.Subject != "" {
+			h.Set("ce-subject", m.Subject)
+		}
+		return data, nil
+	}
+	// Written by hand: the ids are plain, and data is JSON already.
+	b := make([]byte, 0, len(data)+160)
+	b = append(b, `{"id":"`...)
+	b = append(b, m.ID...)
+	b = append(b, `","type":"`...)
+	b = append(b, m.Type...)
+	b = append(b, `","timestamp":"`...)
+	b = append(b, m.Timestamp.String()...)
+	b = append(b, `","data":`...)
+	b = append(b, data...)
+	return append(b, '}'), nil
+}

@@ -1,0 +1,73 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// seen is what a request met on its way. Its hooks may run after the request
+// was given up, hence the lock.
+type seen struct {
+	mu                            sync.Mutex
+	dns, connect, secure, wrote   time.Time
+	dnsTook, connectTook, tlsTook time.Duration
+	firstByte                     time.Duration
+	address                       string
+}
+
+// trace returns a context whose requests tell what they meet.
+func trace(ctx context.Context) (context.Context, *seen) {
+	s := &seen{}
+	note := func(do func(now time.Time)) {
+		now := time.Now()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		do(now)
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { note(func(now time.Time) { s.dns = now }) },
+		DNSDone:  func(httptrace.DNSDoneInfo) { note(func(now time.Time) { s.dnsTook = now.Sub(s.dns) }) },
+		ConnectStart: func(string, string) {
+			note(func(now time.Time) { s.connect = now })
+		},
+		ConnectDone: func(_, address string, err error) {
+			if err == nil { // what could not be reached is not told
+				note(func(now time.Time) { s.connectTook = now.Sub(s.connect) })
+			}
+		},
+		TLSHandshakeStart: func() { note(func(now time.Time) { s.secure = now }) },
+		TLSHandshakeDone: func(tls.ConnectionState, error) {
+			note(func(now time.Time) { s.tlsTook = now.Sub(s.secure) })
+		},
+		GotConn: func(i httptrace.GotConnInfo) {
+			host, _, err := net.SplitHostPort(i.Conn.RemoteAddr().String())
+			if err == nil {
+				note(func(time.Time) { s.address = host })
+			}
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { note(func(now time.Time) { s.wrote = now }) },
+		GotFirstResponseByte: func() {
+			note(func(now time.Time) {
+				if !s.wrote.IsZero() {
+					s.firstByte = now.Sub(s.wrote)
+				}
+			})
+		},
+	}), s
+}
+
+// detail is what was seen so far.
+func (s *seen) detail(class string) fieldmark.AttemptDetail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fieldmark.AttemptDetail{
+		Class: class, Address: s.address, DNSMillis: s.dnsTook.Milliseconds(), ConnectMillis: s.connectTook.Milliseconds(),
+		TLSMillis: s.tlsTook.Milliseconds(), FirstByteMillis: s.firstByte.Milliseconds(),
+	}
+}

@@ -1,0 +1,115 @@
+package origin
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// chooseSecret returns the secret somebody brought, or a new one.
+func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.FieldError) {
+	if scheme != fieldmark.SigningV1 && scheme != fieldmark.SigningV1a {
+		return "", []fieldmark.FieldError{{Pointer: "/signing", Code: "enum", Detail: "must be v1 or v1a"}}
+	}
+	if own != "" {
+		if err := webhook.CheckSecret(scheme, own); err != nil {
+			return "", []fieldmark.FieldError{{Pointer: "/secret", Code: "format", Detail: err.Error()}}
+		}
+		return own, nil
+	}
+	secret, err := webhook.NewSecret(scheme, rand.Reader)
+	if err != nil {
+		panic("BUG: crypto/rand never fails: " + err.Error())
+	}
+	return secret, nil
+}
+
+// keepSecret makes a secret the endpoint's present one.
+func (s *Service) keepSecret(e *store.Endpoint, secret string) {
+	e.Secret = s.vault.seal(e.ID, secret)
+	e.Signing = fieldmark.SigningV1
+	e.PublicKey = ""
+	if public, _, ok := webhook.PublicKey(secret); ok {
+		e.Signing, e.PublicKey = fieldmark.SigningV1a, public
+	}
+}
+
+// RotateSecret gives an endpoint a new secret; the one before signs too for a
+// while, so that its receiver can change over without losing a message.
+func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
+	var none fieldmark.NewEndpoint
+	before, err := s.store.Endpoint(ctx, id, time.Now())
+	if err := of(&before, account, err); err != nil {
+		return none, err
+	}
+	if r.Signing == "" {
+		r.Signing = fieldmark.SigningV1
+		if before.PublicKey != "" {
+			r.Signing = fieldmark.SigningV1a
+		}
+	}
+	overlap := defaultOverlap
+	set(&overlap, r.OverlapHours)
+	secret, bad := chooseSecret(r.Signing, r.Secret)
+	if overlap < 0 || overlap > maxOverlap {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/overlapHours", Code: "range", Detail: fmt.Sprintf("must be 0 to %d", maxOverlap)})
+	}
+	if err := invalid(bad); err != nil {
+		return none, err
+	}
+	row, err := s.changeEndpoint(ctx, account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
+		until := fieldmark.At(row.Changed.Add(time.Duration(overlap) * time.Hour))
+		live := []store.OldSecret{{Secret: row.Secret, Until: until}}
+		for _, old := range row.OldSecrets {
+			if old.Until.Std().After(row.Changed) {
+				live = append(live, old)
+			}
+		}
+		row.OldSecrets = slices.DeleteFunc(live, func(o store.OldSecret) bool { return !o.Until.Std().After(row.Changed) })
+		if len(row.OldSecrets) >= webhook.MaxKeys {
+			return fieldmark.Errorf(fieldmark.CodeValidationFailed, "%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", webhook.MaxKeys)
+		}
+		if overlap == 0 {
+			row.OldSecrets = nil // the old ones are out as well: this is how a leak is answered
+		}
+		s.keepSecret(row, secret)
+		return nil
+	})
+	if err != nil {
+		return none, err
+	}
+	return s.newEndpoint(&row, secret)
+}
+
+// PublicKeys is the key set of an endpoint, for whoever knows its id. It is
+// empty where the secret is shared.
+func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, error) {
+	set := fieldmark.KeySet{Keys: []fieldmark.PublicJWK{}}
+	row, err := s.store.Endpoint(ctx, id, time.Now())
+	if err := of(&row, "", err); err != nil {
+		return set, err
+	}
+	sealed := []string{row.Secret}
+	for _, old := range row.OldSecrets {
+		if old.Until.Std().After(time.Now()) {
+			sealed = append(sealed, old.Secret)
+		}
+	}
+	for i, one := range sealed {
+		secret, err := s.vault.open(row.ID, one)
+		if err != nil {
+			return set, err
+		}
+		if _, jwk, ok := webhook.PublicKey(secret); ok {
+			jwk.ID = fmt.Sprintf("%s.%d", row.ID, len(sealed)-i)
+			set.Keys = append(set.Keys, jwk)
+		}
+	}
+	return set, nil
+}

@@ -1,0 +1,117 @@
+package origin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// credentials are the parts of settings that are kept encrypted.
+type credentials struct {
+	Headers map[string]string       `json:"headers,omitempty"`
+	Auth    *fieldmark.EndpointAuth `json:"auth,omitempty"`
+}
+
+// keepSettings makes settings the endpoint's, what is secret in them apart.
+func (s *Service) keepSettings(e *store.Endpoint, settings fieldmark.EndpointSettings) error {
+	e.Credentials = ""
+	if len(settings.Headers) > 0 || settings.Auth != nil {
+		b, err := json.Marshal(credentials{settings.Headers, settings.Auth})
+		if err != nil {
+			return fmt.Errorf("write credentials: %w", err)
+		}
+		e.Credentials = seal(s.vault.credentials, e.ID, string(b))
+	}
+	e.EndpointSettings = settings.Shown()
+	return nil
+}
+
+// settings returns an endpoint's settings with what is secret in them.
+func (s *Service) settings(e *store.Endpoint) (fieldmark.EndpointSettings, error) {
+	full := withDefaults(e.EndpointSettings)
+	if e.Credentials == "" {
+		return full, nil
+	}
+	text, err := unseal(s.vault.credentials, e.ID, e.Credentials)
+	if err != nil {
+		return full, err
+	}
+	var c credentials
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return full, fmt.Errorf("read credentials: %w", err)
+	}
+	full.Headers, full.Auth = c.Headers, c.Auth
+	return full, nil
+}
+
+// withDefaults says what an endpoint did not.
+func withDefaults(s fieldmark.EndpointSettings) fieldmark.EndpointSettings {
+	if s.Payload == "" {
+		s.Payload = fieldmark.PayloadFull
+	}
+	if s.Format == "" {
+		s.Format = fieldmark.FormatStandard
+	}
+	if s.Ordering == "" {
+		s.Ordering = fieldmark.OrderingNone
+	}
+	s.MaxInFlight = flightLimit(&s)
+	return s
+}
+
+// flightLimit is how many messages an endpoint takes at once.
+func flightLimit(s *fieldmark.EndpointSettings) int {
+	if s.MaxInFlight == 0 {
+		return sendingTo
+	}
+	return s.MaxInFlight
+}
+
+// checkSettings returns what is wrong with settings, and drops an auth of kind none.
+func (s *Service) checkSettings(ctx context.Context, r *fieldmark.EndpointSettings) []fieldmark.FieldError {
+	var bad complaints
+	if len(r.Headers) > maxHeaders {
+		bad.add("/headers", "too_long", fmt.Sprintf("at most %d header fields", maxHeaders))
+	}
+	size, seen := 0, map[string]bool{}
+	for name, value := range r.Headers {
+		at := "/headers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		if problem := webhook.CheckHeader(name, value); problem != "" {
+			bad.add(at, "format", problem)
+		}
+		if lower := strings.ToLower(name); seen[lower] {
+			bad.add(at, "conflict", "is there twice in other letters")
+		} else {
+			seen[lower] = true
+		}
+		size += len(name) + len(value)
+	}
+	if size > maxHeaderBytes {
+		bad.add("/headers", "too_long", fmt.Sprintf("must have at most %d bytes together", maxHeaderBytes))
+	}
+	if r.Retry != nil {
+		for i, step := range r.Retry.Steps {
+			if d := time.Duration(step) * time.Second; step < 0 || d < webhook.MinStep || d > webhook.MaxStep {
+				bad.add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", webhook.MinStep.Seconds(), webhook.MaxStep.Seconds()))
+			}
+		}
+	}
+	if r.Auth != nil {
+		if member, problem := webhook.CheckAuth(r.Auth); problem != "" {
+			bad.add("/auth/"+member, "format", problem)
+		} else if r.Auth.Kind == fieldmark.AuthOAuth2 {
+			bad = append(bad, s.checkURL(ctx, "/auth/tokenUrl", r.Auth.TokenURL)...)
+		} else if r.Auth.Kind == fieldmark.AuthNone {
+			r.Auth = nil
+		}
+	}
+	slices.SortFunc(bad, func(a, b fieldmark.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return bad
+}

@@ -1,0 +1,95 @@
+package origin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// setState changes an endpoint's state. One that is enabled begins with a clean
+// slate: its owner says that it works.
+func (s *Service) setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
+	at := fieldmark.At(row.Changed)
+	row.State, row.StateReason, row.StateAt = to, reason, &at
+	if to == fieldmark.EndpointPaused && reason == "" {
+		row.StateReason = reasonPaused
+	}
+	if to != fieldmark.EndpointEnabled {
+		return nil
+	}
+	row.StateReason = ""
+	h, err := health(row)
+	if err != nil {
+		return err
+	}
+	fresh := &webhook.Health{LastSuccess: h.LastSuccess}
+	b, err := json.Marshal(fresh)
+	row.Health, row.OpenUntil = string(b), time.Time{}
+	return errors.Join(err, putHealth(ctx, tx, row.ID, fresh))
+}
+
+// skipHeld gives up what was held, as the owner chose, before the endpoint is
+// enabled. It goes by portions: it may be all of a month.
+func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.HeldChoice) error {
+	if choice == "" || choice == fieldmark.HeldDeliver {
+		return nil
+	}
+	now := time.Now()
+	before := newID(fieldmark.PrefixDelivery, now)
+	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			n, err = tx.SkipHeld(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now, maxSkippedAtOnce)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disable ends sending to an endpoint and tells its account.
+func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *webhook.Health, reason string, now time.Time) error {
+	at := fieldmark.At(now)
+	e.State, e.StateReason, e.StateAt, e.Changed = fieldmark.EndpointDisabled, reason, &at, now
+	if err := tx.PutEndpoint(ctx, e); err != nil {
+		return err
+	}
+	s.log.Warn("webhook endpoint disabled", "endpoint", e.ID, "reason", reason)
+	return s.tellOf(ctx, tx, e, h, fieldmark.EventWebhookDisabled)
+}
+
+// tellOf tells an account about one of its endpoints.
+func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *webhook.Health, kind fieldmark.EventType) error {
+	since := h.FailingSince
+	if since.IsZero() { // it was disabled by an answer that was a success
+		since = fieldmark.At(time.Now())
+	}
+	_, err := s.tell(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID}, fieldmark.EndpointNotice{
+		EndpointID: e.ID, URL: e.URL, State: e.State, Reason: e.StateReason, FailingSince: since, LastError: h.LastError,
+	})
+	return err
+}
+
+// judgeFailing warns about endpoints that take nothing and disables those that
+// took nothing for days, whether or not anything is sent to them.
+func (s *Service) judgeFailing(ctx context.Context) error {
+	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-webhook.FirstWarning), maxExpiredAtOnce)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return s.settleEndpoint(ctx, tx, id, nil)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
