@@ -137,7 +137,38 @@ type BrandState struct {
 	Brand       Brand  `json:"brand"`
 	FactsDigest Digest `json:"factsDigest,omitempty"`
 	Facts       *Facts `json:"facts,omitempty"`
+
+	FactsSince *Time              `json:"factsSince,omitempty"` // when these facts were first found
+	Past       []Revision         `json:"past,omitempty"`       // those that trends look at, oldest first, evidence left out
+	Visibility []VisibilitySample `json:"visibility,omitempty"` // the newest of each engine, surface and locale
+	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that lead to this one
 }
+
+// Revision is what was true of a brand from its first to its last audit that
+// found the same.
+type Revision struct {
+	FirstAt Time   `json:"firstAt"`
+	LastAt  Time   `json:"lastAt"`
+	Digest  Digest `json:"digest"` // of the facts with their evidence
+	Facts   *Facts `json:"facts"`  // may lack its evidence
+}
+
+// Activation is a change of the module in force.
+type Activation struct {
+	At     Time      `json:"at"`
+	Module ModuleRef `json:"module"`
+}
+
+// BrandHistory is what is known of a brand's past, as the origin tells an edge.
+type BrandHistory struct {
+	Brand       Brand        `json:"brand"`
+	Revisions   []Revision   `json:"revisions"`   // oldest first
+	Activations []Activation `json:"activations"` // oldest first
+}
+
+// MaxRevisions bounds a brand's history in revisions, of which the newest are
+// kept: more than seven years of weekly audits.
+const MaxRevisions = 400
 
 // ImportReport says what became of each brand of an import.
 type ImportReport struct {

@@ -40,6 +40,8 @@ const (
 
 	EventBrandChanged     EventType = "brand.changed"      // name, address, visibility
 	EventBrandAudited     EventType = "brand.audited"      // new facts
+	EventBrandRemoved     EventType = "brand.removed"      // gone at once, everywhere
+	EventBrandSampled     EventType = "brand.sampled"      // new answer samples
 	EventModuleActivated  EventType = "module.activated"   // every score may change
 	EventModuleRolledBack EventType = "module.rolled_back" // a node took the one before back; data is ModuleRollback
 	EventKeyRevoked       EventType = "api_key.revoked"

@@ -115,8 +115,12 @@ type Gate struct {
 	Reason string `json:"reason"`
 }
 
-// BasisReadiness names what a score rests on: the brand's own site.
-const BasisReadiness = "readiness"
+// What a score rests on: the brand's own site, or that and its answers. They
+// never stand in one list.
+const (
+	BasisReadiness = "readiness"
+	BasisFull      = "full"
+)
 
 // Assessment is a score without a name on it: what a module made of facts.
 type Assessment struct {
@@ -236,13 +240,61 @@ type Score struct {
 	Niche    string `json:"niche"`
 	Language string `json:"language"`
 	Assessment
-	Rank  *Rank `json:"rank"`            // null unless ranked
-	Stale bool  `json:"stale,omitempty"` // the last good score: it could not be made anew
+	Visibility *Visibility `json:"visibility"` // null unless answer samples were imported
+	Full       *Milli      `json:"full"`       // of both; null unless both are good enough to be ranked
+	Trend      Trend       `json:"trend"`
+	Previous   *PastScore  `json:"previous"`        // of the revision before this one; null for the first
+	Rank       *Rank       `json:"rank"`            // null unless ranked; no member that is always there follows, as it changes with other brands
+	Stale      bool        `json:"stale,omitempty"` // the last good score: it could not be made anew
+}
+
+// Trend says how far a score is above what it was. Old facts are scored by
+// today's module, so a change of the module moves no trend.
+type Trend struct {
+	D7  *Milli `json:"d7"` // null where no audit is that old
+	D30 *Milli `json:"d30"`
+	D90 *Milli `json:"d90"`
+}
+
+// TrendTimes returns what D7, D30 and D90 look back to: the start of the day, in
+// UTC, so many days before now. Whole days make every node say the same.
+func TrendTimes(now time.Time) [3]time.Time {
+	day := now.UTC().Truncate(24 * time.Hour)
+	return [3]time.Time{day.AddDate(0, 0, -7), day.AddDate(0, 0, -30), day.AddDate(0, 0, -90)}
+}
+
+// PastScore is what older facts come to by today's module.
+type PastScore struct {
+	Score Milli `json:"score"`
+	AsOf  Time  `json:"asOf"`
 }
 
 // NewScore puts a brand's name on an assessment.
 func NewScore(b Brand, a Assessment) Score {
 	return Score{Slug: b.Slug, Name: b.Name, URL: b.URL, Niche: b.Niche, Language: b.Language, Assessment: a}
+}
+
+// Shares of the full score. The strongest correlations with being named are off
+// a brand's own site, but none is known to be causal, and visibility is outcome
+// and not effort: so the lesser half.
+const (
+	readinessShare  = 60
+	visibilityShare = 40
+)
+
+// SetVisibility puts what answer samples come to beside a score, and the full
+// score with it where both may be ranked.
+func (s *Score) SetVisibility(samples []VisibilitySample, now time.Time) {
+	s.Visibility = JudgeVisibility(samples, now)
+	if s.Visibility == nil || s.Visibility.Quality != VisibilityRanked || !s.Ranked() {
+		return
+	}
+	both := full(*s.Score, s.Visibility.Score)
+	s.Full = &both
+}
+
+func full(readiness, visibility Milli) Milli {
+	return ratio(readinessShare*readiness+visibilityShare*visibility, readinessShare+visibilityShare).Tenth()
 }
 
 // PendingAssessment is what a brand has before its first audit.

@@ -8,6 +8,7 @@ const (
 	PathBadge       = "/api/badge/"
 	PathScore       = "/api/v1/score/"
 	PathLeaderboard = "/api/v1/leaderboard"
+	PathModules     = "/api/v1/modules/"
 	PathMethodology = "/api/v1/methodology"
 	PathLLMs        = "/api/v1/llms-txt"
 	PathLLMsLint    = "/api/v1/llms-txt/lint"

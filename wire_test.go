@@ -38,7 +38,13 @@ func TestWire(t *testing.T) {
 	})
 	document.Rank = &fieldmark.Rank{Overall: 2, Of: 9, Niche: 1, OfNiche: 3}
 	entry := fieldmark.NewBoardEntry(&document)
-	entry.Rank = 2
+	entry.Rank, entry.Overall, entry.Change = 2, 5, &fieldmark.BoardChange{Rank: 1, Score: 1_200, Since: at}
+	sample := fieldmark.VisibilitySample{Brand: "acme", Engine: "chatgpt", Model: "m1", Surface: fieldmark.SurfaceAPI, Locale: "en", PromptSet: "tools-1", PromptSetHash: digest,
+		Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, Graded: 30, Right: 27, From: at, To: at, Provider: "in-house", FileHash: digest, Signer: "key_1"}
+	seen := document
+	seen.SetVisibility([]fieldmark.VisibilitySample{sample}, at.Std())
+	seen.Trend.D7, seen.Previous = &value, &fieldmark.PastScore{Score: 70_000, AsOf: at}
+	past := fieldmark.Revision{FirstAt: at, LastAt: at, Digest: digest, Facts: &facts}
 	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw", MissionRequest: request(), Status: fieldmark.MissionCompleted,
 		StatusReason: &fieldmark.Reason{Code: "DONE", Text: "Swapped."}, CreatedAt: at, UpdatedAt: at, CompletedAt: &at, Version: 4}
 	mission.Priority = fieldmark.PriorityHigh
@@ -59,9 +65,13 @@ func TestWire(t *testing.T) {
 	for name, v := range map[string]any{
 		"brand":    brand,
 		"state":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts},
+		"whole":    fieldmark.BrandState{Brand: brand, FactsDigest: digest, Facts: &facts, FactsSince: &at, Past: []fieldmark.Revision{past}, Visibility: []fieldmark.VisibilitySample{sample}, Aliases: []fieldmark.Slug{"acme-old"}},
+		"history":  fieldmark.BrandHistory{Brand: brand, Revisions: []fieldmark.Revision{past}, Activations: []fieldmark.Activation{{At: at, Module: module}}},
+		"seen":     seen,
+		"samples":  fieldmark.VisibilityImport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/2/mentions", Code: "range", Detail: "cannot be more than answers"}}, FileHash: digest},
 		"score":    document,
 		"pending":  fieldmark.NewScore(brand, fieldmark.PendingAssessment()),
-		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: &at, Methodology: method, Total: 9},
+		"board":    fieldmark.Board{Items: []fieldmark.BoardEntry{entry}, NextCursor: "c", Snapshot: "ab12", AsOf: &at, Methodology: method, Filters: fieldmark.BoardFilter{Basis: "readiness", Niche: "tools", Language: "de", MinConfidence: 850}, Total: 9, Note: fieldmark.BoardNote},
 		"mission":  mission,
 		"missions": fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}, NextCursor: "c", HasMore: true},
 		"events":   fieldmark.EventPage{Events: []fieldmark.Event{event}, Head: 7, Oldest: 1, Log: "log1"},

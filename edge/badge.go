@@ -324,6 +324,9 @@ func (e *Edge) drawBadge(score *fieldmark.Score, r *badgeRequest, page string) (
 // status is; proxies of pictures only with 200. Our own faults keep their
 // status, so that a cache on the way serves what it has instead.
 func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {
+	if redirect(ctx, err, fieldmark.PathBadge, string(ctx.Path()[len(fieldmark.PathBadge)+len(r.slug):])) {
+		return
+	}
 	fe := fieldmark.AsError(err)
 	if r.form == formJSON {
 		e.fail(ctx, fe)

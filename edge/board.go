@@ -20,27 +20,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/wasm"
 )
-
-// snapshot is one immutable ranking of every public brand by one module.
-type snapshot struct {
-	id          string // of its content: two nodes with the same facts agree on it
-	items       []fieldmark.BoardEntry
-	place       map[fieldmark.Slug]placed // of every ranked brand
-	known       map[fieldmark.Slug]fieldmark.ScoreStatus
-	pending     int
-	unreachable int
-	methodology fieldmark.Methodology
-	asOf        *fieldmark.Time // of the newest audit in it
-	event       int64           // the newest event it knows of
-}
-
-// placed is where a brand stands: its rank, and its line among the items.
-type placed struct {
-	fieldmark.Rank
-	line int
-}
 
 // keptSnapshots is how many rankings a cursor may still point into. At one a
 // second it is the least a reader of several pages can count on; rankings of a
@@ -51,8 +31,9 @@ const keptSnapshots = 32
 type boards struct {
 	now atomic.Pointer[snapshot]
 
-	mu   sync.Mutex
-	kept []*snapshot // newest last
+	mu     sync.Mutex
+	kept   []*snapshot // newest last
+	barred bool        // the next ranking is the only one to keep
 }
 
 func (b *boards) current() *snapshot { return b.now.Load() }
@@ -74,16 +55,28 @@ func (b *boards) set(s *snapshot) {
 		b.now.Store(s) // the same order; statuses of unranked brands may differ
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.kept[len(b.kept)-1] = s
+		b.kept[len(b.kept)-1], b.barred = s, false
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.barred {
+		b.kept, b.barred = nil, false
+	}
 	b.kept = append(b.kept, s)
 	if len(b.kept) > keptSnapshots {
 		b.kept = slices.Delete(b.kept, 0, len(b.kept)-keptSnapshots)
 	}
 	b.now.Store(s)
+}
+
+// forget drops all rankings but the present one: what was taken down must not
+// be read in an old one.
+func (b *boards) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = b.kept[max(len(b.kept)-1, 0):]
+	b.barred = true
 }
 
 // find returns a kept ranking by its id, or nil.
@@ -113,20 +106,38 @@ func (b *boards) knows(slug fieldmark.Slug) certainty {
 	if s == nil {
 		return answerUnknown
 	}
-	if _, ok := s.known[slug]; ok {
+	if l := s.line(slug); l != nil && l.to == "" {
 		return answerYes
 	}
 	return answerNo
 }
 
-// rank returns a brand's place, or nil while it has none.
-func (b *boards) rank(slug fieldmark.Slug) *fieldmark.Rank {
+// leads returns the slug that an old one leads to, or nothing.
+func (b *boards) leads(slug fieldmark.Slug) fieldmark.Slug {
 	if s := b.now.Load(); s != nil {
-		if p, ok := s.place[slug]; ok {
-			return &p.Rank
+		if l := s.line(slug); l != nil {
+			return l.to
 		}
 	}
-	return nil
+	return ""
+}
+
+// rank returns a brand's place, or nil while it has none.
+func (b *boards) rank(slug fieldmark.Slug) *fieldmark.Rank {
+	s := b.now.Load()
+	if s == nil {
+		return nil
+	}
+	l := s.line(slug)
+	if l == nil || !l.ranked {
+		return nil
+	}
+	f := s.fields[readiness]
+	niche, score := f.niches[l.niche], l.scores[readiness].score
+	return &fieldmark.Rank{
+		Overall: f.all.now.rank(score), Of: f.all.order.size,
+		Niche: niche.now.rank(score), OfNiche: niche.order.size,
+	}
 }
 
 // score returns what the present ranking knows of a ranked brand: enough for a
@@ -136,125 +147,40 @@ func (b *boards) score(slug fieldmark.Slug) (*fieldmark.Score, bool) {
 	if s == nil {
 		return nil, false
 	}
-	p, ok := s.place[slug]
-	if !ok {
+	l := s.line(slug)
+	if l == nil || !l.ranked {
 		return nil, false
 	}
-	it := s.items[p.line]
+	it := l.entry(readiness)
 	return &fieldmark.Score{Slug: slug, Name: it.Name, Niche: it.Niche, Language: it.Language, Assessment: fieldmark.Assessment{
 		Status: fieldmark.StatusScored, Score: &it.Score, Grade: it.Grade, Range: &it.Range, GeoReady: it.GeoReady, AsOf: &it.AsOf,
 	}}, true
 }
 
-// ranking is the follower's working copy: every public brand, scored by one
-// module. Only the follower touches it.
-type ranking struct {
-	module *wasm.Module
-	rows   map[fieldmark.Slug]row
-	event  int64 // the newest event it knows of
-}
-
-type row struct {
-	status fieldmark.ScoreStatus
-	entry  fieldmark.BoardEntry // only if ranked
-	ranked bool
-}
-
-func newRow(score *fieldmark.Score) row {
-	r := row{status: score.Status, ranked: score.Ranked()}
-	if r.ranked {
-		r.entry = fieldmark.NewBoardEntry(score)
-	}
-	return r
-}
-
-// snapshot sorts the rows and numbers them.
-func (r *ranking) snapshot() *snapshot {
-	s := &snapshot{
-		place:       make(map[fieldmark.Slug]placed, len(r.rows)),
-		known:       make(map[fieldmark.Slug]fieldmark.ScoreStatus, len(r.rows)),
-		methodology: r.module.Methodology(), event: r.event,
-	}
-	for slug, row := range r.rows {
-		s.known[slug] = row.status
-		switch {
-		case row.ranked:
-			s.items = append(s.items, row.entry)
-		case row.status == fieldmark.StatusPending:
-			s.pending++
-		case row.status == fieldmark.StatusUnreachable:
-			s.unreachable++
-		}
-	}
-	for i := range s.items {
-		if at := s.items[i].AsOf; s.asOf == nil || at.Std().After(s.asOf.Std()) {
-			s.asOf = &at
-		}
-	}
-	slices.SortFunc(s.items, fieldmark.CompareBoard)
-	fieldmark.SetRanks(s.items)
-	s.number()
-	s.name(r.module.Ref().Digest)
-	return s
-}
-
-// number gives each ranked brand its place, over all and within its niche.
-func (s *snapshot) number() {
-	type niche struct{ count, rank int }
-	niches := map[string]*niche{}
-	last := map[string]fieldmark.Milli{}
-	for i := range s.items {
-		it := &s.items[i]
-		n := niches[it.Niche]
-		if n == nil {
-			n = &niche{}
-			niches[it.Niche] = n
-		}
-		n.count++
-		if prev, ok := last[it.Niche]; !ok || prev != it.Score {
-			n.rank = n.count
-		}
-		last[it.Niche] = it.Score
-		s.place[it.Slug] = placed{fieldmark.Rank{Overall: it.Rank, Of: len(s.items), Niche: n.rank}, i}
-	}
-	for i := range s.items {
-		it := &s.items[i]
-		r := s.place[it.Slug]
-		r.OfNiche = niches[it.Niche].count
-		s.place[it.Slug] = r
-	}
-}
-
-// name derives the snapshot's id from what it says.
-func (s *snapshot) name(module fieldmark.Digest) {
-	h := sha256.New()
-	h.Write([]byte(module))
-	for i := range s.items {
-		it := &s.items[i]
-		h.Write([]byte(it.Slug))
-		h.Write([]byte{0})
-		h.Write([]byte(it.Name + "\x00" + it.Niche + "\x00" + it.Language + "\x00"))
-		var n [16]byte
-		binary.BigEndian.PutUint64(n[:8], uint64(it.Score))
-		binary.BigEndian.PutUint64(n[8:], uint64(it.AsOf.Micros()))
-		h.Write(n[:])
-	}
-	s.id = hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 // page cuts one page out of a ranking.
-func (s *snapshot) page(offset, limit int, key cursorKey) fieldmark.Board {
-	offset = min(offset, len(s.items))
-	end := min(offset+limit, len(s.items))
+func (s *snapshot) page(q *boardQuery, offset int, key cursorKey) fieldmark.Board {
+	view := s.view(q.filter)
 	b := fieldmark.Board{
-		Items: s.items[offset:end], Snapshot: s.id, AsOf: s.asOf,
-		Methodology: s.methodology, Total: len(s.items),
+		Items: []fieldmark.BoardEntry{}, Snapshot: s.id, AsOf: s.asOf, Methodology: s.methodology,
+		Filters: q.filter, Total: view.order.size, Note: fieldmark.BoardNote,
 	}
-	if b.Items == nil {
-		b.Items = []fieldmark.BoardEntry{}
-	}
-	if end < len(s.items) {
-		b.NextCursor = key.encode(s.id, end)
+	basis := basisOf(q.filter.Basis)
+	for l := range view.order.from(offset) {
+		if len(b.Items) == q.limit {
+			b.NextCursor = key.encode(s.id, offset+q.limit, q.filter)
+			break
+		}
+		it, at := l.entry(basis), l.scores[basis]
+		it.Rank = view.now.rank(at.score)
+		if q.filtered() {
+			it.Overall = s.fields[basis].all.now.rank(at.score)
+		}
+		if at.then >= 0 {
+			it.Change = &fieldmark.BoardChange{
+				Rank: view.then.rank(at.then) - it.Rank, Score: fieldmark.Milli(at.score - at.then), Since: s.since,
+			}
+		}
+		b.Items = append(b.Items, it)
 	}
 	return b
 }
@@ -268,28 +194,31 @@ func newCursorKey(nodeToken string) cursorKey {
 
 const cursorMAC = 8 // bytes; a forged cursor gains nothing but a page of a public list
 
-func (k cursorKey) encode(id string, offset int) string {
+func (k cursorKey) encode(id string, offset int, f fieldmark.BoardFilter) string {
 	raw, err := hex.DecodeString(id)
 	if err != nil {
 		panic("BUG: a snapshot id that is not hexadecimal: " + id)
 	}
 	raw = binary.BigEndian.AppendUint32(raw, uint32(offset))
-	return base64.RawURLEncoding.EncodeToString(append(raw, k.mac(raw)...))
+	return base64.RawURLEncoding.EncodeToString(append(raw, k.mac(raw, f)...))
 }
 
-func (k cursorKey) mac(raw []byte) []byte {
+// mac covers the filter too: a place in one list is none in another.
+func (k cursorKey) mac(raw []byte, f fieldmark.BoardFilter) []byte {
 	h := hmac.New(sha256.New, k[:])
 	h.Write(raw)
+	h.Write([]byte(f.Basis + "\x00" + f.Niche + "\x00" + f.Language + "\x00"))
+	h.Write(f.MinConfidence.Append(nil))
 	return h.Sum(nil)[:cursorMAC]
 }
 
-func (k cursorKey) decode(cursor string) (id string, offset int, ok bool) {
+func (k cursorKey) decode(cursor string, f fieldmark.BoardFilter) (id string, offset int, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(raw) != 8+4+cursorMAC {
 		return "", 0, false
 	}
 	body, mac := raw[:12], raw[12:]
-	if !hmac.Equal(mac, k.mac(body)) {
+	if !hmac.Equal(mac, k.mac(body, f)) {
 		return "", 0, false
 	}
 	return hex.EncodeToString(body[:8]), int(binary.BigEndian.Uint32(body[8:])), true
@@ -297,8 +226,21 @@ func (k cursorKey) decode(cursor string) (id string, offset int, ok bool) {
 
 // boardQuery is a leaderboard request, checked.
 type boardQuery struct {
+	filter fieldmark.BoardFilter // in its one canonical form
 	limit  int
 	cursor string
+}
+
+// filtered reports whether the list leaves brands of its basis out.
+func (q *boardQuery) filtered() bool {
+	return q.filter != fieldmark.BoardFilter{Basis: q.filter.Basis}
+}
+
+// key names the page among all pages of one ranking.
+func (q *boardQuery) key(offset int) string {
+	f := &q.filter
+	return f.Basis + "/" + f.Niche + "/" + f.Language + "/" + f.MinConfidence.String() + "/" +
+		strconv.Itoa(offset) + "/" + strconv.Itoa(q.limit)
 }
 
 // strictness is what becomes of parameters nobody knows. Programs are told: a
@@ -311,31 +253,111 @@ const (
 	lenient strictness = false
 )
 
-// parseBoardQuery reads the query of a leaderboard.
+// boardParameters are what a leaderboard can be asked for.
+const boardParameters = "niche, language, basis, minConfidence, limit and cursor"
+
+// parseBoardQuery reads the query of a leaderboard and tells all complaints at once.
 func parseBoardQuery(args *fasthttp.Args, s strictness) (boardQuery, error) {
-	q := boardQuery{limit: fieldmark.DefaultBoardLimit}
+	q := boardQuery{filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, limit: fieldmark.DefaultBoardLimit}
 	var bad []fieldmark.FieldError
-	for key, value := range args.All() {
-		switch string(key) {
-		case "limit":
-			n, err := strconv.Atoi(string(value))
-			if err != nil || n < 1 || n > fieldmark.MaxBoardLimit {
-				bad = append(bad, fieldmark.FieldError{Pointer: "?limit", Code: "range", Detail: "must be 1 to " + strconv.Itoa(fieldmark.MaxBoardLimit)})
-				continue
-			}
-			q.limit = n
-		case "cursor":
-			q.cursor = string(value)
+	seen := map[string]bool{}
+	for k, v := range args.All() {
+		key, value := string(k), string(v)
+		read, ok := boardReaders[key]
+		code, detail := "", ""
+		switch {
+		case !ok && s == lenient:
+		case !ok:
+			bad = append(bad, unknownParameter(key, boardParameters))
+		case seen[key]:
+			code, detail = "conflict", "must be given once"
 		default:
-			if s == strict {
-				bad = append(bad, unknownParameter(string(key), "limit and cursor"))
-			}
+			code, detail = read(&q, value)
+		}
+		if seen[key] = true; code != "" {
+			bad = append(bad, fieldmark.FieldError{Pointer: "?" + key, Code: code, Detail: detail})
 		}
 	}
 	if bad != nil {
 		return q, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
 	}
 	return q, nil
+}
+
+// boardReaders read one parameter each, or say what is wrong with it.
+var boardReaders = map[string]func(q *boardQuery, value string) (code, detail string){
+	"niche": func(q *boardQuery, value string) (code, detail string) {
+		if q.filter.Niche = value; !fieldmark.ValidSlug(value) {
+			return "pattern", "must be the slug of a niche"
+		}
+		return "", ""
+	},
+	"language": func(q *boardQuery, value string) (code, detail string) {
+		if q.filter.Language = strings.ToLower(value); !validRange(value) {
+			return "format", "must be a language range such as de or de-AT"
+		}
+		return "", ""
+	},
+	"basis": func(q *boardQuery, value string) (code, detail string) {
+		if q.filter.Basis = value; value != fieldmark.BasisReadiness && value != fieldmark.BasisFull {
+			return "enum", "must be readiness or full"
+		}
+		return "", ""
+	},
+	"minConfidence": func(q *boardQuery, value string) (code, detail string) {
+		var ok bool
+		if q.filter.MinConfidence, ok = parseConfidence(value); !ok {
+			return "range", "must be 0 to 1 with at most two decimals, or low, medium or high"
+		}
+		return "", ""
+	},
+	"limit": func(q *boardQuery, value string) (code, detail string) {
+		n, err := strconv.Atoi(value)
+		if q.limit = n; err != nil || n < 1 || n > fieldmark.MaxBoardLimit {
+			return "range", "must be 1 to " + strconv.Itoa(fieldmark.MaxBoardLimit)
+		}
+		return "", ""
+	},
+	"cursor": func(q *boardQuery, value string) (code, detail string) {
+		q.cursor = value
+		return "", ""
+	},
+}
+
+// validRange reports whether a text is a basic language range (RFC 4647, 2.1),
+// the wildcard left out: it would be no filter.
+func validRange(s string) bool {
+	if len(s) > fieldmark.MaxLanguageTag {
+		return false
+	}
+	for i, part := range strings.Split(s, "-") {
+		set := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		if i > 0 {
+			set += "0123456789"
+		}
+		if len(part) < 1 || len(part) > 8 || strings.Trim(part, set) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// parseConfidence reads a confidence as a number or by the name of its level.
+// Two decimals bound how many different lists can be asked for.
+func parseConfidence(s string) (fieldmark.Milli, bool) {
+	switch fieldmark.ConfidenceLevel(s) {
+	case fieldmark.ConfidenceHigh:
+		return 850, true
+	case fieldmark.ConfidenceMedium:
+		return 600, true
+	case fieldmark.ConfidenceLow:
+		return 400, true
+	}
+	var m fieldmark.Milli
+	if len(s) > len("0.00") || strings.Trim(s, "0123456789.") != "" || m.UnmarshalJSON([]byte(s)) != nil {
+		return 0, false
+	}
+	return m, m <= fieldmark.MilliOne
 }
 
 // maxParameterName bounds how much of an unknown parameter's name is told back.
@@ -357,9 +379,9 @@ func (e *Edge) board(q boardQuery) (*snapshot, int, error) {
 		}
 		return nil, 0, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet")
 	}
-	id, offset, ok := e.cursor.decode(q.cursor)
+	id, offset, ok := e.cursor.decode(q.cursor, q.filter)
 	if !ok {
-		return nil, 0, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "start again without a cursor")
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "a cursor belongs to the filters it came with; start again without it")
 	}
 	s := e.boards.find(id)
 	if s == nil {
@@ -388,13 +410,14 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 	}
 	rc, cancel := requestContext()
 	defer cancel()
-	key := "board/" + s.id + "/" + strconv.Itoa(offset) + "/" + strconv.Itoa(q.limit)
-	entry, from, err := e.cache.Fetch(rc, key, func(context.Context) (*cache.Entry, error) {
-		body, err := json.Marshal(s.page(offset, q.limit, e.cursor))
+	key := q.key(offset)
+	entry, from, err := e.cache.Fetch(rc, "board/"+s.id+"/"+key, func(context.Context) (*cache.Entry, error) {
+		body, err := json.Marshal(s.page(&q, offset, e.cursor))
 		if err != nil {
 			return nil, err
 		}
-		etag := `"` + s.id + "-" + strconv.Itoa(offset) + "-" + strconv.Itoa(q.limit) + `"`
+		name := sha256.Sum256([]byte(s.id + "/" + key))
+		etag := `"` + hex.EncodeToString(name[:12]) + `"`
 		return &cache.Entry{
 			Body: append(body, '\n'), Status: http.StatusOK, Fresh: boardFresh, AsOf: s.event, Tags: boardTags,
 			Value: newHead(etag,

@@ -349,7 +349,7 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("unknown theme: %d %s", a.status, a.body)
 	}
 	h.wantProblem(h.get("/api/v1/leaderboard?limt=3"), 400, fieldmark.CodeInvalidParameter)
-	h.wantProblem(h.get("/api/v1/score/acme?asOf=2020-01-01"), 400, fieldmark.CodeInvalidParameter)
+	h.wantProblem(h.get("/api/v1/score/acme?asof=2020-01-01"), 400, fieldmark.CodeInvalidParameter)
 	if a := h.get("/?utm_source=mail"); a.status != 200 {
 		t.Errorf("a link from a mail: %d", a.status)
 	}

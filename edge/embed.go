@@ -36,7 +36,7 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	defer cancel()
 	entry, _, err := e.score(rc, fieldmark.Slug(slug))
 	if err != nil {
-		e.fail(ctx, err)
+		e.failOf(ctx, err, fieldmark.PathBadge, string(embedSuffix))
 		return
 	}
 	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,

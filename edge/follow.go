@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -82,8 +83,8 @@ func sleep(ctx context.Context, d time.Duration) {
 // following is the state of keepUp; nothing else touches it.
 type following struct {
 	edge     *Edge
-	log      string // the name of the log followed; empty before join
-	ranking  *ranking
+	log      string        // the name of the log followed; empty before join
+	ranking  *snapshot     // of the module it names
 	release  func()        // gives up the ranking's module
 	ranked   time.Time     // when everything was last ranked
 	cost     time.Duration // what the last snapshot took
@@ -177,6 +178,9 @@ func (e *Edge) purge(ev *fieldmark.Event) {
 			e.cache.Lost(ev.Number)
 		}
 	}
+	if ev.Type == fieldmark.EventBrandRemoved {
+		soft = hard // nobody shall see it again, whatever happens to the origin
+	}
 	for _, tag := range ev.Tags {
 		soft(ev.Number, string(tag))
 		e.meters.purges.Inc()
@@ -190,15 +194,15 @@ func (f *following) rankAll(ctx context.Context) error {
 	if err != nil {
 		return errNoModule
 	}
-	r := &ranking{module: m, rows: map[fieldmark.Slug]row{}}
 	began, known := time.Now(), e.follow.cursor.Load()
+	var lines []*line
 	asOf, err := e.cfg.Origin.EachBrandState(ctx, func(state fieldmark.BrandState) error {
-		row, score, err := f.row(ctx, m, state, began)
+		line, score, err := f.row(ctx, m, state, began)
 		if err != nil {
 			return err
 		}
-		r.rows[state.Brand.Slug] = row
-		if score != nil && len(r.rows) <= warmScores && e.modules.digest(score.Slug) == m.Ref().Digest {
+		lines = append(append(lines, line), aliasLines(&state)...)
+		if score != nil && len(lines) <= warmScores && e.modules.digest(score.Slug) == m.Ref().Digest {
 			e.keep(ctx, *score, known)
 		}
 		return nil
@@ -208,10 +212,20 @@ func (f *following) rankAll(ctx context.Context) error {
 		return fmt.Errorf("rank every brand: %w", err)
 	}
 	f.leave()
-	r.event = asOf
-	f.ranking, f.release, f.ranked = r, release, began
-	f.publish()
+	f.release, f.ranked = release, began
+	f.publish(func() *snapshot {
+		return newSnapshot(m, lines, fieldmark.At(fieldmark.TrendTimes(began)[0]), asOf)
+	})
 	return nil
+}
+
+// aliasLines are the other slugs of a brand, as lines that only lead to it.
+func aliasLines(state *fieldmark.BrandState) []*line {
+	lines := make([]*line, len(state.Aliases))
+	for i, slug := range state.Aliases {
+		lines[i] = &line{slug: slug, to: state.Brand.Slug}
+	}
+	return lines
 }
 
 // keep puts a score at hand before anybody asks, so that it is there when the
@@ -228,10 +242,11 @@ func (f *following) superseded() bool {
 	return err == nil && f.ranking != nil && f.ranking.module.Ref() != ref
 }
 
-// publish makes a snapshot of the ranking and shows it.
-func (f *following) publish() {
+// publish shows the ranking that rank makes.
+func (f *following) publish(rank func() *snapshot) {
 	began := time.Now()
-	f.edge.boards.set(f.ranking.snapshot())
+	f.ranking = rank()
+	f.edge.boards.set(f.ranking)
 	f.cost = time.Since(began)
 }
 
@@ -302,15 +317,13 @@ func readNews(events []fieldmark.Event) news {
 		if ev.Brand != "" {
 			n.brands[ev.Brand] = true
 		}
-		if ev.Type != fieldmark.EventCachePurged {
-			continue
-		}
-		n.everything = n.everything || len(ev.Tags) == 0
+		purged := ev.Type == fieldmark.EventCachePurged
+		n.everything = n.everything || purged && len(ev.Tags) == 0
 		for _, tag := range ev.Tags {
 			if slug, ok := tag.Brand(); ok {
-				n.brands[slug] = true
+				n.brands[slug] = true // also the one it had before
 			} else {
-				n.everything = true
+				n.everything = n.everything || purged
 			}
 		}
 	}
@@ -321,22 +334,33 @@ func readNews(events []fieldmark.Event) news {
 // the time: a large ranking that changes all the while must leave a core free.
 func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool, last int64) error {
 	e := f.edge
+	lines := make(map[fieldmark.Slug]*line, len(changed))
 	for slug := range changed {
 		again, err := f.scoreAgain(ctx, slug, last)
 		switch {
 		case fieldmark.IsCode(err, fieldmark.CodeNotFound):
-			delete(f.ranking.rows, slug)
+			lines[slug] = nil
+			if m, ok := errors.AsType[moved](err); ok {
+				lines[slug] = &line{slug: slug, to: m.to}
+			}
 			e.cache.PurgeHard(last, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
 		case err != nil:
 			return fmt.Errorf("rank %s again: %w", slug, err)
 		default:
-			f.ranking.rows[slug] = again
+			lines[slug] = again
 		}
 	}
-	f.ranking.event = max(f.ranking.event, last)
 	if len(changed) > 0 {
-		sleep(ctx, f.cost)
-		f.publish()
+		withdrawn := false
+		for slug, l := range lines {
+			withdrawn = withdrawn || l == nil && f.ranking.line(slug) != nil
+		}
+		if withdrawn {
+			e.boards.forget()
+		} else {
+			sleep(ctx, f.cost)
+		}
+		f.publish(func() *snapshot { return f.ranking.with(lines, max(f.ranking.event, last)) })
 		f.refresh(ctx, changed)
 	}
 	return nil
@@ -344,21 +368,20 @@ func (f *following) rerank(ctx context.Context, changed map[fieldmark.Slug]bool,
 
 // scoreAgain scores a brand after an event, by the ranking's module. It shares
 // the score with the cache, and so with the fleet, where that is of use.
-func (f *following) scoreAgain(ctx context.Context, slug fieldmark.Slug, event int64) (row, error) {
+func (f *following) scoreAgain(ctx context.Context, slug fieldmark.Slug, event int64) (*line, error) {
 	e := f.edge
 	entry, _, err := e.deriveScore(ctx, slug)
-	if err != nil {
-		return row{}, err
-	}
-	if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == f.ranking.module.Ref() {
-		return newRow(&v.score), nil
+	switch {
+	case err == nil:
+		if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == f.ranking.module.Ref() {
+			return newLine(&v.score), nil
+		}
+	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // which may be an answer of before the event
+		return nil, err
 	}
 	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
-	if err != nil {
-		return row{}, err
-	}
-	if !state.Brand.Public {
-		return row{}, noBrand()
+	if err := notHere(slug, &state, err); err != nil {
+		return nil, err
 	}
 	again, _, err := f.row(ctx, f.ranking.module, state, time.Now())
 	return again, err

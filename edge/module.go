@@ -173,7 +173,12 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 		return fieldmark.Score{}, fmt.Errorf("score %s: %w", state.Brand.Slug, err)
 	}
 	since(e.meters.scores, began)
-	return fieldmark.NewScore(state.Brand, a), nil
+	score := fieldmark.NewScore(state.Brand, a)
+	score.SetVisibility(state.Visibility, now)
+	if err := e.compare(ctx, m, &score, &state, now); err != nil {
+		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)
+	}
+	return score, nil
 }
 
 // isFault says whether a module, and nothing else, is to blame.
@@ -187,11 +192,8 @@ func isFault(err error) bool {
 // shall not suffer from a bad module.
 func (e *Edge) despite(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
 	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
-	if err != nil {
+	if err := notHere(slug, &state, err); err != nil {
 		return nil, err
-	}
-	if !state.Brand.Public {
-		return nil, noBrand()
 	}
 	registry, _ := e.modules.of(slug)
 	score := fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment())

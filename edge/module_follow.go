@@ -177,24 +177,24 @@ func (f *following) listen(ctx context.Context, after int64, wait time.Duration)
 
 // row scores a brand for the ranking. A module that cannot keeps the line it
 // gave the brand before; without one the brand is known but not ranked.
-func (f *following) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (row, *fieldmark.Score, error) {
+func (f *following) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*line, *fieldmark.Score, error) {
 	score, err := f.edge.assessBy(ctx, m, state, now)
 	if err == nil {
-		return newRow(&score), &score, nil
+		return newLine(&score), &score, nil
 	}
 	f.edge.modules.active.Report(m, err)
 	if !isFault(err) {
-		return row{}, nil, err
+		return nil, nil, err
 	}
 	if ref, active := f.edge.modules.active.Ref(); active != nil || ref != m.Ref() {
-		return row{}, nil, fmt.Errorf("the module was taken back: %w", err)
+		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
 	}
 	if f.ranking != nil && f.ranking.module.Ref() == m.Ref() {
-		if old, ok := f.ranking.rows[state.Brand.Slug]; ok {
+		if old := f.ranking.line(state.Brand.Slug); old != nil {
 			return old, nil, nil
 		}
 	}
-	return row{status: fieldmark.StatusInsufficientData}, nil, nil
+	return &line{slug: state.Brand.Slug, status: fieldmark.StatusInsufficientData}, nil, nil
 }
 
 // report tells the origin which module scores here, whenever that changes and

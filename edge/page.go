@@ -38,10 +38,10 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	key := "page/board/" + s.id + "/" + strconv.Itoa(s.pending) + "/" + strconv.Itoa(s.unreachable) +
-		"/" + strconv.Itoa(offset) + "/" + strconv.Itoa(q.limit)
+		"/" + q.key(offset)
 	e.servePage(ctx, key, "", func(context.Context) (*cache.Entry, error) {
 		body, err := e.site.AppendBoard(nil, site.BoardPage{
-			BaseURL: e.cfg.BaseURL, Board: s.page(offset, q.limit, e.cursor), Cursor: q.cursor,
+			BaseURL: e.cfg.BaseURL, Board: s.page(&q, offset, e.cursor), Cursor: q.cursor,
 			Pending: s.pending, Unreachable: s.unreachable,
 		})
 		if err != nil {
@@ -99,6 +99,9 @@ func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache
 	rc, cancel := requestContext()
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, key, fill)
+	if redirect(ctx, err, fieldmark.PathBrandPage, "") {
+		return
+	}
 	if err != nil {
 		e.failPage(ctx, err, brand)
 		return

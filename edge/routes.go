@@ -27,9 +27,11 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	case bytes.HasPrefix(path, badgePath):
 		return e.get(ctx, routeBadge, e.serveBadge)
 	case bytes.HasPrefix(path, scorePath):
-		return e.get(ctx, routeScore, e.serveScore)
+		return e.get(ctx, routeScore, e.serveScoreOf)
 	case string(path) == fieldmark.PathLeaderboard:
 		return e.get(ctx, routeBoard, e.serveBoard)
+	case bytes.HasPrefix(path, modulePath):
+		return e.get(ctx, routeScore, e.serveModule)
 	case string(path) == fieldmark.PathMethodology:
 		return e.get(ctx, routeBoard, e.serveMethodology)
 	case string(path) == "/methodology":
@@ -58,6 +60,7 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 var (
 	badgePath    = []byte(fieldmark.PathBadge)
 	scorePath    = []byte(fieldmark.PathScore)
+	modulePath   = []byte(fieldmark.PathModules)
 	brandPath    = []byte(fieldmark.PathBrandPage)
 	staticPath   = []byte("/static/")
 	internalPath = []byte(fieldmark.PathInternal)

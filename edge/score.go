@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/wasm"
 )
 
 // The lifetimes of what is derived from facts. Events make it exact, so the
@@ -40,21 +42,23 @@ type scoreValue struct {
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
 
 // serveScore answers GET /api/v1/score/{slug}.
-func (e *Edge) serveScore(ctx *fasthttp.RequestCtx) {
-	slug := string(ctx.Path()[len(fieldmark.PathScore):])
-	if !fieldmark.ValidSlug(slug) {
-		e.fail(ctx, noBrand())
-		return
-	}
-	if err := noParameters(ctx); err != nil {
-		e.fail(ctx, err)
-		return
+func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+	if len(ctx.URI().QueryString()) > 0 {
+		var at time.Time
+		if err := queryTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf", nothingMore); err != nil {
+			e.fail(ctx, err)
+			return
+		}
+		if !at.IsZero() {
+			e.serveScoreAt(ctx, slug, at)
+			return
+		}
 	}
 	rc, cancel := requestContext()
 	defer cancel()
-	entry, from, err := e.score(rc, fieldmark.Slug(slug))
+	entry, from, err := e.score(rc, slug)
 	if err != nil {
-		e.fail(ctx, err)
+		e.failOf(ctx, err, fieldmark.PathScore, "")
 		return
 	}
 	v := entry.Value.(*scoreValue)
@@ -110,10 +114,73 @@ func noBrand() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug")
 }
 
+// moved says that a slug leads to another. To whoever does not look closer there
+// is no brand.
+type moved struct {
+	to fieldmark.Slug
+	error
+}
+
+// Unwrap returns what the slug alone would be answered.
+func (m moved) Unwrap() error { return m.error }
+
+// failOf answers a request for something of a brand: a slug it had before leads
+// to the one it has, all else is a failure.
+func (e *Edge) failOf(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) {
+	if !redirect(ctx, err, prefix, suffix) {
+		e.fail(ctx, err)
+	}
+}
+
+// movedCacheControl is short enough for an alias that is taken back.
+const movedCacheControl = "public, max-age=300"
+
+// redirect leads from an old slug to the same thing under the present one, and
+// reports whether there was anything to do.
+func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
+	m, ok := errors.AsType[moved](err)
+	if !ok {
+		return false
+	}
+	to := prefix + string(m.to) + suffix
+	if query := ctx.URI().QueryString(); len(query) > 0 {
+		to += "?" + string(query)
+	}
+	h := &ctx.Response.Header
+	h.Set("Location", to)
+	h.Set("Cache-Control", movedCacheControl)
+	h.Set("Access-Control-Allow-Origin", "*")
+	ctx.SetStatusCode(http.StatusMovedPermanently)
+	return true
+}
+
+// known says whether there is a brand under a slug, as far as the node can tell
+// without asking: only what is certainly none is an error.
+func (e *Edge) known(slug fieldmark.Slug) error {
+	if e.boards.knows(slug) != answerNo {
+		return nil
+	}
+	if to := e.boards.leads(slug); to != "" {
+		return moved{to, noBrand()}
+	}
+	return noBrand()
+}
+
+// notHere says why a state is no answer for a slug, if it is none.
+func notHere(slug fieldmark.Slug, state *fieldmark.BrandState, err error) error {
+	switch {
+	case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
+		return fmt.Errorf("%w: %w", cache.ErrGone, noBrand())
+	case err == nil && state.Brand.Slug != slug:
+		return fmt.Errorf("%w: %w", cache.ErrGone, moved{state.Brand.Slug, noBrand()})
+	}
+	return err
+}
+
 // score returns the cached score document of a brand, deriving it on a miss.
 func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
-	if e.boards.knows(slug) == answerNo {
-		return nil, cache.SourceNone, noBrand()
+	if err := e.known(slug); err != nil {
+		return nil, cache.SourceNone, err
 	}
 	return e.deriveScore(ctx, slug)
 }
@@ -125,10 +192,7 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
-		if fieldmark.IsCode(err, fieldmark.CodeNotFound) || err == nil && !state.Brand.Public {
-			return nil, fmt.Errorf("%w: %w", cache.ErrGone, noBrand())
-		}
-		if err != nil {
+		if err := notHere(slug, &state, err); err != nil {
 			return nil, err
 		}
 		score, err := e.assess(ctx, state, time.Now())
@@ -184,5 +248,45 @@ func (e *Edge) reviveScore(entry *cache.Entry) error {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
 	entry.Value = newScoreValue(score, entry.ETag)
+	return nil
+}
+
+// compare scores what was true before by the same module, and says how far the
+// score has come.
+func (e *Edge) compare(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) error {
+	past := make([]*fieldmark.Milli, len(state.Past))
+	for i := range state.Past {
+		r := &state.Past[i]
+		a, err := m.Assess(ctx, r.Facts, r.LastAt.Std())
+		switch {
+		case err == nil:
+			past[i] = a.Score
+		case !isFault(err): // a module that cannot score the past can still score the present
+			return err
+		}
+	}
+	if n := len(past); n > 0 && past[n-1] != nil {
+		score.Previous = &fieldmark.PastScore{Score: *past[n-1], AsOf: state.Past[n-1].LastAt}
+	}
+	if score.Score == nil {
+		return nil
+	}
+	trends := [...]**fieldmark.Milli{&score.Trend.D7, &score.Trend.D30, &score.Trend.D90}
+	for i, at := range fieldmark.TrendTimes(now) {
+		var then *fieldmark.Milli
+		if state.FactsSince != nil && !state.FactsSince.Std().After(at) {
+			then = score.Score
+		} else {
+			for j := range state.Past {
+				if !state.Past[j].FirstAt.Std().After(at) {
+					then = past[j]
+				}
+			}
+		}
+		if then != nil {
+			moved := *score.Score - *then
+			*trends[i] = &moved
+		}
+	}
 	return nil
 }

@@ -64,6 +64,7 @@ func (s *Service) RecordFacts(ctx context.Context, slug fieldmark.Slug, f fieldm
 type factsDocument struct {
 	digest fieldmark.Digest
 	body   []byte // without AsOf, so that digest is the digest of these bytes
+	bare   []byte // body without evidence
 	asOf   fieldmark.Time
 }
 
@@ -89,7 +90,14 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 	if len(body) > MaxFacts {
 		return factsDocument{}, fmt.Errorf("facts of %d bytes are larger than %d", len(body), MaxFacts)
 	}
-	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, asOf: asOf}, nil
+	for i := range settled.Facts {
+		settled.Facts[i].Evidence = nil
+	}
+	bare, err := json.Marshal(settled)
+	if err != nil {
+		return factsDocument{}, err
+	}
+	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, bare: bare, asOf: asOf}, nil
 }
 
 // audited is the data of a brand.audited event.
@@ -109,7 +117,7 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 		return false, nil
 	}
 	changed = doc.digest != b.FactsDigest
-	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.asOf); err != nil {
+	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.bare, doc.asOf); err != nil {
 		return false, err
 	}
 	told, err := tx.LastEventTime(ctx, string(slug), fieldmark.EventBrandAudited)

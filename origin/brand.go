@@ -57,6 +57,9 @@ func (s *Service) putBrand(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 	put := updated
 	switch {
 	case errors.Is(err, store.ErrNone):
+		if err := free(ctx, tx, b.Slug); err != nil {
+			return fieldmark.Brand{}, unchanged, err
+		}
 		put = added
 	case err != nil:
 		return fieldmark.Brand{}, unchanged, err
@@ -198,18 +201,27 @@ func (s *Service) Brands(ctx context.Context, after fieldmark.Slug, limit int) (
 	return list, nil
 }
 
-// BrandState returns a brand with its facts, and the number of the newest event
-// that was in the log before they were read.
+// BrandState returns a brand with its facts, those of its past that trends look
+// at, its answer samples and its other slugs, and the number of the newest event
+// that was in the log before they were read. A slug that only leads to a brand
+// gets the state of that one.
 func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err
 	}
 	state, err := s.store.BrandState(ctx, slug)
+	if errors.Is(err, store.ErrNone) {
+		if slug, err = s.store.Resolve(ctx, slug); err == nil {
+			state, err = s.store.BrandState(ctx, slug)
+		}
+	}
 	if err != nil {
 		return fieldmark.BrandState{}, asOf, missing(err, "there is no such brand")
 	}
-	return state, asOf, nil
+	states := []fieldmark.BrandState{state}
+	err = s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now()))
+	return states[0], asOf, err
 }
 
 // EachBrandState calls fn for every public brand in the order of their slugs,
@@ -224,6 +236,9 @@ func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandSta
 	for {
 		states, err := s.store.PublicStates(ctx, after, statePage)
 		if err != nil {
+			return asOf, err
+		}
+		if err := s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now())); err != nil {
 			return asOf, err
 		}
 		for _, state := range states {

@@ -42,6 +42,14 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		if n := len(p.Board.Items); n != fieldmark.DefaultBoardLimit {
 			next.Set("limit", strconv.Itoa(n)) // a page that has a next one is full
 		}
+		for name, value := range map[string]string{"niche": p.Board.Filters.Niche, "language": p.Board.Filters.Language, "basis": p.Board.Filters.Basis} {
+			if value != "" && value != fieldmark.BasisReadiness {
+				next.Set(name, value)
+			}
+		}
+		if c := p.Board.Filters.MinConfidence; c > 0 {
+			next.Set("minConfidence", c.String())
+		}
 		v.Next = "/?" + next.Encode()
 	}
 	for i, e := range p.Board.Items {

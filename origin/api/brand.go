@@ -22,15 +22,16 @@ var brandPage = []param{
 // the service's, which judges an import record by record. The times are taken and
 // ignored, so that what was read can be sent back.
 type brandRecord struct {
-	Slug        string `json:"slug,omitempty" doc:"Must be that of the address, where the address has one"`
-	Name        string `json:"name,omitempty"`
-	URL         string `json:"url,omitempty"`
-	Niche       string `json:"niche,omitempty"`
-	Language    string `json:"language,omitempty" doc:"BCP 47"`
-	Description string `json:"description,omitempty"`
-	Public      bool   `json:"public,omitempty" doc:"Only public brands are ranked and shown"`
-	CreatedAt   string `json:"createdAt,omitempty" doc:"Ignored"`
-	UpdatedAt   string `json:"updatedAt,omitempty" doc:"Ignored"`
+	Slug        string   `json:"slug,omitempty" doc:"Must be that of the address, where the address has one"`
+	Name        string   `json:"name,omitempty"`
+	URL         string   `json:"url,omitempty"`
+	Niche       string   `json:"niche,omitempty"`
+	Language    string   `json:"language,omitempty" doc:"BCP 47"`
+	Description string   `json:"description,omitempty"`
+	Public      bool     `json:"public,omitempty" doc:"Only public brands are ranked and shown"`
+	Aliases     []string `json:"aliases,omitempty" nullable:"false" doc:"Ignored; they have an address of their own"`
+	CreatedAt   string   `json:"createdAt,omitempty" doc:"Ignored"`
+	UpdatedAt   string   `json:"updatedAt,omitempty" doc:"Ignored"`
 }
 
 func (r brandRecord) brand() fieldmark.Brand {
@@ -82,6 +83,94 @@ func (s *server) putBrand(c *call) error {
 		return err
 	}
 	return c.send(http.StatusOK, b)
+}
+
+// brandDocument is a brand and what leads to it.
+type brandDocument struct {
+	fieldmark.Brand
+	Aliases []fieldmark.Slug `json:"aliases"`
+}
+
+// getBrand reads a brand; a slug that leads to one reads that one.
+func (s *server) getBrand(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	state, _, err := s.origin.BrandState(c.r.Context(), slug)
+	if err != nil {
+		return err
+	}
+	doc := brandDocument{Brand: state.Brand, Aliases: state.Aliases}
+	if doc.Aliases == nil {
+		doc.Aliases = []fieldmark.Slug{}
+	}
+	return c.send(http.StatusOK, doc)
+}
+
+// deleteBrand takes a brand down.
+func (s *server) deleteBrand(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	if err := s.origin.DeleteBrand(c.r.Context(), slug); err != nil {
+		return err
+	}
+	return c.sendEmpty(http.StatusNoContent)
+}
+
+// renaming asks for another slug.
+type renaming struct {
+	Slug string `json:"slug" minLength:"1" maxLength:"63"`
+}
+
+// renameBrand gives a brand another slug.
+func (s *server) renameBrand(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	var req renaming
+	err = c.decode(&req, func() []fieldmark.FieldError {
+		if !fieldmark.ValidSlug(req.Slug) {
+			return []fieldmark.FieldError{{Pointer: "/slug", Code: "pattern", Detail: "must be 1 to 63 of a-z, 0-9 and single hyphens"}}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b, err := s.origin.RenameBrand(c.r.Context(), slug, fieldmark.Slug(req.Slug))
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, b)
+}
+
+// aliasList is the slugs that lead to a brand beside its own.
+type aliasList struct {
+	Aliases []fieldmark.Slug `json:"aliases" nullable:"false"`
+}
+
+// setAliases replaces the slugs that lead to a brand.
+func (s *server) setAliases(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	var req aliasList
+	if err := c.decode(&req, nil); err != nil {
+		return err
+	}
+	aliases, err := s.origin.SetAliases(c.r.Context(), slug, req.Aliases)
+	if err != nil {
+		return err
+	}
+	if aliases == nil {
+		aliases = []fieldmark.Slug{}
+	}
+	return c.send(http.StatusOK, aliasList{aliases})
 }
 
 // importBrands takes many brands; those that are refused are in the report.

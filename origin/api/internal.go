@@ -44,18 +44,78 @@ func (s *server) allFacts(c *call) error {
 	return out.Flush()
 }
 
-// facts tells of one brand.
+// statePage is the parameters of one brand's state, and historyPage those of its
+// past. Times are RFC 3339.
+var (
+	statePage   = []param{{name: "asOf", does: "A time in the past"}}
+	historyPage = []param{{name: "from", does: "The earliest time"}, {name: "to", does: "The latest time"}}
+)
+
+// facts tells of one brand, as it is or as it was.
 func (s *server) facts(c *call) error {
 	slug, err := c.slug()
 	if err != nil {
 		return err
 	}
-	state, asOf, err := s.origin.BrandState(c.r.Context(), slug)
+	at, err := c.asked.instant("asOf")
+	if err != nil {
+		return err
+	}
+	var state fieldmark.BrandState
+	var asOf int64
+	if at.IsZero() {
+		state, asOf, err = s.origin.BrandState(c.r.Context(), slug)
+	} else {
+		state, asOf, err = s.origin.BrandStateAt(c.r.Context(), slug, at)
+	}
+	return c.sendAsOf(state, asOf, err)
+}
+
+// history tells of a brand's past.
+func (s *server) history(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	from, err := c.asked.instant("from")
+	if err != nil {
+		return err
+	}
+	to, err := c.asked.instant("to")
+	if err != nil {
+		return err
+	}
+	if to.IsZero() {
+		to = time.Now()
+	}
+	h, asOf, err := s.origin.BrandHistory(c.r.Context(), slug, from, to)
+	return c.sendAsOf(h, asOf, err)
+}
+
+func (c *call) sendAsOf(v any, asOf int64, err error) error {
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
-	return c.send(http.StatusOK, state)
+	return c.send(http.StatusOK, v)
+}
+
+// factsBody sends the very bytes that a digest of facts is of.
+func (s *server) factsBody(c *call) error {
+	slug, err := c.slug()
+	if err != nil {
+		return err
+	}
+	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such facts")
+	}
+	body, asOf, err := s.origin.FactsBody(c.r.Context(), slug, digest)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.sendBytes(http.StatusOK, jsonType, body)
 }
 
 // events tells what came after a number, and waits a while if nothing did.

@@ -136,3 +136,17 @@ func (q query) wait(name string, longest time.Duration) (time.Duration, error) {
 	}
 	return d, nil
 }
+
+// instant reads an RFC 3339 time; the zero time where none was given.
+func (q query) instant(name string) (time.Time, error) {
+	text := q.text(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+			Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: "format", Detail: "must be an RFC 3339 time"}}}
+	}
+	return at, nil
+}

@@ -76,6 +76,47 @@ func (c *Client) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fi
 	return report, err
 }
 
+// DeleteBrand takes a brand down with everything known of it.
+func (c *Client) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
+	_, err := c.do(ctx, c.admin(http.MethodDelete, "brands/"+url.PathEscape(string(slug))), nil)
+	return err
+}
+
+// RenameBrand gives a brand another slug; the old one leads to it.
+func (c *Client) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
+	body := struct {
+		Slug fieldmark.Slug `json:"slug"`
+	}{to}
+	return post[fieldmark.Brand](ctx, c, "brands/"+url.PathEscape(string(from))+"/rename", body)
+}
+
+// SetAliases sets the slugs that lead to a brand beside its own.
+func (c *Client) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug, error) {
+	if aliases == nil {
+		aliases = []fieldmark.Slug{}
+	}
+	var body struct {
+		Aliases []fieldmark.Slug `json:"aliases"`
+	}
+	body.Aliases = aliases
+	r := c.admin(http.MethodPut, "brands/"+url.PathEscape(string(slug))+"/aliases")
+	r.body = body
+	_, err := c.do(ctx, r, &body)
+	return body.Aliases, err
+}
+
+// ImportVisibility imports answer samples from a file of JSON, or of CSV.
+func (c *Client) ImportVisibility(ctx context.Context, file []byte, csv bool) (fieldmark.VisibilityImport, error) {
+	var report fieldmark.VisibilityImport
+	r := c.admin(http.MethodPost, "visibility/import")
+	r.raw, r.within = file, bulkTimeout
+	if csv {
+		r.kind = "text/csv"
+	}
+	_, err := c.do(ctx, r, &report)
+	return report, err
+}
+
 // RequestAudit asks for a new audit of the brand's site; it is done later.
 func (c *Client) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodPost, "brands/"+url.PathEscape(string(slug))+"/audit"), nil)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,6 +102,8 @@ type call struct {
 	path   string // with its query
 	token  string
 	body   any           // sent as JSON; nil: no body
+	raw    []byte        // sent as it is, in place of body
+	kind   string        // media type of raw; empty: JSON
 	within time.Duration // zero: callTimeout
 }
 
@@ -151,7 +154,7 @@ func (c *Client) read(ctx context.Context, r call, fn func(*http.Response) error
 // send makes one request, and a second one if it is a GET whose connection
 // broke before a byte of an answer came.
 func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
-	var body []byte
+	body := r.raw
 	if r.body != nil {
 		var err error
 		if body, err = json.Marshal(r.body); err != nil {
@@ -180,7 +183,7 @@ func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 		return nil, fmt.Errorf("build request: %w", err)
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", cmp.Or(r.kind, "application/json"))
 	}
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)

@@ -19,13 +19,42 @@ import (
 // BrandState returns a brand, the newest facts about it, and the number of the
 // newest event that was in the log before both were read.
 func (c *Client) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
-	var state fieldmark.BrandState
-	header, err := c.do(ctx, c.internal(fieldmark.PathInternalFacts+"/"+string(slug)), &state)
+	return getAsOf[fieldmark.BrandState](ctx, c, string(slug))
+}
+
+// BrandStateAt is BrandState as of a time in the past.
+func (c *Client) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
+	query := url.Values{"asOf": {at.UTC().Format(time.RFC3339Nano)}}
+	return getAsOf[fieldmark.BrandState](ctx, c, string(slug)+"?"+query.Encode())
+}
+
+// BrandHistory returns what is known of a brand from one time to another.
+func (c *Client) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64, error) {
+	query := url.Values{"from": {from.UTC().Format(time.RFC3339Nano)}, "to": {to.UTC().Format(time.RFC3339Nano)}}
+	return getAsOf[fieldmark.BrandHistory](ctx, c, string(slug)+"/history?"+query.Encode())
+}
+
+// getAsOf reads something of a brand and the event number it is as of.
+func getAsOf[T any](ctx context.Context, c *Client, path string) (out T, asOf int64, err error) {
+	header, err := c.do(ctx, c.internal(fieldmark.PathInternalFacts+"/"+path), &out)
 	if err != nil {
-		return fieldmark.BrandState{}, 0, err
+		return out, 0, err
 	}
-	asOf, err := readAsOf(header)
-	return state, asOf, err
+	asOf, err = readAsOf(header)
+	return out, asOf, err
+}
+
+// FactsBody returns the bytes that a digest of a brand's facts is of. They are not
+// checked here.
+func (c *Client) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) (body []byte, asOf int64, err error) {
+	err = c.read(ctx, c.internal(fieldmark.PathInternalFacts+"/"+string(slug)+"/"+string(digest)), func(resp *http.Response) (err error) {
+		if asOf, err = readAsOf(resp.Header); err != nil {
+			return err
+		}
+		body, err = readAll(resp.Body, maxAnswer)
+		return err
+	})
+	return body, asOf, err
 }
 
 // EachBrandState calls fn with every public brand, one after another, and returns

@@ -77,11 +77,12 @@ func (t *Tx) DropFacts(ctx context.Context, slug fieldmark.Slug) error {
 }
 
 // PutFacts keeps a document of facts under its digest and makes it what is true
-// of a brand from at on: as a new revision, or by moving the last one's end.
-func (t *Tx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body []byte, at fieldmark.Time) error {
+// of a brand from at on: as a new revision, or by moving the last one's end. Bare
+// is the document without its evidence.
+func (t *Tx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte, at fieldmark.Time) error {
 	fail := func(err error) error { return fmt.Errorf("put the facts of brand %s: %w", slug, err) }
-	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, created_at) VALUES ($1, $2, $3) ON CONFLICT (digest) DO NOTHING`,
-		string(digest), string(body), at.Micros())
+	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING`,
+		string(digest), string(body), string(bare), at.Micros())
 	if err != nil {
 		return fail(err)
 	}

@@ -254,7 +254,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		if err := tx.PutBrand(ctx, fieldmark.Brand{Slug: "acme", CreatedAt: at, UpdatedAt: at}); err != nil {
 			return err
 		}
-		if err := tx.PutFacts(ctx, "acme", "sha256:00", []byte("{}"), at); err != nil {
+		if err := tx.PutFacts(ctx, "acme", "sha256:00", []byte("{}"), []byte("{}"), at); err != nil {
 			return err
 		}
 		_, err := tx.AddMission(ctx, &store.Mission{Account: "a", Mission: fieldmark.Mission{ID: "m", Version: 1, CreatedAt: at, UpdatedAt: at}})

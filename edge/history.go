@@ -1,0 +1,413 @@
+package edge
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/wasm"
+)
+
+// The lifetimes of what a digest names. Facts go with their brand, so no cache on
+// the way shall hold them for ever.
+const (
+	foreverControl = "public, max-age=31536000, immutable"
+	factsControl   = "public, max-age=3600, immutable"
+	digestFresh    = 24 * time.Hour
+)
+
+const (
+	historyDays  = 90 // without a from
+	maxSignals   = 12 // of a change: the largest
+	historySlash = "/history"
+	factsSlash   = "/facts/"
+)
+
+// serveScoreOf answers what is below /api/v1/score/.
+func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path()[len(fieldmark.PathScore):])
+	slug, rest, deeper := strings.Cut(path, "/")
+	rest = "/" + rest
+	switch {
+	case !fieldmark.ValidSlug(slug):
+		e.fail(ctx, noBrand())
+	case !deeper:
+		e.serveScore(ctx, fieldmark.Slug(slug))
+	case rest == historySlash:
+		e.serveHistory(ctx, fieldmark.Slug(slug))
+	case strings.HasPrefix(rest, factsSlash):
+		e.serveFacts(ctx, fieldmark.Slug(slug), rest)
+	default:
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
+	}
+}
+
+// queryTimes reads parameters that are times or days, each at most once, and
+// hands any other to more, which says whether it knows it.
+func queryTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string, more func(name, value string) (code, detail string, ok bool)) error {
+	var bad []fieldmark.FieldError
+	seen := map[string]bool{}
+	for k, v := range ctx.QueryArgs().All() {
+		name, value := string(k), string(v)
+		code, detail := "", ""
+		to, isTime := into[name]
+		switch {
+		case seen[name]:
+			code, detail = "conflict", "must be given once"
+		case isTime:
+			var ok bool
+			if *to, ok = parseMoment(value); !ok {
+				code, detail = "format", "must be an RFC 3339 time, or a day such as 2026-11-21"
+			}
+		default:
+			var ok bool
+			if code, detail, ok = more(name, value); !ok {
+				bad = append(bad, unknownParameter(name, known))
+			}
+		}
+		if seen[name] = true; code != "" {
+			bad = append(bad, fieldmark.FieldError{Pointer: "?" + name, Code: code, Detail: detail})
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
+}
+
+// parseMoment reads a time to the second, or a day as its last one.
+func parseMoment(text string) (time.Time, bool) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Second), true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at.UTC().Truncate(time.Second), err == nil
+}
+
+// nothingMore knows no parameter.
+func nothingMore(string, string) (string, string, bool) { return "", "", false }
+
+// serveScoreAt answers GET /api/v1/score/{slug}?asOf=: what the facts of then come
+// to by today's module, judged as of then.
+func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
+	now := time.Now()
+	isDay := len(ctx.QueryArgs().Peek("asOf")) == len(time.DateOnly)
+	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour // a day that is not over
+	if at.After(now) && !today {
+		e.fail(ctx, badParameter("asOf", "range", "must not be in the future"))
+		return
+	}
+	key := fieldmark.PathScore + string(slug) + "@" + at.Format(time.RFC3339)
+	e.serveDerived(ctx, slug, key, "", scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
+		at := at
+		if today {
+			at = time.Now()
+		}
+		state, asOf, err := e.cfg.Origin.BrandStateAt(ctx, slug, at)
+		if err := notHere(slug, &state, err); err != nil {
+			return nil, 0, err
+		}
+		score, err := e.assessBy(ctx, m, state, at)
+		return score, asOf, err
+	})
+}
+
+func badParameter(name, code, detail string) error {
+	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+		Fields: []fieldmark.FieldError{{Pointer: "?" + name, Code: code, Detail: detail}}}
+}
+
+// serveDerived answers a JSON document made from a brand's facts by the module in
+// force, and keeps it like a score.
+func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
+	derive func(ctx context.Context, m *wasm.Module) (doc any, asOf int64, err error)) {
+	if err := e.known(slug); err != nil {
+		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+		return
+	}
+	rc, cancel := requestContext()
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
+		known := e.follow.module.Load() // before the module is read
+		registry, _ := e.modules.of(slug)
+		m, release, err := registry.Acquire()
+		if err != nil {
+			return nil, errNoModule
+		}
+		defer release()
+		doc, asOf, err := derive(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		return &cache.Entry{
+			Body: append(body, '\n'), Status: http.StatusOK, Value: jsonHead(body, control), AsOf: min(asOf, known),
+			Tags:  []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)},
+			Fresh: derivedFresh, OnError: derivedOnError,
+		}, nil
+	})
+	if err != nil {
+		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// jsonHead is the head of a public JSON document.
+func jsonHead(body []byte, control string) *head {
+	sum := sha256.Sum256(body)
+	return newHead(`"`+hex.EncodeToString(sum[:12])+`"`,
+		"Content-Type", "application/json",
+		"Cache-Control", control,
+		"X-Content-Type-Options", "nosniff",
+		"Access-Control-Allow-Origin", "*")
+}
+
+// historyQuery is a request for a history, checked.
+type historyQuery struct {
+	from, to time.Time // without a to: the present, whenever it is answered
+	open     bool
+	step     string
+}
+
+// key names the answer; an open end is one name for all of a day.
+func (q *historyQuery) key() string {
+	to := "now"
+	if !q.open {
+		to = q.to.Format(time.RFC3339)
+	}
+	return q.step + "/" + q.from.Format(time.DateOnly) + "/" + to
+}
+
+func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, error) {
+	q := historyQuery{step: fieldmark.StepDay}
+	err := queryTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step", func(name, value string) (string, string, bool) {
+		if name != "step" {
+			return "", "", false
+		}
+		if q.step = value; value != fieldmark.StepDay && value != fieldmark.StepWeek {
+			return "enum", "must be day or week", true
+		}
+		return "", "", true
+	})
+	if err != nil {
+		return q, err
+	}
+	if q.to.IsZero() || q.to.After(now) {
+		q.to, q.open = now.UTC(), true
+	}
+	if q.from.IsZero() {
+		q.from = q.to.AddDate(0, 0, -historyDays)
+	}
+	q.from = q.from.UTC().Truncate(24 * time.Hour)
+	switch {
+	case q.from.After(q.to):
+		return q, badParameter("from", "range", "must be before to")
+	case int(q.to.Sub(q.from)/q.every()) >= fieldmark.MaxHistoryPoints:
+		return q, badParameter("from", "range", fmt.Sprintf("must be less than %d steps before to", fieldmark.MaxHistoryPoints))
+	}
+	return q, nil
+}
+
+func (q *historyQuery) every() time.Duration {
+	if q.step == fieldmark.StepWeek {
+		return 7 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// serveHistory answers GET /api/v1/score/{slug}/history.
+func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+	q, err := parseHistoryQuery(ctx, time.Now())
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	key := fieldmark.PathScore + string(slug) + historySlash + "/" + q.key()
+	e.serveDerived(ctx, slug, key, historySlash, scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
+		q := q
+		if q.open {
+			q.to = time.Now().UTC()
+		}
+		past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
+		if err := notHere(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
+			return nil, 0, err
+		}
+		h, err := historyOf(ctx, m, &past, q)
+		return h, asOf, err
+	})
+}
+
+// historyOf scores the revisions of a brand at every step.
+func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery) (*fieldmark.ScoreHistory, error) {
+	h := &fieldmark.ScoreHistory{
+		Slug: past.Brand.Slug, Name: past.Brand.Name, From: fieldmark.At(q.from), To: fieldmark.At(q.to), Step: q.step,
+		Points: []fieldmark.HistoryPoint{}, Changes: []fieldmark.HistoryChange{}, Methodology: m.Methodology(), Module: m.Ref(),
+	}
+	next := 0 // the first revision that is not yet
+	for at := q.from; at.Before(q.to); {
+		at = at.Add(q.every())
+		if at.After(q.to) {
+			at = q.to
+		}
+		for next < len(past.Revisions) && !past.Revisions[next].FirstAt.Std().After(at) {
+			next++
+		}
+		if next == 0 {
+			continue // not audited yet
+		}
+		r := past.Revisions[next-1]
+		facts := *r.Facts
+		if facts.AsOf = r.LastAt; facts.AsOf.Std().After(at) {
+			facts.AsOf = fieldmark.At(at)
+		}
+		a, err := m.Assess(ctx, &facts, at)
+		if err != nil {
+			return nil, err
+		}
+		h.Points = append(h.Points, fieldmark.HistoryPoint{
+			At: fieldmark.At(at), Status: a.Status, Score: a.Score, Grade: a.Grade, Range: a.Range,
+			Confidence: a.Confidence.Level, AsOf: a.AsOf, FactsDigest: r.Digest,
+		})
+	}
+	return h, markChanges(ctx, m, past, q, h)
+}
+
+// markChanges says where facts and modules changed between the two ends.
+func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery, h *fieldmark.ScoreHistory) error {
+	activations := past.Activations
+	module := func(until time.Time) {
+		for len(activations) > 0 && !activations[0].At.Std().After(until) {
+			if a := activations[0]; !a.At.Std().Before(q.from) {
+				h.Changes = append(h.Changes, fieldmark.HistoryChange{At: a.At, Kind: fieldmark.ChangeModule, Module: &a.Module})
+			}
+			activations = activations[1:]
+		}
+	}
+	var before *fieldmark.Assessment
+	for i := range past.Revisions {
+		r := &past.Revisions[i]
+		module(r.FirstAt.Std())
+		a, err := m.Assess(ctx, r.Facts, r.FirstAt.Std())
+		if err != nil {
+			return err
+		}
+		if !r.FirstAt.Std().Before(q.from) {
+			c := fieldmark.HistoryChange{At: r.FirstAt, Kind: fieldmark.ChangeFacts, FactsDigest: r.Digest, Score: a.Score}
+			if before != nil {
+				c.Signals = changedSignals(before, &a)
+				if before.Score != nil && a.Score != nil {
+					moved := *a.Score - *before.Score
+					c.Moved = &moved
+				}
+			}
+			h.Changes = append(h.Changes, c)
+		}
+		before = &a
+	}
+	module(q.to)
+	return nil
+}
+
+// changedSignals lists the signals that moved, the largest moves first.
+func changedSignals(before, after *fieldmark.Assessment) []fieldmark.SignalChange {
+	old := map[string]fieldmark.Milli{}
+	for _, c := range before.Components {
+		for _, s := range c.Signals {
+			old[s.ID] = s.Points
+		}
+	}
+	var moved []fieldmark.SignalChange
+	for _, c := range after.Components {
+		for _, s := range c.Signals {
+			if was, ok := old[s.ID]; ok && was != s.Points {
+				moved = append(moved, fieldmark.SignalChange{ID: s.ID, From: was, To: s.Points})
+			}
+		}
+	}
+	size := func(c fieldmark.SignalChange) fieldmark.Milli { return max(c.From-c.To, c.To-c.From) }
+	slices.SortStableFunc(moved, func(a, b fieldmark.SignalChange) int { return cmp.Compare(size(b), size(a)) })
+	return moved[:min(len(moved), maxSignals)]
+}
+
+// serveFacts answers GET /api/v1/score/{slug}/facts/{digest}: the bytes the digest
+// is of.
+func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix string) {
+	digest, err := fieldmark.ParseDigest(suffix[len(factsSlash):])
+	if err != nil {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts"))
+		return
+	}
+	if err := e.known(slug); err != nil {
+		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+		return
+	}
+	e.serveNamed(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl, []string{string(fieldmark.TagBrand(slug))},
+		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
+}
+
+// serveModule answers GET /api/v1/modules/{digest}: the module itself, for whoever
+// wants to score by it.
+func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
+	digest, err := fieldmark.ParseDigest(string(ctx.Path()[len(fieldmark.PathModules):]))
+	if err != nil {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such module"))
+		return
+	}
+	e.serveNamed(ctx, digest, fieldmark.PathModules+string(digest), "application/wasm", foreverControl, nil,
+		func(ctx context.Context) ([]byte, int64, error) {
+			asOf := e.follow.cursor.Load()
+			body, err := e.cfg.Origin.Module(ctx, digest)
+			return body, asOf, err
+		})
+}
+
+// serveNamed answers bytes that their digest names, once they were seen to be it.
+func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string, tags []string,
+	fetch func(ctx context.Context) ([]byte, int64, error)) {
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	rc, cancel := requestContext()
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
+		body, asOf, err := fetch(ctx)
+		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
+			return nil, fmt.Errorf("asked for %s and got %s", digest, got)
+		}
+		return &cache.Entry{
+			Body: body, Status: http.StatusOK, AsOf: asOf, Tags: tags, Fresh: digestFresh, OnError: derivedOnError,
+			Value: newHead(`"`+string(digest)+`"`,
+				"Content-Type", kind,
+				"Cache-Control", control,
+				"X-Content-Type-Options", "nosniff",
+				"Access-Control-Allow-Origin", "*"),
+		}, nil
+	})
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.send(ctx, entry, from)
+}

@@ -1,0 +1,212 @@
+package edge_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+func agedHouse(t *testing.T) *house {
+	h := newHouse(t)
+	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 40 * day, words: 200},
+		found{ago: 10 * day, words: 250}, found{words: 300})
+	h.until("it is ranked", func() bool { return h.listed("").Total == 1 })
+	return h
+}
+
+func TestScoreAsOf(t *testing.T) {
+	h := agedHouse(t)
+	at := func(ago time.Duration) string { return time.Now().UTC().Add(-ago).Format(time.RFC3339) }
+	for _, tt := range []struct {
+		asOf string
+		want string
+	}{
+		{at(5 * day), "scored 98"},
+		{at(10*day - time.Hour), "scored 98"},
+		{at(10*day + time.Hour), "scored 96"},
+		{time.Now().UTC().Add(-20 * day).Format(time.DateOnly), "scored 96"},
+		{time.Now().UTC().Format(time.DateOnly), "scored 100"},
+		{at(50 * day), "scored 92"},
+		{at(200 * day), "pending null"},
+	} {
+		var s fieldmark.Score
+		a := h.get("/api/v1/score/acme?asOf=" + tt.asOf)
+		must(t, json.Unmarshal([]byte(a.body), &s))
+		score := "null"
+		if s.Score != nil {
+			score = s.Score.String()
+		}
+		if got := string(s.Status) + " " + score; a.status != 200 || got != tt.want || s.Rank != nil {
+			t.Errorf("as of %s: %d %s rank %v, want %s", tt.asOf, a.status, got, s.Rank, tt.want)
+		}
+		if again := h.get("/api/v1/score/acme?asOf="+tt.asOf, "If-None-Match", a.header.Get("Etag")); again.status != http.StatusNotModified {
+			t.Errorf("as of %s again: %d", tt.asOf, again.status)
+		}
+	}
+	for _, query := range []string{"asOf=tomorrow", "asOf=" + time.Now().AddDate(0, 0, 3).Format(time.DateOnly), "asof=2026-01-01", "asOf=2026-01-01&asOf=2026-01-02", "asOf="} {
+		h.wantProblem(h.get("/api/v1/score/acme?"+query), 400, fieldmark.CodeInvalidParameter)
+	}
+	h.wantProblem(h.get("/api/v1/score/nobody?asOf=2026-01-01"), 404, fieldmark.CodeNotFound)
+}
+
+func TestHistory(t *testing.T) {
+	h := agedHouse(t)
+	read := func(query string) fieldmark.ScoreHistory {
+		t.Helper()
+		a := h.get("/api/v1/score/acme/history" + query)
+		var got fieldmark.ScoreHistory
+		if err := json.Unmarshal([]byte(a.body), &got); err != nil || a.status != 200 {
+			t.Fatalf("history%s: %d %s", query, a.status, a.body)
+		}
+		return got
+	}
+	all := read("")
+	if n := len(all.Points); n != 91 || all.Step != "day" || all.Module.Name != "geo-readiness" {
+		t.Errorf("%d points by %s, module %+v; want 91 by day", n, all.Step, all.Module)
+	}
+	if first, last := all.Points[0], all.Points[90]; *first.Score != 92_000 || *last.Score != 100_000 || last.Grade != "A" || last.FactsDigest == "" {
+		t.Errorf("from %+v to %+v; want 92 to 100", first, last)
+	}
+	var changes []string
+	for _, c := range all.Changes {
+		line := c.Kind
+		if c.Moved != nil {
+			line += fmt.Sprintf(" %s to %s", c.Moved, c.Score)
+		}
+		for _, s := range c.Signals {
+			line += fmt.Sprintf(" %s %s-%s", s.ID, s.From, s.To)
+		}
+		changes = append(changes, line)
+	}
+	want := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; facts 2 to 100 extract.server_text 8-10; module"
+	got := strings.Join(changes, "; ")
+	// The module was activated when the test began, the last facts a moment later.
+	if other := "facts 4 to 96 extract.server_text 2-6; facts 2 to 98 extract.server_text 6-8; module; facts 2 to 100 extract.server_text 8-10"; got != want && got != other {
+		t.Errorf("changes = %s\nwant %s", got, want)
+	}
+	weeks := read("?step=week&from=2020-01-01")
+	if n := len(weeks.Points); n != 15 && n != 16 {
+		t.Errorf("%d weekly points of 100 days", n)
+	}
+	for _, query := range []string{"step=month", "from=x", "from=2026-02-01&to=2026-01-01", "from=2001-01-01", "x=1", "step=day&step=day"} {
+		h.wantProblem(h.get("/api/v1/score/acme/history?"+query), 400, fieldmark.CodeInvalidParameter)
+	}
+	h.wantProblem(h.get("/api/v1/score/nobody/history"), 404, fieldmark.CodeNotFound)
+	h.wantProblem(h.get("/api/v1/score/acme/future"), 404, fieldmark.CodeNotFound)
+
+	h.ranked("acme", "tools", "en", found{words: 60})
+	h.until("the history goes on", func() bool {
+		now := read("")
+		return *now.Points[len(now.Points)-1].Score < 92_000
+	})
+}
+
+// TestByDigest fetches what a score was made of and comes to the same bytes.
+func TestByDigest(t *testing.T) {
+	h := agedHouse(t)
+	s := h.score("acme")
+	path := "/api/v1/score/acme/facts/" + string(s.FactsDigest)
+	facts := h.get(path)
+	if got := fieldmark.DigestOf(sha256.Sum256([]byte(facts.body))); facts.status != 200 || got != s.FactsDigest {
+		t.Errorf("facts: %d, digest %s, want %s", facts.status, got, s.FactsDigest)
+	}
+	module := h.get("/api/v1/modules/" + string(s.Module.Digest))
+	if module.status != 200 || !bytes.Equal([]byte(module.body), geo.Module()) || module.header.Get("Content-Type") != "application/wasm" ||
+		!strings.Contains(module.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("module: %d, %d bytes, %v", module.status, len(module.body), module.header)
+	}
+	asked := h.asked.Load()
+	if a := h.get(path); a.header.Get("Cache-Status") != "fieldmark; hit" || h.asked.Load() != asked {
+		t.Errorf("facts again: %s", a.header.Get("Cache-Status"))
+	}
+	for _, path := range []string{
+		"/api/v1/score/acme/facts/sha256:" + strings.Repeat("0", 64), "/api/v1/score/acme/facts/x", "/api/v1/score/acme/facts/",
+		"/api/v1/modules/sha256:" + strings.Repeat("0", 64), "/api/v1/modules/", "/api/v1/score/nobody/facts/" + string(s.FactsDigest),
+	} {
+		h.wantProblem(h.get(path), 404, fieldmark.CodeNotFound)
+	}
+}
+
+func (h *house) sample(lines ...string) fieldmark.VisibilityImport {
+	h.t.Helper()
+	header := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n"
+	read, err := origin.ReadSamplesCSV([]byte(header + strings.Join(lines, "\n")))
+	must(h.t, err)
+	report, err := h.service.ImportVisibility(h.t.Context(), "key_1", "", read)
+	must(h.t, err)
+	return report
+}
+
+func TestVisibility(t *testing.T) {
+	h := newHouse(t)
+	manyRanked(h)
+	if s := h.score("a"); s.Visibility != nil || s.Full != nil {
+		t.Errorf("visibility without samples: %+v, full %v", s.Visibility, s.Full)
+	}
+	today := time.Now().UTC().Format(time.DateOnly)
+	week := time.Now().UTC().AddDate(0, 0, -7).Format(time.DateOnly)
+	line := func(brand, engine string, prompts, mentions int) string {
+		return fmt.Sprintf("%s,%s,api,en,set-1,sha256:%s,%d,5,%d,%d,%d,%d,%d,%s,%s,in-house", brand, engine, strings.Repeat("ab", 32),
+			prompts, prompts*5, mentions, prompts*4, mentions/2, prompts*5, week, today)
+	}
+	report := h.sample(line("a", "chatgpt", 20, 40), line("a", "claude", 4, 20), line("c", "chatgpt", 20, 100), line("d", "chatgpt", 4, 20))
+	if report.Added != 4 || report.Rejected != nil {
+		t.Fatalf("import: %+v", report)
+	}
+	h.until("three have a visibility", func() bool {
+		return h.score("a").Visibility != nil && h.score("c").Visibility != nil && h.score("d").Visibility != nil
+	})
+	a := h.score("a")
+	if v := a.Visibility; v.Quality != fieldmark.VisibilityRanked || len(v.Engines) != 2 || !v.Engines[0].Counted || v.Engines[1].Counted || v.Engines[1].Reason == "" {
+		t.Errorf("visibility of a: %+v", v)
+	}
+	// 100 x (.35 x .4 + .30 x .25 + .25 x .4) / .90 = 35; 0.6 x 100 + 0.4 x 35 = 74
+	if a.Visibility.Score != 35_000 || a.Full == nil || *a.Full != 74_000 || *a.Score != 100_000 {
+		t.Errorf("a: visibility %s, full %v, score %s; want 35, 74, 100", a.Visibility.Score, a.Full, a.Score)
+	}
+	if d := h.score("d"); d.Visibility.Quality != fieldmark.VisibilityIndicative || d.Full != nil {
+		t.Errorf("d: %s, full %v; want an indication and nothing more", d.Visibility.Quality, d.Full)
+	}
+	h.until("two are in the full list", func() bool { return h.listed("?basis=full").Total == 2 })
+	if got := says(h.listed("?basis=full")); got != "1 c; 2 a" {
+		t.Errorf("full list = %s", got)
+	}
+	if got := says(h.listed("?basis=full&niche=tools")); got != "1 a of all 2" {
+		t.Errorf("full list of tools = %s", got)
+	}
+	if got := says(h.listed("?limit=2")); got != "1 a +2 8; 2 c -1 0" {
+		t.Errorf("readiness is mixed with visibility: %s", got)
+	}
+}
+
+// TestEvidenceScoresNothing guards what history and ranking rest on: facts without
+// evidence come to the same score.
+func TestEvidenceScoresNothing(t *testing.T) {
+	engine, err := wasm.New(wasm.Config{Instances: 1})
+	must(t, err)
+	defer func() { must(t, engine.Close(t.Context())) }()
+	m, err := engine.Load(t.Context(), geo.Module())
+	must(t, err)
+	full := factsWith(123)
+	bare := factsWith(123)
+	for i := range bare.Facts {
+		bare.Facts[i].Evidence = nil
+	}
+	a, err := m.Assess(t.Context(), &full, time.Now())
+	must(t, err)
+	b, err := m.Assess(t.Context(), &bare, time.Now())
+	must(t, err)
+	if *a.Score != *b.Score || a.Confidence != b.Confidence {
+		t.Errorf("with evidence %s, without %s", a.Score, b.Score)
+	}
+}

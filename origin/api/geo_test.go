@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+func TestBrandLife(t *testing.T) {
+	w := newWorld(t, nil)
+	w.putBrand("acme")
+	var doc struct {
+		fieldmark.Brand
+		Aliases []fieldmark.Slug `json:"aliases"`
+	}
+	put := ask{method: "PUT", path: adminPath + "brands/acme/aliases", key: w.admin, body: `{"aliases":["anvils"]}`}
+	w.must(200, put, &doc)
+	w.must(200, ask{method: "POST", path: adminPath + "brands/acme/rename", key: w.admin, body: `{"slug":"acme-tools"}`}, &doc)
+	for _, slug := range []string{"acme", "anvils", "acme-tools"} {
+		w.must(200, ask{method: "GET", path: adminPath + "brands/" + slug, key: w.admin}, &doc)
+		if doc.Slug != "acme-tools" || len(doc.Aliases) != 2 {
+			t.Errorf("%s: %+v", slug, doc)
+		}
+	}
+	// What was read can be sent back.
+	read := w.must(200, ask{method: "GET", path: adminPath + "brands/acme-tools", key: w.admin}, nil).Body.String()
+	w.must(200, ask{method: "PUT", path: adminPath + "brands/acme-tools", key: w.admin, body: read}, nil)
+
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "brands/acme-tools/rename", `{"slug":"Not one"}`, 422},
+		{"POST", "brands/acme-tools/rename", `{"slug":"anvils"}`, 200}, // its own alias
+		{"POST", "brands/nobody/rename", `{"slug":"x"}`, 404},
+		{"PUT", "brands/anvils", `{"name":"A","url":"https://a.example/","niche":"a","language":"en"}`, 200},
+		{"PUT", "brands/acme", `{"name":"A","url":"https://a.example/","niche":"a","language":"en"}`, 409},
+		{"PUT", "brands/anvils/aliases", `{"aliases":["anvils"]}`, 422},
+		{"PUT", "brands/anvils/aliases", `{}`, 422},
+		{"DELETE", "brands/nobody", "", 404},
+		{"DELETE", "brands/anvils", "", 204},
+		{"GET", "brands/acme", "", 404},
+	} {
+		rec := w.send(ask{method: tt.method, path: adminPath + tt.path, key: w.admin, body: tt.body})
+		if rec.Code != tt.status {
+			t.Errorf("%s %s %s: %d %s, want %d", tt.method, tt.path, tt.body, rec.Code, rec.Body, tt.status)
+		}
+	}
+	if rec := w.send(ask{method: "DELETE", path: adminPath + "brands/acme", key: w.reader}); rec.Code != 403 {
+		t.Errorf("without the scope: %d", rec.Code)
+	}
+}
+
+func TestVisibilityImport(t *testing.T) {
+	w := newWorld(t, nil)
+	w.putBrand("acme")
+	path := adminPath + "visibility/import"
+	today := time.Now().UTC().Format(time.DateOnly)
+	record := `{"brand":"acme","engine":"chatgpt","surface":"api","locale":"en","promptSetId":"s","promptSetHash":"sha256:` + strings.Repeat("0a", 32) +
+		`","prompts":20,"runs":5,"answers":100,"mentions":40,"cited":80,"citations":20,"voices":90,"from":"` + today + `","to":"` + today + `","provider":"us"}`
+	var report fieldmark.VisibilityImport
+	w.must(200, ask{method: "POST", path: path, key: w.admin, body: "[" + record + "," + strings.Replace(record, `"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
+	if report.Added != 1 || len(report.Rejected) == 0 || report.Rejected[0].Pointer != "/1/mentions" || report.FileHash == "" {
+		t.Errorf("JSON: %+v", report)
+	}
+	csv := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n" +
+		"acme,claude,app,de-at,s,sha256:" + strings.Repeat("0a", 32) + ",20,5,100,40,80,20,90," + today + "," + today + ",us\nacme,claude\n"
+	report = fieldmark.VisibilityImport{}
+	w.must(200, ask{method: "POST", path: path, key: w.admin, body: csv, header: map[string]string{"Content-Type": "text/csv; charset=utf-8"}}, &report)
+	if report.Added != 1 || len(report.Rejected) != 1 || report.Rejected[0].Pointer != "/3" {
+		t.Errorf("CSV: %+v", report)
+	}
+	for _, tt := range []struct {
+		kind, body string
+		status     int
+	}{
+		{"application/json", `{}`, 422}, {"application/json", `[{"rocket":1}]`, 422}, {"application/json", `[{"answers":"x"}]`, 422},
+		{"text/csv", "rocket\n", 422}, {"text/plain", "brand\n", 415},
+	} {
+		rec := w.send(ask{method: "POST", path: path, key: w.admin, body: tt.body, header: map[string]string{"Content-Type": tt.kind}})
+		if rec.Code != tt.status {
+			t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.body, rec.Code, rec.Body, tt.status)
+		}
+	}
+}
+
+func TestPastOfABrand(t *testing.T) {
+	w := newWorld(t, nil)
+	w.putBrand("acme")
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1, AsOf: fieldmark.At(time.Now().Add(-time.Hour))}
+	if _, err := w.service.RecordFacts(t.Context(), "acme", facts); err != nil {
+		t.Fatal(err)
+	}
+	base := fieldmark.PathInternalFacts + "/acme"
+	var state fieldmark.BrandState
+	w.must(200, ask{method: "GET", path: base + "?asOf=" + time.Now().UTC().Format(time.RFC3339), key: nodeToken}, &state)
+	digest, err := facts.Digest()
+	if err != nil || state.FactsDigest != digest {
+		t.Errorf("as of now: %+v, %v; want %s", state, err, digest)
+	}
+	state = fieldmark.BrandState{}
+	w.must(200, ask{method: "GET", path: base + "?asOf=2000-01-01T00:00:00Z", key: nodeToken}, &state)
+	if state.Facts != nil {
+		t.Errorf("as of then: %+v", state)
+	}
+	var h fieldmark.BrandHistory
+	rec := w.must(200, ask{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken}, &h)
+	if len(h.Revisions) != 1 || rec.Header().Get(fieldmark.HeaderAsOf) == "" {
+		t.Errorf("history %+v as of %q", h, rec.Header().Get(fieldmark.HeaderAsOf))
+	}
+	for path, want := range map[string]int{
+		base + "/" + string(digest): 200, base + "/sha256:" + strings.Repeat("0", 64): 404, base + "/x": 404,
+		fieldmark.PathInternalFacts + "/nobody/" + string(digest): 404, base + "?asOf=x": 400, base + "/history?to=x": 400,
+		fieldmark.PathInternalFacts + "/nobody/history": 404, fieldmark.PathInternalFacts + "/nobody?asOf=2000-01-01T00:00:00Z": 404,
+	} {
+		if rec := w.send(ask{method: "GET", path: path, key: nodeToken}); rec.Code != want {
+			t.Errorf("%s: %d, want %d", path, rec.Code, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package origin
+
+import (
+	"context"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// BrandStateAt returns a brand with the facts that were held to be true at a
+// time; without facts where there were none yet. Its slug may be an old one.
+func (s *Service) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return fieldmark.BrandState{}, 0, err
+	}
+	if to, err := s.store.Resolve(ctx, slug); err == nil {
+		slug = to
+	}
+	state, err := s.store.BrandStateAt(ctx, slug, at)
+	return state, asOf, missing(err, "there is no such brand")
+}
+
+// BrandHistory returns a brand's revisions of a time, at most
+// fieldmark.MaxRevisions of the newest, and when modules were activated.
+func (s *Service) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return fieldmark.BrandHistory{}, 0, err
+	}
+	if present, err := s.store.Resolve(ctx, slug); err == nil {
+		slug = present
+	}
+	h := fieldmark.BrandHistory{}
+	b, err := s.store.Brand(ctx, slug)
+	if err != nil {
+		return h, asOf, missing(err, "there is no such brand")
+	}
+	h.Brand = b.Brand
+	if h.Revisions, err = s.store.Revisions(ctx, slug, from, to, fieldmark.MaxRevisions); err != nil {
+		return h, asOf, err
+	}
+	h.Activations, err = s.store.Activations(ctx)
+	return h, asOf, err
+}
+
+// FactsBody returns the bytes that a digest of a public brand's facts, present or
+// past, is the digest of.
+func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := s.store.Brand(ctx, slug)
+	if err == nil && !b.Public {
+		return nil, asOf, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts")
+	}
+	if err != nil {
+		return nil, asOf, missing(err, "there are no such facts")
+	}
+	body, err := s.store.FactsBody(ctx, slug, digest)
+	return body, asOf, missing(err, "there are no such facts")
+}

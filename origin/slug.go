@@ -1,0 +1,170 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// MaxAliases bounds the slugs that lead to one brand: every edge holds them all.
+const MaxAliases = 20
+
+// free reports whether a slug may become a brand's, or why not.
+func free(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
+	switch taken, err := tx.HasBrand(ctx, slug); {
+	case err != nil:
+		return err
+	case taken:
+		return fieldmark.Errorf(fieldmark.CodeBrandExists, "another brand has the slug %s", slug)
+	}
+	switch to, err := tx.Resolve(ctx, slug); {
+	case err == nil:
+		return fieldmark.Errorf(fieldmark.CodeBrandExists, "the slug %s leads to %s; take it away from there first", slug, to)
+	case !errors.Is(err, store.ErrNone):
+		return err
+	}
+	return nil
+}
+
+// RenameBrand gives a brand another slug. The old one leads to it from then on.
+func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
+	var b fieldmark.Brand
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		old, err := tx.Brand(ctx, from)
+		if err != nil {
+			return missing(err, "there is no such brand")
+		}
+		if b = old.Brand; from == to {
+			return nil
+		}
+		if _, err := tx.DropAlias(ctx, to, from); err != nil { // back to a slug it had
+			return err
+		}
+		if err := free(ctx, tx, to); err != nil {
+			return err
+		}
+		now := fieldmark.At(time.Now())
+		if err := tx.RenameBrand(ctx, from, to, now); err != nil {
+			return err
+		}
+		if err := tx.PutAlias(ctx, from, to, now); err != nil {
+			return err
+		}
+		aliases, err := tx.Aliases(ctx, to) // the old slug and those that led to it
+		if err != nil {
+			return err
+		}
+		b.Slug, b.UpdatedAt = to, now
+		return s.tellSlugs(ctx, tx, fieldmark.EventBrandChanged, to, aliases, b)
+	})
+	if err != nil {
+		return fieldmark.Brand{}, fmt.Errorf("rename brand %s: %w", from, err)
+	}
+	return b, nil
+}
+
+// tellSlugs appends an event of a brand that is news under other slugs too.
+func (s *Service) tellSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug, also []fieldmark.Slug, data any) error {
+	e := brandEvent(kind, slug)
+	for _, other := range also {
+		e.Tags = append(e.Tags, fieldmark.TagBrand(other))
+	}
+	_, err := s.tell(ctx, tx, "", e, data)
+	return err
+}
+
+// SetAliases makes slugs the ones that lead to a brand beside its own.
+func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug, error) {
+	aliases = slices.Compact(slices.Sorted(slices.Values(aliases)))
+	var bad complaints
+	if len(aliases) > MaxAliases {
+		bad.add("/aliases", "too_long", fmt.Sprintf("must be at most %d", MaxAliases))
+	}
+	for i, a := range aliases {
+		if !fieldmark.ValidSlug(string(a)) || a == slug {
+			bad.add(fmt.Sprintf("/aliases/%d", i), "pattern", "must be a slug other than the brand's own")
+		}
+	}
+	if err := invalid(bad); err != nil {
+		return nil, err
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		b, err := tx.Brand(ctx, slug)
+		if err != nil {
+			return missing(err, "there is no such brand")
+		}
+		old, err := tx.Aliases(ctx, slug)
+		if err != nil {
+			return err
+		}
+		var moved []fieldmark.Slug
+		for _, a := range old {
+			if !slices.Contains(aliases, a) {
+				if _, err := tx.DropAlias(ctx, a, slug); err != nil {
+					return err
+				}
+				moved = append(moved, a)
+			}
+		}
+		for _, a := range aliases {
+			if slices.Contains(old, a) {
+				continue
+			}
+			if err := free(ctx, tx, a); err != nil {
+				return err
+			}
+			if err := tx.PutAlias(ctx, a, slug, fieldmark.At(time.Now())); err != nil {
+				return err
+			}
+			moved = append(moved, a)
+		}
+		if len(moved) == 0 {
+			return nil
+		}
+		return s.tellSlugs(ctx, tx, fieldmark.EventBrandChanged, slug, moved, b.Brand)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set the aliases of %s: %w", slug, err)
+	}
+	return aliases, nil
+}
+
+// Aliases lists the slugs that lead to a brand beside its own.
+func (s *Service) Aliases(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.Slug, error) {
+	if _, err := s.Brand(ctx, slug); err != nil {
+		return nil, err
+	}
+	return s.store.Aliases(ctx, slug)
+}
+
+// removed is the data of a brand.removed event.
+type removed struct {
+	Slug fieldmark.Slug `json:"slug"`
+}
+
+// DeleteBrand removes a brand with its facts, its past and its samples. What
+// edges hold of it goes when they hear of it, at once and for good.
+func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.Brand(ctx, slug); err != nil {
+			return missing(err, "there is no such brand")
+		}
+		aliases, err := tx.Aliases(ctx, slug)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteBrand(ctx, slug); err != nil {
+			return err
+		}
+		return s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug})
+	})
+	if err != nil {
+		return fmt.Errorf("delete brand %s: %w", slug, err)
+	}
+	return nil
+}

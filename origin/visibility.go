@@ -1,0 +1,264 @@
+package origin
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Bounds of an import of answer samples.
+const (
+	MaxSamples     = 10_000 // lines; what fieldmark.MaxBulkBody holds
+	maxSampleText  = 100    // code points of a name
+	maxSampleRule  = 500    // code points of the rule that tells a name from a word
+	maxSampleSpan  = 366 * 24 * time.Hour
+	maxSampleAhead = time.Hour // clocks differ
+)
+
+// SampleLine is a line of an import as it was read: a sample, or what kept it
+// from being one.
+type SampleLine struct {
+	At       string // how complaints name it: /12
+	Sample   fieldmark.VisibilitySample
+	From, To string // RFC 3339, or a date, which as To means the end of that day
+	Bad      []fieldmark.FieldError
+}
+
+// sampleColumns are the columns of a CSV file, named as in JSON.
+var sampleColumns = map[string]func(l *SampleLine, value string) error{
+	"brand":          func(l *SampleLine, v string) error { l.Sample.Brand = fieldmark.Slug(v); return nil },
+	"engine":         func(l *SampleLine, v string) error { l.Sample.Engine = v; return nil },
+	"model":          func(l *SampleLine, v string) error { l.Sample.Model = v; return nil },
+	"surface":        func(l *SampleLine, v string) error { l.Sample.Surface = v; return nil },
+	"locale":         func(l *SampleLine, v string) error { l.Sample.Locale = v; return nil },
+	"promptSetId":    func(l *SampleLine, v string) error { l.Sample.PromptSet = v; return nil },
+	"promptSetHash":  func(l *SampleLine, v string) error { l.Sample.PromptSetHash = fieldmark.Digest(v); return nil },
+	"provider":       func(l *SampleLine, v string) error { l.Sample.Provider = v; return nil },
+	"aliasRule":      func(l *SampleLine, v string) error { l.Sample.AliasRule = v; return nil },
+	"from":           func(l *SampleLine, v string) error { l.From = v; return nil },
+	"to":             func(l *SampleLine, v string) error { l.To = v; return nil },
+	"prompts":        func(l *SampleLine, v string) error { return count(&l.Sample.Prompts, v) },
+	"brandedPrompts": func(l *SampleLine, v string) error { return count(&l.Sample.BrandedPrompts, v) },
+	"runs":           func(l *SampleLine, v string) error { return count(&l.Sample.Runs, v) },
+	"answers":        func(l *SampleLine, v string) error { return count(&l.Sample.Answers, v) },
+	"mentions":       func(l *SampleLine, v string) error { return count(&l.Sample.Mentions, v) },
+	"cited":          func(l *SampleLine, v string) error { return count(&l.Sample.Cited, v) },
+	"citations":      func(l *SampleLine, v string) error { return count(&l.Sample.Citations, v) },
+	"voices":         func(l *SampleLine, v string) error { return count(&l.Sample.Voices, v) },
+	"graded":         func(l *SampleLine, v string) error { return count(&l.Sample.Graded, v) },
+	"right":          func(l *SampleLine, v string) error { return count(&l.Sample.Right, v) },
+}
+
+func count(to *int, value string) (err error) {
+	if value == "" {
+		return nil // not counted
+	}
+	*to, err = strconv.Atoi(value)
+	return err
+}
+
+// ReadSamplesCSV reads answer samples from a CSV file (RFC 4180) whose first line
+// names the columns. Lines are named as an editor counts them.
+func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
+	refuse := func(pointer, detail string) error {
+		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: detail}}}
+	}
+	rows := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
+	rows.FieldsPerRecord = -1
+	header, err := rows.Read()
+	if err != nil {
+		return nil, refuse("/1", "must name the columns")
+	}
+	for i, name := range header {
+		header[i] = strings.TrimSpace(name)
+		if sampleColumns[header[i]] == nil || slices.Contains(header[:i], header[i]) {
+			return nil, refuse("/1", fmt.Sprintf("column %d is unknown or named twice", i+1))
+		}
+	}
+	var lines []SampleLine
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		var broken *csv.ParseError
+		if errors.As(err, &broken) {
+			lines = append(lines, SampleLine{Bad: []fieldmark.FieldError{{Pointer: fmt.Sprintf("/%d", broken.StartLine), Code: "format", Detail: "is no line of CSV: " + broken.Err.Error()}}})
+			return lines, nil // nobody knows where the next line begins
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read samples: %w", err)
+		}
+		n, _ := rows.FieldPos(0)
+		l := SampleLine{At: fmt.Sprintf("/%d", n)}
+		if len(row) != len(header) {
+			l.Bad = []fieldmark.FieldError{{Pointer: l.At, Code: "format", Detail: fmt.Sprintf("has %d fields, not %d", len(row), len(header))}}
+			row = nil
+		}
+		for i, value := range row {
+			if err := sampleColumns[header[i]](&l, strings.TrimSpace(value)); err != nil {
+				l.Bad = append(l.Bad, fieldmark.FieldError{Pointer: l.At + "/" + header[i], Code: "format", Detail: "must be a whole number"})
+			}
+		}
+		if lines = append(lines, l); len(lines) > MaxSamples {
+			return lines, nil
+		}
+	}
+}
+
+// check returns every complaint about a line that could be read.
+func (l *SampleLine) check(now time.Time) []fieldmark.FieldError {
+	bad := complaints(l.Bad)
+	if bad != nil {
+		return bad
+	}
+	s := &l.Sample
+	want := func(ok bool, field, code, detail string) {
+		if !ok {
+			bad.add(l.At+"/"+field, code, detail)
+		}
+	}
+	short := func(text string, least, most int) bool {
+		n := utf8.RuneCountInString(text)
+		return least <= n && n <= most && plain(text, false)
+	}
+	most := func(n int, field string, limit int, than string) {
+		want(0 <= n && n <= limit, field, "range", "must be 0 to "+than)
+	}
+	want(fieldmark.ValidSlug(string(s.Brand)), "brand", "pattern", "must be the slug of a brand")
+	want(fieldmark.ValidSlug(s.Engine), "engine", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+	want(s.Surface == fieldmark.SurfaceAPI || s.Surface == fieldmark.SurfaceApp, "surface", "enum", "must be api or app")
+	tag, err := language.Parse(s.Locale)
+	want(err == nil && len(s.Locale) <= fieldmark.MaxLanguageTag, "locale", "format", "must be a BCP 47 language tag")
+	s.Locale = tag.String()
+	want(short(s.Model, 0, maxSampleText), "model", "too_long", "must have at most 100 characters")
+	want(short(s.PromptSet, 1, maxSampleText), "promptSetId", "range", "must have 1 to 100 characters")
+	_, err = fieldmark.ParseDigest(string(s.PromptSetHash))
+	want(err == nil, "promptSetHash", "format", "must be sha256: and 64 lower-case hexadecimal digits")
+	want(short(s.Provider, 1, maxSampleText), "provider", "range", "must have 1 to 100 characters")
+	want(short(s.AliasRule, 0, maxSampleRule), "aliasRule", "too_long", "must have at most 500 characters")
+
+	const limit = fieldmark.MaxSampleCount
+	want(1 <= s.Prompts && s.Prompts <= limit, "prompts", "range", "must be 1 to 1000000")
+	want(1 <= s.Runs && s.Runs <= limit, "runs", "range", "must be 1 to 1000000")
+	most(s.BrandedPrompts, "brandedPrompts", s.Prompts, "prompts")
+	want(1 <= s.Answers && s.Answers <= min(limit, max(s.Prompts, 1)*max(s.Runs, 1)), "answers", "range", "must be 1 to prompts times runs")
+	most(s.Mentions, "mentions", s.Answers, "answers")
+	most(s.Cited, "cited", s.Answers, "answers")
+	most(s.Citations, "citations", s.Cited, "cited")
+	want(s.Mentions <= s.Voices && s.Voices <= s.Answers, "voices", "range", "must be mentions to answers: whoever names the brand is among them")
+	most(s.Graded, "graded", limit, "1000000")
+	most(s.Right, "right", s.Graded, "graded")
+	l.checkTimes(now, want)
+	return bad
+}
+
+func (l *SampleLine) checkTimes(now time.Time, want func(ok bool, field, code, detail string)) {
+	s := &l.Sample
+	from, fromOK := sampleTime(l.From, 0)
+	to, toOK := sampleTime(l.To, 24*time.Hour-time.Millisecond)
+	want(fromOK, "from", "format", "must be an RFC 3339 time or a date")
+	want(toOK, "to", "format", "must be an RFC 3339 time or a date")
+	if !fromOK || !toOK {
+		return
+	}
+	ahead := maxSampleAhead
+	if len(l.To) == len(time.DateOnly) {
+		ahead += 24 * time.Hour // a day that is not over
+	}
+	want(!to.After(now.Add(ahead)), "to", "range", "must not be in the future")
+	want(!from.After(to) && to.Sub(from) <= maxSampleSpan, "from", "range", "must be before to, by a year at most")
+	s.From, s.To = fieldmark.At(from), fieldmark.At(to)
+}
+
+// sampleTime reads a time, or a date as so long after its beginning.
+func sampleTime(text string, later time.Duration) (time.Time, bool) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(later), true
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil
+}
+
+// ImportVisibility keeps answer samples. Each line stands for itself: what is
+// wrong with one is reported under its place and stops no other. By is the key
+// that signs for them, and file the digest of what they were read from.
+func (s *Service) ImportVisibility(ctx context.Context, by string, file fieldmark.Digest, lines []SampleLine) (fieldmark.VisibilityImport, error) {
+	report := fieldmark.VisibilityImport{FileHash: file}
+	if len(lines) > MaxSamples {
+		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d lines", MaxSamples)
+	}
+	now := time.Now()
+	var good []SampleLine
+	for _, l := range lines {
+		bad := l.check(now)
+		if report.Rejected = append(report.Rejected, bad...); len(bad) == 0 {
+			l.Sample.FileHash, l.Sample.Signer = file, by
+			good = append(good, l)
+		}
+	}
+	for group := range slices.Chunk(good, importGroup) {
+		var done fieldmark.VisibilityImport
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+			done, err = s.putSamples(ctx, tx, group, fieldmark.At(now))
+			return err
+		})
+		if err != nil {
+			return report, fmt.Errorf("import samples: %w", err)
+		}
+		report.Added += done.Added
+		report.Unchanged += done.Unchanged
+		report.Rejected = append(report.Rejected, done.Rejected...)
+	}
+	return report, nil
+}
+
+func (s *Service) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLine, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
+	changed := map[fieldmark.Slug]int{}
+	for _, l := range lines {
+		v := l.Sample
+		if to, err := tx.Resolve(ctx, v.Brand); err == nil {
+			v.Brand = to
+		}
+		there, err := tx.HasBrand(ctx, v.Brand)
+		if err != nil {
+			return done, err
+		}
+		if !there {
+			done.Rejected = append(done.Rejected, fieldmark.FieldError{Pointer: l.At + "/brand", Code: "not_found", Detail: "no brand has this slug"})
+			continue
+		}
+		switch news, err := tx.PutSample(ctx, v, at); {
+		case err != nil:
+			return done, err
+		case news:
+			done.Added++
+			changed[v.Brand]++
+		default:
+			done.Unchanged++
+		}
+	}
+	for slug, n := range changed {
+		data := struct {
+			Slug    fieldmark.Slug `json:"slug"`
+			Samples int            `json:"samples"`
+		}{slug, n}
+		if _, err := s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
