@@ -112,7 +112,7 @@ func ParseDirection(s string) (Direction, bool) {
 type PaymentRequest struct {
 	Amount    *Money    `json:"amount,omitempty"`
 	Direction Direction `json:"direction,omitempty" maxLength:"16" doc:"CHARGE (default): the requester pays; PAYOUT: whoever does the work is paid"`
-	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days, DUE_ON_RECEIPT at once; other words are kept and mean 30 days"`
+	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days, DUE_ON_RECEIPT within a day; other words are kept and mean 30 days"`
 }
 
 // Check returns every complaint about what is asked for at a pointer and puts it
@@ -134,6 +134,7 @@ func (r *PaymentRequest) Check(pointer string) []FieldError {
 
 // Bounds of terms.
 const (
+	MinPaymentDays     = 1  // at once is within a day: nobody is overdue before the books are opened
 	DefaultPaymentDays = 30 // what EU directive 2011/7, article 3, gives where nothing was agreed
 	MaxPaymentDays     = 366
 )
@@ -143,11 +144,11 @@ func PaymentTerm(terms string) time.Duration {
 	const day = 24 * time.Hour
 	word := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToUpper(terms))
 	if word == "DUE_ON_RECEIPT" {
-		return 0
+		return MinPaymentDays * day
 	}
 	if days, ok := strings.CutPrefix(word, "NET"); ok {
 		if n, err := strconv.ParseUint(strings.TrimPrefix(days, "_"), 10, 16); err == nil && n <= MaxPaymentDays {
-			return time.Duration(n) * day
+			return max(MinPaymentDays, time.Duration(n)) * day
 		}
 	}
 	return DefaultPaymentDays * day

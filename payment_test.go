@@ -78,7 +78,7 @@ func TestPaymentFollowsItsMission(t *testing.T) {
 }
 
 func TestPaymentTerm(t *testing.T) {
-	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 0, "DUE_ON_RECEIPT": 0, "due on receipt": 0,
+	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 1, "DUE_ON_RECEIPT": 1, "due on receipt": 1,
 		"NET 367": 30, "NET -1": 30, "2/10 NET 30": 30, "soon": 30, "NET 99999999999": 30} {
 		if got := fieldmark.PaymentTerm(terms); got != time.Duration(days)*24*time.Hour {
 			t.Errorf("terms %q: %s, want %d days", terms, got, days)

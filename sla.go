@@ -31,8 +31,9 @@ const (
 
 // SLA is how a mission stands to what was promised of it.
 type SLA struct {
-	Policy  string     `json:"policy"` // the priority whose policy is in force
-	Metrics []SLAClock `json:"metrics"`
+	Policy   string     `json:"policy"`   // the priority whose policy is in force
+	Revision int        `json:"revision"` // counts changes of the clocks that were none of the mission and have no version
+	Metrics  []SLAClock `json:"metrics"`
 }
 
 // SLAClock counts the working time of one metric. Minutes are working minutes.

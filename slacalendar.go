@@ -39,7 +39,7 @@ type SLACalendar struct {
 // SLAHours is one stretch of working time on some days of the week. What goes
 // past midnight is written as two.
 type SLAHours struct {
-	Days []Weekday `json:"days" minItems:"1" maxItems:"7"`
+	Days []Weekday `json:"days" minItems:"1" maxItems:"7" enum:"MON,TUE,WED,THU,FRI,SAT,SUN"`
 	From DayTime   `json:"from" pattern:"^([01][0-9]|2[0-4]):[0-5][0-9]$" patternDescription:"a time of day, as in 08:00"`
 	To   DayTime   `json:"to" pattern:"^([01][0-9]|2[0-4]):[0-5][0-9]$" patternDescription:"a time of day, up to 24:00"`
 }

@@ -26,7 +26,10 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 	if err != nil {
 		return 0, fmt.Errorf("write the data of %s for %s: %w", e.Type, e.Subject, err)
 	}
-	e.ID, e.Time, e.Data, e.Account = newID(fieldmark.PrefixEvent, now), fieldmark.At(now), body, account
+	if e.ID == "" {
+		e.ID = newID(fieldmark.PrefixEvent, now)
+	}
+	e.Time, e.Data, e.Account = fieldmark.At(now), body, account
 	if err := tx.AppendEvent(ctx, &e); err != nil {
 		return 0, err
 	}

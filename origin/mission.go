@@ -73,6 +73,9 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 		return fieldmark.Mission{}, false, err
 	}
 	if added {
+		if err := a.begin(ctx, &row); err != nil {
+			return fieldmark.Mission{}, false, err
+		}
 		_, err := a.s.tell(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
 		return row.Mission, true, err
 	}
@@ -246,7 +249,7 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	if err != nil {
 		return fieldmark.Mission{}, err
 	}
-	was := m.MissionRequest
+	was, before := m.MissionRequest, m.Mission
 	now, bad, err := was.Patched(patch)
 	if err != nil {
 		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
@@ -266,7 +269,13 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	if err := a.tx.EditMission(ctx, &m, was); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	err = a.updated(ctx, &m)
+	tell, err := a.follow(ctx, &before, &m)
+	if err == nil {
+		err = a.updated(ctx, &m)
+	}
+	if err == nil {
+		err = tell(ctx)
+	}
 	return m.Mission, err
 }
 
@@ -308,6 +317,7 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 	if err := a.stamp(ctx, m); err != nil {
 		return err
 	}
+	before := m.Mission
 	event, err := moved(m, to)
 	if err != nil {
 		return err
@@ -315,8 +325,14 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 	if err := a.tx.MoveMission(ctx, m); err != nil {
 		return err
 	}
-	_, err = a.s.tell(ctx, a.tx, m.Account, missionEvent(event, m.ID), m.Mission)
-	return err
+	tell, err := a.follow(ctx, &before, m)
+	if err != nil {
+		return err
+	}
+	if _, err = a.s.tell(ctx, a.tx, m.Account, missionEvent(event, m.ID), m.Mission); err != nil {
+		return err
+	}
+	return tell(ctx)
 }
 
 // moved changes a mission, if it may be, and names the event of it.

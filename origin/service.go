@@ -36,6 +36,9 @@ type Config struct {
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
 	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
 	BaseURL    string                // the public address, for links in calendars; "": they have none
+	// PaymentDueOn is what makes a payment due: that its mission is CLOSED, or
+	// already that it is COMPLETED; empty: CLOSED. All origins must say the same.
+	PaymentDueOn fieldmark.MissionStatus
 
 	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also those that are held; 0 means DefaultKeep, below 0 for ever
 	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0 means DefaultKeepEvent, below 0 for ever
@@ -60,6 +63,9 @@ type Service struct {
 	feeds                      feeds
 	keepDeliveries, keepEvents time.Duration
 
+	paymentDueOn fieldmark.MissionStatus
+	hours        atomic.Pointer[hours]
+
 	vault    vault
 	inFlight inFlight
 	outlets  outlets
@@ -78,6 +84,13 @@ func New(cfg Config) (*Service, error) {
 	}
 	if len(cfg.Secret) < MinSecret {
 		bad = append(bad, fmt.Errorf("the application secret has %d bytes, not at least %d", len(cfg.Secret), MinSecret))
+	}
+	switch cfg.PaymentDueOn {
+	case "":
+		cfg.PaymentDueOn = fieldmark.MissionClosed
+	case fieldmark.MissionClosed, fieldmark.MissionCompleted:
+	default:
+		bad = append(bad, fmt.Errorf("payments cannot become due on %s; it may be COMPLETED or CLOSED", cfg.PaymentDueOn))
 	}
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("configure origin: %w", errors.Join(bad...))
@@ -103,7 +116,8 @@ func New(cfg Config) (*Service, error) {
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
-		vault: v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
+		paymentDueOn: cfg.PaymentDueOn,
+		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]time.Time)}, delays: newDelays(),
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil
 }

@@ -156,7 +156,7 @@ func (w *world) events(t testing.TB) []fieldmark.Event {
 	return page.Events
 }
 
-// types lists the kinds of the events after a number.
+// types lists the kinds of the events after a number, without those of clocks.
 func (w *world) types(t testing.TB, after int64) string {
 	t.Helper()
 	page, err := w.Events(context.Background(), after, 0, 0)
@@ -165,7 +165,9 @@ func (w *world) types(t testing.TB, after int64) string {
 	}
 	var kinds []string
 	for _, e := range page.Events {
-		kinds = append(kinds, string(e.Type))
+		if !strings.HasPrefix(string(e.Type), "sla.") {
+			kinds = append(kinds, string(e.Type))
+		}
 	}
 	return strings.Join(kinds, " ")
 }

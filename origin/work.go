@@ -30,7 +30,7 @@ const (
 	shutdownWriting = 5 * time.Second // for what is written after the end was asked for
 )
 
-// Run delivers webhooks, audits brands and sweeps, until ctx ends. On a record
+// Run delivers webhooks, audits brands, keeps deadlines and sweeps, until ctx ends. On a record
 // that is a file one process at a time may run, so it frees what an earlier one
 // had claimed; on a shared one any number may, and what one of them claimed is
 // its own until the lease is over.
@@ -52,6 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 		g.Go(func() error { return s.work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
 	}
 	g.Go(func() error { return s.replay(ctx) })
+	g.Go(func() error { return s.work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
 	g.Go(func() error { return s.renew(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
 	err := g.Wait()

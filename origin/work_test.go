@@ -152,9 +152,9 @@ func TestDeliver(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	want := map[string]int{"/all mission.created": 1, "/all mission.dispatched": 1, "/all mission.started": 1, "/all mission.completed": 1,
-		"/star mission.created": 1, "/star mission.dispatched": 1, "/star mission.started": 1, "/star mission.completed": 1, "/completed mission.completed": 1}
-	if len(w.deliveries(t)) != 9 || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%d deliveries, received %v; want 9, %v", len(w.deliveries(t)), got, want)
+		"/star mission.created": 1, "/star mission.dispatched": 1, "/star mission.started": 1, "/star mission.completed": 1, "/completed mission.completed": 1, "/star sla.met": 3}
+	if len(w.deliveries(t)) != 12 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d deliveries, received %v; want 12, %v", len(w.deliveries(t)), got, want)
 	}
 }
 

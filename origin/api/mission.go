@@ -261,7 +261,8 @@ func (c *call) versions() origin.Versions {
 	some := origin.Versions{}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
-		if n, err := strconv.Atoi(strings.Trim(one, `"`)); err == nil && one == strconv.Quote(strconv.Itoa(n)) {
+		version, _, _ := strings.Cut(strings.Trim(one, `"`), ".") // what stands after the point is no matter of writers
+		if n, err := strconv.Atoi(version); err == nil && strings.HasPrefix(one, `"`+strconv.Itoa(n)) && strings.HasSuffix(one, `"`) {
 			some = append(some, n)
 		}
 	}
@@ -292,4 +293,18 @@ func (c *call) id(prefix string) (string, error) {
 
 func missionPath(id string) string { return fieldmark.PathMissions + "/" + id }
 
-func missionETag(m fieldmark.Mission) string { return strconv.Quote(strconv.Itoa(m.Version)) }
+// missionETag is the version and, where clocks or the payment have changed by
+// themselves, how often: time and money move without a version of the mission.
+func missionETag(m fieldmark.Mission) string {
+	turns := 0
+	if m.SLA != nil {
+		turns = m.SLA.Revision
+	}
+	if m.Payment != nil {
+		turns += m.Payment.Version - 1
+	}
+	if turns == 0 {
+		return strconv.Quote(strconv.Itoa(m.Version))
+	}
+	return fmt.Sprintf(`"%d.%d"`, m.Version, turns)
+}

@@ -43,6 +43,21 @@ var rules = []rule{
 	{"what waits for its turn has somebody before it", `SELECT d.id FROM delivery d
 		WHERE d.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM delivery b
 			WHERE b.endpoint = d.endpoint AND b.topic = d.topic AND b.state = 'due')`},
+	{"what was told of a clock is an event", `SELECT s.mission FROM sla_event s
+		WHERE ` + untrimmed("s.at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.id = s.event AND e.type = s.kind AND e.subject = s.mission)`},
+	{"an event of a clock was noted", `SELECT e.id FROM event e
+		WHERE e.type LIKE 'sla.%' AND NOT EXISTS (SELECT 1 FROM sla_event s WHERE s.event = e.id)`},
+	{"the clocks of a mission that is over stand still", `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
+		WHERE m.status IN ('CLOSED', 'CANCELED') AND (s.due_at IS NOT NULL OR s.rules IS NOT NULL)`},
+	{"only clocks that count are due", `SELECT s.mission FROM sla s WHERE s.due_at IS NOT NULL AND s.rules IS NULL`},
+	{"a payment's state is known", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE', 'PROCESSING', 'PAID',
+		'FAILED', 'OVERDUE', 'PARTIALLY_REFUNDED', 'REFUNDED', 'CANCELED')`},
+	{"a payment has the event of its state", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING')
+		AND ` + untrimmed("p.updated_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = p.id AND e.type = CASE p.status
+			WHEN 'PARTIALLY_REFUNDED' THEN 'payment.refunded' ELSE 'payment.' || lower(p.status) END)`},
+	{"a payment is overdue once", `SELECT e.subject FROM event e WHERE e.type = 'payment.overdue' GROUP BY e.subject HAVING COUNT(*) > 1`},
+	{"refunds come to what was refunded", `SELECT p.id FROM payment p
+		WHERE p.refunded <> (SELECT COALESCE(SUM(r.amount), 0) FROM refund r WHERE r.payment = p.id) OR p.refunded > p.amount`},
 	{"a brand's facts are its newest revision", `SELECT b.slug FROM brand b
 		WHERE b.facts_digest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.brand = b.slug
 			AND r.digest = b.facts_digest AND r.last_at = b.facts_at

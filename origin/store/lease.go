@@ -8,7 +8,7 @@ import (
 
 // leased are the tables whose rows are worked on under leases. A lease that is
 // over is nobody's, whoever stands in it.
-var leased = []string{"delivery", "audit", "preview"}
+var leased = []string{"delivery", "audit", "preview", "sla", "payment"}
 
 // RenewLeases moves the end of all leases of owner that are not over.
 func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time) error {
@@ -27,12 +27,12 @@ func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time
 func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 	for _, table := range leased {
 		n, err := t.exec(ctx, `UPDATE `+table+` SET lease_until = NULL, lease_owner = NULL
-			WHERE lease_until IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
+			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("free the leases of %s: %w", table, err)
 		}
 		if n > 0 {
-			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews] = true, true, true
+			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews], t.touched[TopicDeadlines] = true, true, true, true
 		}
 	}
 	return t.WakeAll(ctx)

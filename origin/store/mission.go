@@ -16,6 +16,9 @@ type Mission struct {
 	Held        fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
 	Changed     int64                   // the stamp of its newest change, which UpdatedAt is cut from
 
+	Clocks *SLA     // nil if it was opened before there were any
+	Paid   *Payment // nil if none was spoken of
+
 	opened *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
 }
 
@@ -67,6 +70,9 @@ func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 func (t *Tx) MissionBySource(ctx context.Context, account, source, externalID string) (Mission, error) {
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id = $3`, account, sourceKey(source), externalID))
+	if err == nil {
+		err = fill(ctx, t, []*Mission{&m})
+	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read a mission by its source: %w", err)
 	}
@@ -75,6 +81,9 @@ func (t *Tx) MissionBySource(ctx context.Context, account, source, externalID st
 
 func mission(ctx context.Context, from asker, id string) (Mission, error) {
 	m, err := scanMission(from.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
+	if err == nil {
+		err = fill(ctx, from, []*Mission{&m})
+	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read mission %s: %w", id, err)
 	}

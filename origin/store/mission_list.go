@@ -35,6 +35,13 @@ func (s *Store) Missions(ctx context.Context, q MissionQuery) ([]Mission, error)
 	question, args := q.sql()
 	rows, err := s.query(ctx, question, args...)
 	list, err := collect(rows, err, scanMission)
+	if err == nil {
+		all := make([]*Mission, len(list))
+		for i := range list {
+			all[i] = &list[i]
+		}
+		err = fill(ctx, s, all)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list missions: %w", err)
 	}

@@ -5,13 +5,14 @@ import "sync"
 // Topic is something a reader may wait for.
 type Topic int
 
-// The topics: the log grew, a delivery, an audit or a replay became due.
+// The topics: the log grew, a delivery, an audit, a replay or a deadline became due.
 const (
 	TopicEvents Topic = iota
 	TopicDeliveries
 	TopicAudits
 	TopicPreviews
 	TopicReplays
+	TopicDeadlines
 	topics
 )
 

@@ -85,6 +85,7 @@ type group struct {
 	log      counter
 	// endpoints are those of each account, as members of this transaction read them.
 	endpoints map[string][]Subscriber
+	rules     *Rules      // as members of this transaction read them; nil: not yet
 	pending   []statement // statements that travel with the next one
 
 	mu      sync.Mutex
@@ -261,7 +262,7 @@ func (g *group) bounded() (context.Context, context.CancelFunc) {
 // begin opens the transaction, on a new connection if the one there was broke
 // since: nothing was run yet, so nothing can be done twice.
 func (g *group) begin(ctx context.Context) error {
-	g.log, g.endpoints, g.pending = counter{}, make(map[string][]Subscriber), nil
+	g.log, g.endpoints, g.rules, g.pending = counter{}, make(map[string][]Subscriber), nil, nil
 	for {
 		fresh := g.conn == nil
 		if fresh {
@@ -390,6 +391,7 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 	if w.err != nil || w.crashed != "" {
 		g.log.taken = taken
 		clear(g.endpoints)
+		g.rules = nil
 		if err := g.flush(ctx); err != nil { // the savepoint to go back to, if fn did nothing
 			return fmt.Errorf("set a savepoint: %w", err)
 		}

@@ -1,0 +1,326 @@
+package origin
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// startPayment makes the payment that a request spoke of.
+func (a *Act) startPayment(ctx context.Context, m *store.Mission) error {
+	asked := m.MissionRequest.Payment
+	if asked == nil {
+		return nil
+	}
+	p := newPayment(asked.Direction, m.UpdatedAt)
+	p.Amount, p.Terms = asked.Amount, asked.Terms
+	if p.Amount != nil {
+		p.Status = fieldmark.PaymentPending
+	}
+	return a.tx.AddPayment(ctx, m, p)
+}
+
+func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
+	return &store.Payment{CreatedAt: at, UpdatedAt: at, Payment: fieldmark.Payment{
+		ID: newID(fieldmark.PrefixPayment, at.Std()), Direction: d, Status: fieldmark.PaymentNone, Version: 1,
+	}}
+}
+
+// paymentTold is a change of a payment that is to be told.
+type paymentTold struct {
+	previous fieldmark.PaymentStatus
+	refund   *fieldmark.Refund
+}
+
+// followPayment lets a payment follow its mission.
+func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentTold, error) {
+	if m.Paid == nil || from == m.Status {
+		return nil, nil
+	}
+	to, moves := m.Paid.FollowMission(m.Status, a.s.paymentDueOn)
+	if !moves {
+		return nil, nil
+	}
+	return a.movePayment(ctx, m, to, m.UpdatedAt)
+}
+
+// movePayment takes a mission's payment to a status.
+func (a *Act) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
+	told := &paymentTold{previous: m.Paid.Status}
+	if err := m.Paid.Move(to, now); err != nil {
+		return nil, err
+	}
+	m.Paid.UpdatedAt = now
+	if to == fieldmark.PaymentOverdue {
+		m.Paid.OverdueAt = &now
+	}
+	return told, a.tx.PutPayment(ctx, m.Paid)
+}
+
+// tellPayment tells what a payment became.
+func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
+	p := m.Paid
+	kind, ok := fieldmark.PaymentEvent(p.Status)
+	if !ok {
+		return nil
+	}
+	change := fieldmark.PaymentChange{
+		PaymentID: p.ID, MissionID: m.ID, ExternalID: m.ExternalID, Source: m.Source, Direction: p.Direction,
+		Status: p.Status, PreviousStatus: told.previous, Amount: p.Amount, DueAt: p.DueAt, PaidAt: p.PaidAt, Version: p.Version,
+	}
+	switch kind {
+	case fieldmark.EventPaymentFailed:
+		change.Failure = p.Failure
+	case fieldmark.EventPaymentRefunded:
+		change.Refund, change.RefundedTotal = told.refund, p.RefundedTotal
+	}
+	_, err := a.s.tell(ctx, a.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
+	return err
+}
+
+// passDue takes down that a payment is overdue.
+func (a *Act) passDue(ctx context.Context, id string) error {
+	m, err := a.paymentMission(ctx, id)
+	if err != nil {
+		return err
+	}
+	now := fieldmark.At(time.Now())
+	if m.Paid.DueAt == nil || !now.Std().After(m.Paid.DueAt.Std()) || fieldmark.CheckPaymentMove(m.Paid.Status, fieldmark.PaymentOverdue) != nil {
+		return a.tx.PutPayment(ctx, m.Paid) // somebody was faster; the lease ends
+	}
+	told, err := a.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
+	if err != nil {
+		return err
+	}
+	return a.tellPayment(ctx, &m, *told)
+}
+
+// paymentMission reads the mission of a payment.
+func (a *Act) paymentMission(ctx context.Context, id string) (store.Mission, error) {
+	none := fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such payment")
+	if !fieldmark.CheckID(fieldmark.PrefixPayment, id) {
+		return store.Mission{}, none
+	}
+	mission, err := a.tx.PaymentMission(ctx, id)
+	if errors.Is(err, store.ErrNone) {
+		return store.Mission{}, none
+	}
+	if err != nil {
+		return store.Mission{}, err
+	}
+	return a.tx.Mission(ctx, mission)
+}
+
+// MarkPayment marks a payment as being processed, paid, failed or called off.
+// One that stands there already stays as it is, so that the call may be repeated.
+func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
+	to, bad := checkPaymentMove(&move)
+	if err := invalid(bad); err != nil {
+		return fieldmark.MissionPayment{}, err
+	}
+	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+		if m.Paid.Status == to {
+			return nil, nil
+		}
+		previous := m.Paid.Status
+		if err := m.Paid.Move(to, now); err != nil {
+			return nil, err
+		}
+		switch to {
+		case fieldmark.PaymentFailed:
+			m.Paid.Failure = move.Failure
+		case fieldmark.PaymentPaid:
+			if move.PaidAt != nil {
+				m.Paid.PaidAt = move.PaidAt
+			}
+		}
+		m.Paid.UpdatedAt = now
+		return &paymentTold{previous: previous}, a.tx.PutPayment(ctx, m.Paid)
+	})
+}
+
+// checkPaymentMove holds a request to what an operator may ask for: what becomes
+// due or overdue is a matter of the mission and of time.
+func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []fieldmark.FieldError) {
+	var bad complaints
+	to, err := fieldmark.ParsePaymentStatus(move.Status)
+	switch to {
+	case fieldmark.PaymentProcessing, fieldmark.PaymentPaid, fieldmark.PaymentFailed, fieldmark.PaymentCanceled:
+	default:
+		err = errors.New("not an operator's")
+	}
+	if err != nil {
+		bad.add("/status", "enum", "must be PROCESSING, PAID, FAILED or CANCELED")
+	} else if to == fieldmark.PaymentFailed && move.Failure == nil {
+		bad.add("/failure", "required", "is required with FAILED")
+	}
+	if to != fieldmark.PaymentFailed && move.Failure != nil {
+		bad.add("/failure", "conflict", "goes with FAILED only")
+	}
+	if to != fieldmark.PaymentPaid && move.PaidAt != nil {
+		bad.add("/paidAt", "conflict", "goes with PAID only")
+	}
+	return to, bad
+}
+
+// RefundPayment notes that money of a payment went back. The same reference with
+// the same amount again changes nothing.
+func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+		list, err := a.tx.Refunds(ctx, m.Paid.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, old := range list {
+			if r.Reference != "" && old.Reference == r.Reference {
+				if r.Amount == 0 || r.Amount == old.Amount {
+					return nil, nil
+				}
+				return nil, invalid([]fieldmark.FieldError{{Pointer: "/reference", Code: "conflict", Detail: "names a refund of another amount"}})
+			}
+		}
+		if len(list) >= fieldmark.MaxRefunds {
+			return nil, invalid([]fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds)}})
+		}
+		told := &paymentTold{previous: m.Paid.Status}
+		amount, err := m.Paid.Refund(r.Amount)
+		if err != nil {
+			return nil, err
+		}
+		told.refund = &fieldmark.Refund{ID: newID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
+		if err := a.tx.AddRefund(ctx, m.Paid.ID, told.refund); err != nil {
+			return nil, err
+		}
+		m.Paid.UpdatedAt = now
+		return told, a.tx.PutPayment(ctx, m.Paid)
+	})
+}
+
+// changePayment changes a payment in a transaction and tells of it.
+func (s *Service) changePayment(ctx context.Context, id string,
+	change func(context.Context, *Act, *store.Mission, fieldmark.Time) (*paymentTold, error)) (fieldmark.MissionPayment, error) {
+
+	err := s.act(ctx, func(ctx context.Context, a *Act) error {
+		m, err := a.paymentMission(ctx, id)
+		if err != nil {
+			return err
+		}
+		told, err := change(ctx, a, &m, fieldmark.At(time.Now()))
+		if err != nil || told == nil {
+			return err
+		}
+		return a.tellPayment(ctx, &m, *told)
+	})
+	if err != nil {
+		return fieldmark.MissionPayment{}, fmt.Errorf("change payment %s: %w", id, err)
+	}
+	return s.Payment(ctx, id)
+}
+
+// SetPayment says what a mission costs, or changes it, until it is due. A mission
+// that is accepted already makes it due at once.
+func (s *Service) SetPayment(ctx context.Context, mission string, r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
+	bad := r.Check("")
+	if r.Amount == nil {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
+	}
+	if err := invalid(bad); err != nil {
+		return fieldmark.MissionPayment{}, err
+	}
+	var id string
+	err := s.act(ctx, func(ctx context.Context, a *Act) error {
+		m, err := a.mission(ctx, "", mission)
+		if err != nil {
+			return err
+		}
+		id, err = a.setPayment(ctx, &m, r)
+		return err
+	})
+	if err != nil {
+		return fieldmark.MissionPayment{}, fmt.Errorf("set the payment of mission %s: %w", mission, err)
+	}
+	return s.Payment(ctx, id)
+}
+
+func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
+	now := fieldmark.At(time.Now())
+	if m.Status == fieldmark.MissionCanceled {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "the mission was called off; nothing is to be paid for it")
+	}
+	if m.Paid == nil {
+		if err := a.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
+			return "", err
+		}
+	}
+	p := m.Paid
+	switch p.Status {
+	case fieldmark.PaymentNone:
+		if err := p.Move(fieldmark.PaymentPending, now); err != nil {
+			return "", err
+		}
+	case fieldmark.PaymentPending:
+		p.Version++
+	default:
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "an amount can be set until it is due; this payment is %s", p.Status)
+	}
+	p.Amount, p.Direction, p.Terms, p.UpdatedAt = r.Amount, r.Direction, r.Terms, now
+	if err := a.tx.PutPayment(ctx, p); err != nil {
+		return "", err
+	}
+	to, moves := p.FollowMission(m.Status, a.s.paymentDueOn)
+	if !moves {
+		return p.ID, nil
+	}
+	told, err := a.movePayment(ctx, m, to, now)
+	if err != nil {
+		return "", err
+	}
+	return p.ID, a.tellPayment(ctx, m, *told)
+}
+
+// Payment returns a payment with its refunds.
+func (s *Service) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
+	if !fieldmark.CheckID(fieldmark.PrefixPayment, id) {
+		return fieldmark.MissionPayment{}, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such payment")
+	}
+	p, err := s.store.Payment(ctx, id)
+	return p, missing(err, "there is no such payment")
+}
+
+// The bounds of a page of payments.
+const (
+	DefaultPaymentLimit = 50
+	MaxPaymentLimit     = 200
+)
+
+// Payments lists payments of all accounts without their refunds, the newest
+// first; status "" means any.
+func (s *Service) Payments(ctx context.Context, status fieldmark.PaymentStatus, cursor string, limit int) (fieldmark.List[fieldmark.MissionPayment], error) {
+	list := fieldmark.List[fieldmark.MissionPayment]{Data: []fieldmark.MissionPayment{}}
+	before := ""
+	if cursor != "" {
+		place, err := base64.RawURLEncoding.DecodeString(cursor)
+		if before = string(place); err != nil || !fieldmark.CheckID(fieldmark.PrefixPayment, before) {
+			return list, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor of the page before")
+		}
+	}
+	if limit <= 0 {
+		limit = DefaultPaymentLimit
+	}
+	limit = min(limit, MaxPaymentLimit)
+	rows, err := s.store.Payments(ctx, status, before, limit+1)
+	if err != nil {
+		return list, err
+	}
+	if len(rows) > limit {
+		rows, list.HasMore = rows[:limit], true
+		list.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(rows[limit-1].ID))
+	}
+	list.Data = append(list.Data, rows...)
+	return list, nil
+}

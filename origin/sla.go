@@ -1,0 +1,315 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// hours are calendars made ready to count, for one revision of the rules: every
+// mission asks for one of a few.
+type hours struct {
+	revision int64
+	ready    *sync.Map // hoursKey -> fieldmark.WorkingTime
+}
+
+type hoursKey struct{ calendar, zone string }
+
+// terms are what a mission's clocks go by under the rules in force.
+func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (fieldmark.SLATerms, error) {
+	policy := r.Policies[m.Priority]
+	calendar, ok := r.Calendars[policy.Calendar]
+	if !ok {
+		return fieldmark.SLATerms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
+	}
+	zone := calendar.TimeZone
+	if calendar.FollowsLocation && m.Location != nil && m.Location.TimeZone != "" {
+		zone = m.Location.TimeZone
+	}
+	h := s.hours.Load()
+	if h == nil || h.revision != r.Revision {
+		h = &hours{r.Revision, &sync.Map{}}
+		s.hours.Store(h)
+	}
+	key := hoursKey{calendar.Name, zone}
+	if clock, ok := h.ready.Load(key); ok {
+		return fieldmark.SLATerms{Policy: policy, Clock: clock.(fieldmark.WorkingTime)}, nil
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		return fieldmark.SLATerms{}, fmt.Errorf("read the time zone of calendar %s: %w", calendar.Name, err)
+	}
+	clock := calendar.In(place)
+	h.ready.Store(key, clock)
+	return fieldmark.SLATerms{Policy: policy, Clock: clock}, nil
+}
+
+// startClocks sets the clocks of a mission that is being opened.
+func (a *Act) startClocks(ctx context.Context, m *store.Mission) error {
+	rules, err := a.tx.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	terms, err := a.s.terms(rules, &m.Mission)
+	if err != nil {
+		return err
+	}
+	timers := fieldmark.StartSLA(&m.Mission, terms)
+	return a.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: fieldmark.NextSLA(timers, terms)})
+}
+
+// stepClocks takes the clocks of a mission from before, where it stood, to where
+// it stands now, and returns what is to be told of them. A mission that was
+// opened before there were clocks has none.
+func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]fieldmark.SLAChange, error) {
+	if m.Clocks == nil {
+		return nil, nil
+	}
+	rules, err := a.tx.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	was, err := a.s.terms(rules, before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := a.s.terms(rules, &m.Mission)
+	if err != nil {
+		return nil, err
+	}
+	timers, told := fieldmark.StepSLA(m.Clocks.Timers, before, &m.Mission, was, is, now)
+	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.Clocks.Revision, Rules: rules.Revision, DueAt: fieldmark.NextSLA(timers, is)}
+	if before == &m.Mission && len(told) > 0 {
+		next.Revision++ // the mission's own version says nothing of it
+	}
+	return told, a.tx.PutSLA(ctx, m, &next)
+}
+
+// tellClocks tells what happened to clocks, each thing once.
+func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []fieldmark.SLAChange) error {
+	for _, c := range told {
+		now := time.Now()
+		id := newID(fieldmark.PrefixEvent, now)
+		fresh, err := a.tx.NoteSLAEvent(ctx, m.ID, c, id, now)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			continue
+		}
+		event := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID}
+		if _, err := a.s.tell(ctx, a.tx, m.Account, event, c.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin gives a mission that is being opened its clocks and its payment.
+func (a *Act) begin(ctx context.Context, m *store.Mission) error {
+	if err := a.startClocks(ctx, m); err != nil {
+		return err
+	}
+	return a.startPayment(ctx, m)
+}
+
+// follow lets clocks and payment follow what became of a mission, and returns
+// what tells of it, after the mission's own event.
+func (a *Act) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission) (tell func(context.Context) error, err error) {
+	told, err := a.stepClocks(ctx, before, m, m.UpdatedAt.Std())
+	if err != nil {
+		return nil, err
+	}
+	paid, err := a.followPayment(ctx, before.Status, m)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if err := a.tellClocks(ctx, m, told); err != nil || paid == nil {
+			return err
+		}
+		return a.tellPayment(ctx, m, *paid)
+	}, nil
+}
+
+// maxSweeping is how many deadlines are worked on at once: as many as share a
+// transaction, because that is all the work there is.
+const maxSweeping = 256
+
+// claimDeadlines takes clocks and payments for which time has passed.
+func (s *Service) claimDeadlines(ctx context.Context, limit int) ([]func(context.Context), error) {
+	var clocks, payments []string
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		now := time.Now()
+		if clocks, err = tx.ClaimClocks(ctx, s.worker, now, now.Add(lease), limit); err != nil || len(clocks) == limit {
+			return err
+		}
+		payments, err = tx.ClaimPayments(ctx, s.worker, now, now.Add(lease), limit-len(clocks))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	todo := make([]func(context.Context), 0, len(clocks)+len(payments))
+	for _, id := range clocks {
+		todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, "clocks", id, (*Act).passTime) })
+	}
+	for _, id := range payments {
+		todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, "payment", id, (*Act).passDue) })
+	}
+	return todo, nil
+}
+
+// sweepDeadline takes down that time has passed. Whoever did so meanwhile, the
+// same moment again changes nothing.
+func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(*Act, context.Context, string) error) {
+	err := s.act(ctx, func(ctx context.Context, a *Act) error { return pass(a, ctx, id) })
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease runs out
+	}
+}
+
+// passTime takes down what time did to the clocks of a mission.
+func (a *Act) passTime(ctx context.Context, id string) error {
+	m, err := a.tx.Mission(ctx, id)
+	if err != nil {
+		return err
+	}
+	told, err := a.stepClocks(ctx, &m.Mission, &m, time.Now())
+	if err != nil {
+		return err
+	}
+	for _, c := range told {
+		a.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)), slog.String("metric", string(c.Metric)))
+	}
+	return a.tellClocks(ctx, &m, told)
+}
+
+// SLAPolicies lists the policies in force, the most urgent priority first.
+func (s *Service) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
+	rules, err := s.store.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []fieldmark.SLAPolicy
+	for _, p := range slices.Backward(fieldmark.Priorities()) {
+		list = append(list, rules.Policies[p])
+	}
+	return list, nil
+}
+
+// PutSLAPolicy sets the policy of a priority. Clocks that run are counted again by
+// it, from their start.
+func (s *Service) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
+	if err := invalid(p.Check()); err != nil {
+		return p, err
+	}
+	err := s.putRule(ctx, "policy", string(p.Priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+		calendar, ok := r.Calendars[p.Calendar]
+		if !ok {
+			return invalid([]fieldmark.FieldError{{Pointer: "/calendar", Code: "enum", Detail: "there is no calendar of this name"}})
+		}
+		if err := reachable(calendar, p, "/calendar", now); err != nil {
+			return err
+		}
+		return tx.PutPolicy(ctx, p.Priority, &p, now)
+	})
+	return p, err
+}
+
+// ResetSLAPolicy puts the program's own policy of a priority back in force.
+func (s *Service) ResetSLAPolicy(ctx context.Context, priority fieldmark.Priority) error {
+	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.Rules, now time.Time) error {
+		return tx.PutPolicy(ctx, priority, nil, now)
+	})
+}
+
+// SLACalendars lists the calendars in force by name.
+func (s *Service) SLACalendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
+	rules, err := s.store.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []fieldmark.SLACalendar
+	for _, c := range rules.Calendars {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b fieldmark.SLACalendar) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// PutSLACalendar sets a calendar. Clocks that run are counted again by it, from
+// their start.
+func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
+	if _, err := fieldmark.ParseCalendarName(c.Name); err != nil {
+		return c, err
+	}
+	bad := c.Check()
+	if _, err := time.LoadLocation(c.TimeZone); err != nil && !complainedOf(bad, "/timeZone") {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/timeZone", Code: "enum", Detail: "is not a known time zone"})
+	}
+	if err := invalid(bad); err != nil {
+		return c, err
+	}
+	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+		for _, p := range r.Policies {
+			if p.Calendar == c.Name {
+				if err := reachable(c, p, "/hours", now); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.PutCalendar(ctx, c.Name, &c, now)
+	})
+	return c, err
+}
+
+// reachable complains of a calendar in which a policy's targets are never
+// reached, holidays considered.
+func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, now time.Time) error {
+	longest := max(p.Target(fieldmark.SLAResponse), p.Target(fieldmark.SLAOnsite), p.Target(fieldmark.SLAResolution))
+	if _, ok := c.In(time.UTC).After(now, longest); ok {
+		return nil
+	}
+	return invalid([]fieldmark.FieldError{{Pointer: pointer, Code: "range", Detail: "the calendar does not come to the longest target of policy " + string(p.Priority) + " within ten years"}})
+}
+
+// DeleteSLACalendar takes a calendar away; one of the program's own is as it was. A
+// calendar that a policy names stays.
+func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
+	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+		if _, ok := r.Calendars[name]; !ok {
+			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such calendar")
+		}
+		own := slices.ContainsFunc(fieldmark.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
+		for _, p := range fieldmark.Priorities() {
+			if !own && r.Policies[p].Calendar == name {
+				return invalid([]fieldmark.FieldError{{Pointer: "", Code: "conflict", Detail: "policy " + string(p) + " counts by this calendar"}})
+			}
+		}
+		return tx.PutCalendar(ctx, name, nil, now)
+	})
+}
+
+// putRule changes a rule in a transaction and logs it.
+func (s *Service) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.Rules, time.Time) error) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		rules, err := tx.Rules(ctx)
+		if err != nil {
+			return err
+		}
+		return put(ctx, tx, rules, time.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("put %s %s: %w", kind, name, err)
+	}
+	s.log.Info("rules of clocks changed", slog.String("kind", kind), slog.String("name", name))
+	return nil
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Payment is a payment and what only the record knows of it.
+type Payment struct {
+	fieldmark.Payment
+	Mission   string
+	CreatedAt fieldmark.Time
+	UpdatedAt fieldmark.Time
+	OverdueAt *fieldmark.Time // when it first was; nil: it never was
+}
+
+// checkAt is when the payment will be overdue, if it may still become so. That
+// is told once: who fails to pay again after it stays FAILED.
+func (p *Payment) checkAt() any {
+	if p.OverdueAt != nil || p.DueAt == nil || p.Status != fieldmark.PaymentDue && p.Status != fieldmark.PaymentFailed {
+		return nil
+	}
+	return p.DueAt.Std().Add(time.Millisecond).UnixMicro() // at the due time itself it is not
+}
+
+const paymentColumns = `p.id, p.mission, p.direction, p.amount, p.currency, p.terms, p.status, p.due_at, p.paid_at, p.failure,
+	p.refunded, p.version, p.created_at, p.updated_at, p.overdue_at`
+
+// paymentScan reads a payment that may be missing from its row.
+type paymentScan struct {
+	id, mission, direction, currency, terms, status *string
+	amount, refunded, version                       *int64
+	created, updated                                *fieldmark.Time
+	p                                               Payment
+}
+
+func (s *paymentScan) into() []any {
+	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, maybe{&s.p.DueAt}, maybe{&s.p.PaidAt},
+		document{&s.p.Failure}, &s.refunded, &s.version, maybe{&s.created}, maybe{&s.updated}, maybe{&s.p.OverdueAt}}
+}
+
+func (s *paymentScan) payment() *Payment {
+	if s.id == nil {
+		return nil
+	}
+	p := &s.p
+	p.ID, p.Mission, p.Direction, p.Terms, p.Status = *s.id, *s.mission, fieldmark.Direction(*s.direction), *s.terms, fieldmark.PaymentStatus(*s.status)
+	if s.amount != nil && s.currency != nil {
+		p.Amount = &fieldmark.Money{Value: *s.amount, Currency: fieldmark.Currency(*s.currency)}
+	}
+	p.RefundedTotal, p.Version = *s.refunded, int(*s.version)
+	p.CreatedAt, p.UpdatedAt = *s.created, *s.updated
+	return p
+}
+
+// money is an amount that may be missing, in two columns.
+func money(m *fieldmark.Money) (amount, currency any) {
+	if m == nil {
+		return nil, nil
+	}
+	return m.Value, string(m.Currency)
+}
+
+// AddPayment adds the payment of a mission.
+func (t *Tx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
+	amount, currency := money(p.Amount)
+	_, err := t.exec(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version, p.CreatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add payment %s: %w", p.ID, err)
+	}
+	m.Paid, m.Payment = p, &p.Payment
+	return nil
+}
+
+// PutPayment writes where a payment stands now, and ends any lease.
+func (t *Tx) PutPayment(ctx context.Context, p *Payment) error {
+	failure, err := maybeText(p.Failure)
+	if err != nil {
+		return fmt.Errorf("write the failure of payment %s: %w", p.ID, err)
+	}
+	amount, currency := money(p.Amount)
+	_, err = t.exec(ctx, `UPDATE payment SET direction = $1, amount = $2, currency = $3, terms = $4, status = $5, due_at = $6, paid_at = $7,
+		failure = $8, refunded = $9, version = $10, updated_at = $11, check_at = $12, overdue_at = $13, lease_until = NULL, lease_owner = NULL WHERE id = $14`,
+		string(p.Direction), amount, currency, p.Terms, string(p.Status), micros(p.DueAt), micros(p.PaidAt),
+		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.checkAt(), micros(p.OverdueAt), p.ID)
+	if err != nil {
+		return fmt.Errorf("put payment %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// ClaimPayments takes up to limit payments that are overdue by now for owner
+// until the lease ends.
+func (t *Tx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`) RETURNING id`,
+		lease.UnixMicro(), owner, now.UnixMicro(), limit)
+}
+
+// PaymentMission returns whose payment it is; the error is ErrNone where there
+// is none.
+func (t *Tx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
+	if err := t.queryRow(ctx, `SELECT mission FROM payment WHERE id = $1`, id).Scan(&mission); err != nil {
+		return "", fmt.Errorf("read payment %s: %w", id, none(err))
+	}
+	return mission, nil
+}
+
+// AddRefund notes a refund under a reference that is new to its payment.
+func (t *Tx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
+	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		r.ID, payment, r.Amount, reference(r), r.Reason, r.CreatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add refund %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// reference keeps references unique: a refund without one is its own.
+func reference(r *fieldmark.Refund) string {
+	if r.Reference == "" {
+		return r.ID
+	}
+	return r.Reference
+}
+
+func refunds(ctx context.Context, from asker, payment string) ([]fieldmark.Refund, error) {
+	rows, err := from.query(ctx, `SELECT id, amount, reference, reason, created_at FROM refund WHERE payment = $1 ORDER BY id`, payment)
+	list, err := collect(rows, err, func(row scanner) (r fieldmark.Refund, err error) {
+		err = row.Scan(&r.ID, &r.Amount, &r.Reference, &r.Reason, instant{&r.CreatedAt})
+		if r.Reference == r.ID {
+			r.Reference = ""
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the refunds of payment %s: %w", payment, err)
+	}
+	return list, nil
+}
+
+// Refunds lists the refunds of a payment, the oldest first.
+func (t *Tx) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
+	return refunds(ctx, t, payment)
+}
+
+// Refunds lists the refunds of a payment, the oldest first.
+func (s *Store) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
+	return refunds(ctx, s, payment)
+}
+
+// Payments lists up to limit payments with their missions, the newest first;
+// status "" means any, before means older than the payment of that id.
+func (s *Store) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string, limit int) ([]fieldmark.MissionPayment, error) {
+	if before == "" {
+		before = lastID
+	}
+	question := `SELECT ` + paymentColumns + `, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id < $1`
+	args := []any{before, limit}
+	if status != "" {
+		question += ` AND p.status = $3`
+		args = append(args, string(status))
+	}
+	rows, err := s.query(ctx, question+` ORDER BY p.id DESC LIMIT $2`, args...)
+	list, err := collect(rows, err, scanMissionPayment)
+	if err != nil {
+		return nil, fmt.Errorf("list payments: %w", err)
+	}
+	return list, nil
+}
+
+func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
+	var scan paymentScan
+	var said fieldmark.MissionRequest
+	if err := row.Scan(append(scan.into(), document{&said})...); err != nil {
+		return p, none(err)
+	}
+	kept := scan.payment()
+	return fieldmark.MissionPayment{Payment: kept.Payment, MissionID: kept.Mission, ExternalID: said.ExternalID, Source: said.Source,
+		CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt, Refunds: []fieldmark.Refund{}}, nil
+}
+
+// Payment reads a payment with its mission and refunds; the error is ErrNone
+// where there is none.
+func (s *Store) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
+	p, err := scanMissionPayment(s.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
+	if err == nil && p.RefundedTotal > 0 {
+		p.Refunds, err = s.Refunds(ctx, id)
+	}
+	if err != nil {
+		return p, fmt.Errorf("read payment %s: %w", id, err)
+	}
+	return p, nil
+}
