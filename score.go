@@ -246,6 +246,7 @@ type Score struct {
 	Previous   *PastScore  `json:"previous"`        // of the revision before this one; null for the first
 	Rank       *Rank       `json:"rank"`            // null unless ranked; no member that is always there follows, as it changes with other brands
 	Stale      bool        `json:"stale,omitempty"` // the last good score: it could not be made anew
+	Gains      []Gain      `json:"gains,omitempty"` // with ?advice=1: what would raise it, the most first
 }
 
 // Trend says how far a score is above what it was. Old facts are scored by
@@ -267,6 +268,44 @@ func TrendTimes(now time.Time) [3]time.Time {
 type PastScore struct {
 	Score Milli `json:"score"`
 	AsOf  Time  `json:"asOf"`
+}
+
+// Gain is what a full mark for one signal would do to a score.
+type Gain struct {
+	ID     string `json:"id"` // of the signal
+	Label  string `json:"label"`
+	Gain   Milli  `json:"gain"`  // what the score would rise by
+	Score  Milli  `json:"score"` // and to
+	Advice string `json:"advice"`
+}
+
+// Advise says for each signal short of full marks what a full mark would do to
+// the score as of now, the largest gain first. Gates that caught go on catching:
+// where they decide, no signal gains anything.
+func (a *Assessment) Advise(now time.Time) []Gain {
+	gains := []Gain{}
+	if a.Score == nil || a.AsOf == nil {
+		return gains
+	}
+	facts := Facts{AsOf: *a.AsOf, Pages: a.PagesSampled}
+	components := slices.Clone(a.Components)
+	for i := range components {
+		signals := slices.Clone(components[i].Signals)
+		components[i].Signals = signals
+		for j, s := range signals {
+			if s.Status == NotApplicable || s.Points == Milli(s.Max)*MilliOne {
+				continue
+			}
+			signals[j].Status, signals[j].Points = Measured, Milli(s.Max)*MilliOne
+			better := Judge(components, a.Gates, &facts, now)
+			signals[j] = s
+			if better.Score != nil && *better.Score > *a.Score {
+				gains = append(gains, Gain{ID: s.ID, Label: s.Label, Gain: *better.Score - *a.Score, Score: *better.Score, Advice: s.Advice})
+			}
+		}
+	}
+	slices.SortStableFunc(gains, func(a, b Gain) int { return int(b.Gain - a.Gain) })
+	return gains
 }
 
 // NewScore puts a brand's name on an assessment.

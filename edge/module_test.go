@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,64 +15,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
-	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/geo"
+	"github.com/fieldmark/fieldmark/wasm/wasmtest"
 )
-
-// wordsCard marks a site by its words alone: 1,000 are enough.
-const wordsCard = `{"name": "words", "version": "%s", "methodology": {"id": "words", "version": "1.0", "url": "/words"},
-	"author": "Somebody", "licence": "MIT", "inputs": [{"name": "text.words", "unit": "%s", "direction": "up"}],
-	"components": [{"id": "all", "label": "All", "weight": 100, "signals": [{"id": "all.words", "label": "Words", "points": 100,
-		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], [1000, 1]]}}]}]}],
-	"gates": []}`
-
-func wordsModule(t testing.TB, version, unit string) []byte {
-	t.Helper()
-	c, err := card.Parse(fmt.Appendf(nil, wordsCard, version, unit))
-	must(t, err)
-	module, err := c.Compile()
-	must(t, err)
-	return module
-}
-
-// badWords is the number of words at which badModule traps. No golden vector
-// has it, so only a site that does shows how bad the module is.
-const badWords = 777
-
-// badModule is the module of words with a trap in front of its scoring.
-func badModule(t testing.TB, version string) []byte {
-	t.Helper()
-	module := wordsModule(t, version, "words")
-	prologue := []byte{0x41, 0, 0x29, 3, 16, 0x42} // the first input
-	for v := badWords * 1000; ; v >>= 7 {
-		if v < 64 {
-			prologue = append(prologue, byte(v))
-			break
-		}
-		prologue = append(prologue, byte(v&0x7f)|0x80)
-	}
-	prologue = append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b) // if equal: unreachable
-	locals := []byte{2, 5, 0x7e, 3, 0x7f}                     // of the scoring function
-	out, rest := slices.Clone(module[:8]), module[8:]
-	for len(rest) > 0 {
-		id := rest[0]
-		n, width := binary.Uvarint(rest[1:])
-		body := rest[1+width : 1+width+int(n)]
-		rest = rest[1+width+int(n):]
-		if id == 10 {
-			head, tail, ok := bytes.Cut(body, locals)
-			if !ok {
-				t.Fatal("no scoring function found")
-			}
-			size, _ := binary.Uvarint(head[6:])
-			own := int(size) - len(locals)
-			score := slices.Concat(locals, prologue, tail[:own])
-			body = slices.Concat(binary.AppendUvarint(slices.Clone(head[:6]), uint64(len(score))), score, tail[own:])
-		}
-		out = append(binary.AppendUvarint(append(out, id), uint64(len(body))), body...)
-	}
-	return out
-}
 
 func digestOf(module []byte) fieldmark.Digest { return fieldmark.DigestOf(sha256.Sum256(module)) }
 
@@ -106,15 +50,15 @@ func (h *house) board() (board fieldmark.Board) {
 func TestModuleGoesWrong(t *testing.T) {
 	h := newHouse(t)
 	h.brand("plain", "Plain", 500)
-	h.brand("odd", "Odd", badWords)
+	h.brand("odd", "Odd", wasmtest.BadWords)
 	for i := range 3 { // four faults while ranking, and one to come
-		h.brand(fieldmark.Slug(fmt.Sprintf("odd-%d", i)), "Odd", badWords)
+		h.brand(fieldmark.Slug(fmt.Sprintf("odd-%d", i)), "Odd", wasmtest.BadWords)
 	}
 	h.until("all are ranked", func() bool { return h.board().Total == 5 })
-	good := h.activate(wordsModule(t, "1.0.0", "words"))
+	good := h.activate(wasmtest.Words(t, "1.0.0", "words", 1000))
 	h.until("the good module scores", func() bool { return h.score("odd").Module == good && h.board().Total == 5 })
 
-	bad := h.activate(badModule(t, "1.0.1"))
+	bad := h.activate(wasmtest.Bad(t, "1.0.1"))
 	back := func() bool { r := h.edge.Report(); return r.RolledBack != nil && r.RolledBack.From == bad }
 	stale := 0
 	h.until("the module before is back", func() bool {
@@ -194,7 +138,7 @@ func TestModuleRefused(t *testing.T) {
 	}
 
 	// One that reads a fact in another unit than it is measured in fits no site.
-	h.activate(wordsModule(t, "1.0.0", "pages"))
+	h.activate(wasmtest.Words(t, "1.0.0", "pages", 1000))
 	h.until("it is taken back", func() bool {
 		h.get("/api/v1/score/plain")
 		r := h.edge.Report()
@@ -213,7 +157,7 @@ func TestCanary(t *testing.T) {
 	}
 	h.until("all are ranked", func() bool { return h.board().Total == brands })
 	before := h.board()
-	module := wordsModule(t, "2.0.0", "words")
+	module := wasmtest.Words(t, "2.0.0", "words", 1000)
 	ref, err := wasm.Ref(module)
 	must(t, err)
 	builtin, err := wasm.Ref(geo.Module())
@@ -273,7 +217,7 @@ func TestSignedOnly(t *testing.T) {
 	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
 	builtin := h.score("plain").Module
 	keep := func(version string, key ed25519.PrivateKey) fieldmark.Digest {
-		module := wordsModule(t, version, "words")
+		module := wasmtest.Words(t, version, "words", 1000)
 		signed := fieldmark.SignedModule{}
 		signed.ModuleRef, err = wasm.Ref(module)
 		must(t, err)

@@ -43,9 +43,15 @@ const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalid
 
 // serveScore answers GET /api/v1/score/{slug}.
 func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
+	advice := false
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
-		if err := queryTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf", nothingMore); err != nil {
+		err := queryTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf and advice", adviceIn(&advice))
+		if err == nil && advice && !at.IsZero() {
+			err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+				Fields: []fieldmark.FieldError{{Pointer: "?advice", Code: "conflict", Detail: "is about today; leave asOf out"}}}
+		}
+		if err != nil {
 			e.fail(ctx, err)
 			return
 		}
@@ -62,7 +68,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	body, etag := e.withRank(entry.Body, v, v.stale || from == cache.SourceOnError)
+	body, etag := e.withRank(entry.Body, v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
 	e.writeHead(ctx, &v.head, entry, from)
 	ctx.Response.Header.Set("Etag", etag)
 	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
@@ -83,31 +89,57 @@ func noParameters(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
+// adviceIn reads the parameter that asks what would raise the score.
+func adviceIn(wanted *bool) func(name, value string) (code, detail string, ok bool) {
+	return func(name, value string) (code, detail string, ok bool) {
+		if name != "advice" {
+			return "", "", false
+		}
+		if *wanted = value == "1"; !*wanted {
+			return "enum", "must be 1, or left out", true
+		}
+		return "", "", true
+	}
+}
+
+// ending is what a score document says after its rank.
+type ending struct {
+	stale  bool // it could not be made anew
+	advice bool // what would raise it
+}
+
 // withRank completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) withRank(prefix []byte, v *scoreValue, stale bool) (body []byte, etag string) {
+func (e *Edge) withRank(prefix []byte, v *scoreValue, end ending) (body []byte, etag string) {
 	rank := e.boards.rank(v.score.Slug)
 	body = append(make([]byte, 0, len(prefix)+96), prefix...)
-	end, mark := "}\n", ""
-	if stale {
-		end, mark = `,"stale":true}`+"\n", "-stale"
-	}
-	if rank == nil {
-		return append(append(body, "null"...), end...), `"` + v.etag + mark + `"`
-	}
-	raw, err := json.Marshal(rank)
-	if err != nil {
-		panic("BUG: a rank that cannot be encoded: " + err.Error())
-	}
-	body = append(append(body, raw...), end...)
-	tag := append([]byte(`"`+v.etag+mark), '-')
-	for i, n := range []int{rank.Overall, rank.Of, rank.Niche, rank.OfNiche} {
-		if i > 0 {
-			tag = append(tag, '.')
+	body = appendJSON(body, rank)
+	tag := append([]byte{'"'}, v.etag...)
+	if rank != nil {
+		tag = append(tag, '-')
+		for i, n := range []int{rank.Overall, rank.Of, rank.Niche, rank.OfNiche} {
+			if i > 0 {
+				tag = append(tag, '.')
+			}
+			tag = strconv.AppendInt(tag, int64(n), 36)
 		}
-		tag = strconv.AppendInt(tag, int64(n), 36)
 	}
-	return body, string(append(tag, '"'))
+	if end.stale {
+		body, tag = append(body, `,"stale":true`...), append(tag, "-stale"...)
+	}
+	if end.advice {
+		body, tag = append(body, `,"gains":`...), append(tag, "-advice"...)
+		body = appendJSON(body, v.score.Advise(time.Now()))
+	}
+	return append(body, "}\n"...), string(append(tag, '"'))
+}
+
+func appendJSON(b []byte, v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: a part of a score that cannot be encoded: " + err.Error())
+	}
+	return append(b, raw...)
 }
 
 func noBrand() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,9 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
 // edgeSettings are those of an edge, whether it runs alone or with an origin.
@@ -28,7 +31,11 @@ type edgeSettings struct {
 
 // build makes an edge that asks the origins. What is asked for by no address of
 // its own goes to whichever of them has the least to do.
-func (c *edgeSettings) build(origins *upstream.Upstream, token string, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
+func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *moduleSettings, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
+	keys, err := modules.keys()
+	if err != nil {
+		return nil, err
+	}
 	target := &url.URL{Scheme: "http", Host: anyOrigin}
 	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: origins, NodeToken: token})
 	if err != nil {
@@ -41,6 +48,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, ln net.Li
 	return edge.New(edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
+		ModuleKeys: keys, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	})
 }
 
@@ -54,11 +62,12 @@ func (c *edgeSettings) base(ln net.Listener) string {
 
 // edgeCmd runs an edge alone.
 type edgeCmd struct {
-	edgeSettings  `embed:""`
-	tokenSettings `embed:""`
-	Origin        []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
-	HealthPath    string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
-	DebugListen   string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+	edgeSettings   `embed:""`
+	tokenSettings  `embed:""`
+	moduleSettings `embed:""`
+	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
+	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
+	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
 }
 
 // Run serves until ctx ends.
@@ -79,7 +88,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	e, err := c.build(origins, token, ln, s.log)
+	e, err := c.build(origins, token, &c.moduleSettings, ln, s.log)
 	if err != nil {
 		return err
 	}

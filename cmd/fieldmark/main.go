@@ -39,7 +39,7 @@ type cli struct {
 	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
 	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`
 	Admin    adminCmd    `cmd:"" help:"Create administrators."`
-	Module   moduleCmd   `cmd:"" help:"Inspect, check, run and measure scoring modules; needs no server."`
+	Module   moduleCmd   `cmd:"" help:"Make, check and try scoring modules; keep, preview and activate them at an origin."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring the database up to this version."`
 	Backup   backupCmd   `cmd:"" help:"Copy the database to a file while origins run."`
 	Restore  restoreCmd  `cmd:"" help:"Put a backup in place of the database."`

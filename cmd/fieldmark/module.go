@@ -19,7 +19,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// moduleCmd works on scoring modules in files. None of it needs a server.
+// moduleCmd works on scoring modules: in files, without a server, for authors;
+// and at an origin, for operators.
 type moduleCmd struct {
 	Build   moduleBuildCmd   `cmd:"" help:"Compile a scorecard to a module."`
 	Format  moduleFormatCmd  `cmd:"" help:"Write a scorecard as it should be written."`
@@ -28,7 +29,21 @@ type moduleCmd struct {
 	Check   moduleCheckCmd   `cmd:"" help:"Try a module as before its activation; the exit status is 0 only if it may be activated."`
 	Run     moduleRunCmd     `cmd:"" help:"Score facts with a module and print the assessment."`
 	Bench   moduleBenchCmd   `cmd:"" help:"Measure what a module costs."`
-	Trial   moduleTrialCmd   `cmd:"" hidden:"" help:"Check the module on standard input within bounds and print the report."`
+	Pack    modulePackCmd    `cmd:"" help:"Stamp what a compiler made with its manifest and golden vectors."`
+	Test    moduleTestCmd    `cmd:"" help:"Run the golden vectors of a module."`
+	Diff    moduleDiffCmd    `cmd:"" help:"Show what going from one module to another would change for a population in a file."`
+	Keygen  moduleKeygenCmd  `cmd:"" help:"Make a key to sign modules with, and print its public half."`
+	Sign    moduleSignCmd    `cmd:"" help:"Vouch for a module; the signature lies beside it."`
+
+	Push     modulePushCmd     `cmd:"" help:"Send a module to the origin, which checks and keeps it." group:"Operators"`
+	List     moduleListCmd     `cmd:"" help:"List the modules the origin keeps." group:"Operators"`
+	Show     moduleShowCmd     `cmd:"" help:"Show all that is known of a kept module." group:"Operators"`
+	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand by a kept module and show what it would change." group:"Operators"`
+	Activate moduleActivateCmd `cmd:"" help:"Put a kept module in force, or on trial for some brands." group:"Operators"`
+	Rollback moduleRollbackCmd `cmd:"" help:"End a trial, or put the module before in force again." group:"Operators"`
+	Status   moduleStatusCmd   `cmd:"" help:"Show which modules score and what each edge makes of them." group:"Operators"`
+
+	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within bounds and print the report."`
 }
 
 // moduleFile is the module a command is about.

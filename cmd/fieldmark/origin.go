@@ -27,6 +27,7 @@ import (
 type originSettings struct {
 	dataSettings     `embed:""`
 	outboundSettings `embed:""`
+	moduleSettings   `embed:""`
 	PublicAPI        bool   `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
 	publicURL        string // the address clients know, if it is told
 	SecureCookies    bool   `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
@@ -84,9 +85,13 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return fmt.Errorf("built-in module: %w", err)
 	}
+	keys, err := o.keys()
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
-		Module: geo.Module(), ModuleRef: ref, Log: log, PublicAPI: o.PublicAPI, BaseURL: o.publicURL,
+		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, BaseURL: o.publicURL,
 	}); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	e, err := c.build(origins, token, l.edge, s.log)
+	e, err := c.build(origins, token, &c.moduleSettings, l.edge, s.log)
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}

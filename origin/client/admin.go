@@ -199,3 +199,48 @@ func setText(query url.Values, name, value string) {
 		query.Set(name, value)
 	}
 }
+
+// Modules lists the scoring modules the origin keeps, the newest first.
+func (c *Client) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
+	list, err := get[fieldmark.List[fieldmark.ModuleRecord]](ctx, c, "modules", nil)
+	return list.Data, err
+}
+
+// ModuleRecord tells all that is known of one module.
+func (c *Client) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
+	return get[fieldmark.ModuleRecord](ctx, c, "modules/"+string(d), nil)
+}
+
+// PushModule has a module checked and kept.
+func (c *Client) PushModule(ctx context.Context, p fieldmark.ModulePush) (fieldmark.ModuleRecord, error) {
+	var record fieldmark.ModuleRecord
+	r := c.admin(http.MethodPost, "modules")
+	r.body, r.within = p, bulkTimeout
+	_, err := c.do(ctx, r, &record)
+	return record, err
+}
+
+// ActivateModule puts a kept module in force, or on trial for percent of the
+// brands; 0 and 100 are all of them.
+func (c *Client) ActivateModule(ctx context.Context, d fieldmark.Digest, percent int) (fieldmark.ModulePlan, error) {
+	return post[fieldmark.ModulePlan](ctx, c, "modules/"+string(d)+"/activate", fieldmark.ModuleActivation{Percent: percent})
+}
+
+// RollBackModule ends a trial, or puts the module before in force again.
+func (c *Client) RollBackModule(ctx context.Context) (fieldmark.ModulePlan, error) {
+	return post[fieldmark.ModulePlan](ctx, c, "modules/rollback", nil)
+}
+
+// ModuleStatus tells which modules score and what each edge makes of them.
+func (c *Client) ModuleStatus(ctx context.Context) (fieldmark.ModuleStatus, error) {
+	return get[fieldmark.ModuleStatus](ctx, c, "modules/status", nil)
+}
+
+// PreviewModule asks for a preview, or for how far the one asked for is.
+func (c *Client) PreviewModule(ctx context.Context, d fieldmark.Digest, begin bool) (fieldmark.ModulePreview, error) {
+	path := "modules/" + string(d) + "/preview"
+	if begin {
+		return post[fieldmark.ModulePreview](ctx, c, path, nil)
+	}
+	return get[fieldmark.ModulePreview](ctx, c, path, nil)
+}

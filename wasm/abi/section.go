@@ -109,6 +109,12 @@ var sectionOrder = [...]int{
 	sectionStart: 8, sectionElement: 9, sectionDataCount: 10, 10: 11, sectionData: 12,
 }
 
+// AppendSection appends a section as Sections took it out.
+func AppendSection(module []byte, s Section) []byte {
+	module = binary.AppendUvarint(append(module, s.ID), uint64(len(s.Body)))
+	return append(module, s.Body...)
+}
+
 // AppendCustom appends a custom section to a module. It may follow any section,
 // so every tool chain's output can be stamped after it was built.
 func AppendCustom(module []byte, name string, content []byte) []byte {

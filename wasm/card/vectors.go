@@ -5,6 +5,10 @@ import "github.com/fieldmark/fieldmark/wasm/abi"
 // randomVectors is how many generated examples stand behind the chosen ones.
 const randomVectors = 8
 
+// Vectors returns the golden examples that Compile puts into the module, for a
+// module that somebody else compiled from the same method.
+func (c *Card) Vectors() []abi.Vector { return c.vectors() }
+
 // vectors returns the golden examples of the card: nothing known, nothing
 // applicable, every input at its worst, its best and its bounds, each gate by
 // itself, and some mixtures.

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/card"
+)
+
+// wasmRef names a module, or says every reason why it is none.
+func wasmRef(module []byte) (fieldmark.ModuleRef, error) { return wasm.Ref(module) }
+
+type modulePackCmd struct {
+	moduleFile
+	Card     string `type:"path" xor:"from" placeholder:"FILE" help:"Scorecard that says the same as the module: its manifest is taken, and golden vectors are made from it."`
+	Manifest string `type:"path" xor:"from" placeholder:"FILE" help:"The manifest, as JSON in any form; with --vectors."`
+	Vectors  string `type:"path" placeholder:"FILE" help:"The golden vectors, as JSON in any form."`
+	Output   string `short:"o" required:"" placeholder:"FILE" help:"Where the packed module goes."`
+}
+
+// Run stamps what a compiler made with its manifest and vectors.
+func (c *modulePackCmd) Run(s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	manifest, vectors, err := c.sections()
+	if err != nil {
+		return err
+	}
+	packed, err := wasm.Pack(module, manifest, vectors)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.Output, packed, 0o644)
+}
+
+func (c *modulePackCmd) sections() (m abi.Manifest, v []abi.Vector, err error) {
+	if c.Card != "" {
+		text, err := os.ReadFile(c.Card)
+		if err != nil {
+			return m, nil, err
+		}
+		parsed, err := parseCard(c.Card, text)
+		if err != nil {
+			return m, nil, fmt.Errorf("%s: %w", c.Card, err)
+		}
+		return parsed.Manifest(), parsed.Vectors(), nil
+	}
+	if c.Manifest == "" || c.Vectors == "" {
+		return m, nil, errors.New("say what to pack: --card, or --manifest and --vectors")
+	}
+	if err := readStrict(c.Manifest, &m); err != nil {
+		return m, nil, err
+	}
+	return m, v, readStrict(c.Vectors, &v)
+}
+
+// readStrict reads JSON and refuses members nobody knows.
+func readStrict(path string, into any) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// parseCard reads a scorecard in JSON or, by the name of its file, in YAML.
+func parseCard(_ string, text []byte) (*card.Card, error) { return card.Parse(text) }
+
+type moduleTestCmd struct {
+	moduleFile
+	Watch bool `help:"Run again whenever the file changes, until stopped."`
+}
+
+// watchEvery is how soon a change of the file is noticed.
+const watchEvery = 200 * time.Millisecond
+
+// Run runs the golden vectors and says which do not come out.
+func (c *moduleTestCmd) Run(ctx context.Context, s *streams) error {
+	err := c.once(ctx, s)
+	if !c.Watch {
+		return err
+	}
+	last, _ := os.Stat(c.File)
+	for {
+		if err != nil {
+			fmt.Fprintln(s.err, err)
+		}
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(watchEvery):
+			}
+			if now, err := os.Stat(c.File); err == nil && (last == nil || now.ModTime() != last.ModTime() || now.Size() != last.Size()) {
+				last = now
+				break
+			}
+		}
+		err = c.once(ctx, s)
+	}
+}
+
+func (c *moduleTestCmd) once(ctx context.Context, s *streams) error {
+	module, err := c.read(s)
+	if err != nil {
+		return err
+	}
+	outcomes, err := wasm.TestVectors(ctx, module)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for i, o := range outcomes {
+		if o.Complaint != "" {
+			failed++
+			fmt.Fprintf(s.out, "✗ vector %d: %s\n", i, o.Complaint)
+		}
+	}
+	fmt.Fprintf(s.out, "%d of %d vectors hold\n", len(outcomes)-failed, len(outcomes))
+	if failed > 0 {
+		return fmt.Errorf("%d vectors do not hold", failed)
+	}
+	return nil
+}
+
+type moduleDiffCmd struct {
+	Old   string `arg:"" help:"The module to go from."`
+	New   string `arg:"" help:"The module to go to."`
+	Facts string `arg:"" help:"The population: one JSON document a line, a brand's state or its facts, or an audit as fieldmark audit --json prints it; - reads standard input."`
+	JSON  bool   `name:"json" help:"Print the comparison as JSON."`
+}
+
+// maxFactsLine bounds one line of a population, in bytes.
+const maxFactsLine = 4 << 20
+
+// Run says what going from one module to the other would change.
+func (c *moduleDiffCmd) Run(ctx context.Context, s *streams) error {
+	modules := [2][]byte{}
+	for i, path := range []string{c.Old, c.New} {
+		var err error
+		if modules[i], err = (&moduleFile{File: path}).read(s); err != nil {
+			return err
+		}
+	}
+	in := s.in
+	if c.Facts != "-" {
+		f, err := os.Open(c.Facts)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	result, err := wasm.Compare(ctx, modules[0], modules[1], time.Now(), func(fn func(fieldmark.BrandState) error) error { return eachState(in, fn) })
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s, result)
+	}
+	return printComparison(s.out, &result)
+}
+
+// eachState reads a population line by line.
+func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxFactsLine)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		state, err := readState(line)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if state.Brand.Slug == "" {
+			state.Brand.Slug = fieldmark.Slug(fmt.Sprintf("line-%d", n))
+		}
+		if err := fn(state); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// readState reads a brand's state, an audit, or facts alone.
+func readState(line []byte) (state fieldmark.BrandState, err error) {
+	if err := json.Unmarshal(line, &state); err == nil && state.Facts != nil && len(state.Facts.Facts) > 0 {
+		return state, nil
+	}
+	var audit auditDocument
+	if err := json.Unmarshal(line, &audit); err == nil && len(audit.Facts.Facts) > 0 {
+		return fieldmark.BrandState{Facts: &audit.Facts}, nil
+	}
+	var facts fieldmark.Facts
+	if err := json.Unmarshal(line, &facts); err != nil {
+		return state, err
+	}
+	if len(facts.Facts) == 0 {
+		return state, errors.New("holds no facts")
+	}
+	return fieldmark.BrandState{Facts: &facts}, nil
+}

@@ -1,0 +1,212 @@
+package wasm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+const (
+	maxMovers  = 20 // told of a comparison: more than a person looks at
+	maxReasons = 5  // of one brand
+)
+
+// Compare scores every brand that each calls its argument with by two modules,
+// as of now, and says what going from one to the other would change. Brands
+// without facts do not count. It ends early with an error of each; one of the
+// old module is an error as well, one of the new is counted.
+func Compare(ctx context.Context, from, to []byte, now time.Time, each func(func(fieldmark.BrandState) error) error) (_ fieldmark.ModuleComparison, err error) {
+	engine, err := New(Config{Instances: 1})
+	if err != nil {
+		return fieldmark.ModuleComparison{}, err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	c := comparison{now: now}
+	if c.from, err = engine.Load(ctx, from); err == nil {
+		c.to, err = engine.Load(ctx, to)
+	}
+	if err != nil {
+		return fieldmark.ModuleComparison{}, err
+	}
+	if err := each(func(state fieldmark.BrandState) error { return c.add(ctx, state) }); err != nil {
+		return fieldmark.ModuleComparison{}, err
+	}
+	return c.result(), nil
+}
+
+// comparison is what was seen so far.
+type comparison struct {
+	from, to *Module
+	now      time.Time
+	out      fieldmark.ModuleComparison
+	before   []int64 // scores of the brands that both score, in one order
+	after    []int64
+	moves    fieldmark.Milli // the sum of the absolute moves of those
+	movers   []mover         // the largest first
+}
+
+type mover struct {
+	size fieldmark.Milli
+	move fieldmark.ModuleMove
+}
+
+// lostScore is the size of the move of a brand that gains or loses its score:
+// larger than any other.
+const lostScore = 101 * fieldmark.MilliOne
+
+func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error {
+	if state.Facts == nil {
+		return nil
+	}
+	old, err := c.from.Assess(ctx, state.Facts, c.now)
+	if err != nil {
+		return fmt.Errorf("score %s: %w", state.Brand.Slug, err)
+	}
+	c.out.Brands++
+	next, err := c.to.Assess(ctx, state.Facts, c.now)
+	if _, fault := errors.AsType[*Fault](err); fault {
+		if c.out.Faults++; c.out.Faults == 1 {
+			c.out.FirstFault = string(state.Brand.Slug) + ": " + err.Error()
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("score %s: %w", state.Brand.Slug, err)
+	}
+	if old.Grade != next.Grade {
+		c.out.GradesChanged++
+	}
+	var size fieldmark.Milli
+	switch {
+	case old.Score != nil && next.Score != nil:
+		c.before, c.after = append(c.before, int64(*old.Score)), append(c.after, int64(*next.Score))
+		size = max(*next.Score-*old.Score, *old.Score-*next.Score)
+		c.moves += size
+		c.out.LargestMove = max(c.out.LargestMove, size)
+	case old.Score != nil || next.Score != nil:
+		size = lostScore
+	}
+	if size == 0 {
+		return nil
+	}
+	c.out.Moved++
+	c.rank(mover{size: size, move: fieldmark.ModuleMove{
+		Slug: state.Brand.Slug, From: old.Score, To: next.Score, Grades: [2]fieldmark.Grade{old.Grade, next.Grade},
+	}}, &old, &next)
+	return nil
+}
+
+// rank keeps the largest moves; of equal ones the first told stays. Only what is
+// kept needs its reasons.
+func (c *comparison) rank(m mover, old, next *fieldmark.Assessment) {
+	at, _ := slices.BinarySearchFunc(c.movers, m, func(a, b mover) int {
+		if a.size >= b.size {
+			return -1
+		}
+		return 1
+	})
+	if at == maxMovers {
+		return
+	}
+	m.move.Reasons = reasons(old, next)
+	c.movers = slices.Insert(c.movers, at, m)
+	c.movers = c.movers[:min(len(c.movers), maxMovers)]
+}
+
+// reasons names what counts otherwise, the largest difference first.
+func reasons(old, next *fieldmark.Assessment) []fieldmark.ModuleReason {
+	all := []fieldmark.ModuleReason{}
+	index := map[string]int{}
+	note := func(id, label string, missing fieldmark.Milli) *fieldmark.ModuleReason {
+		at, ok := index[id]
+		if !ok {
+			at = len(all)
+			index[id] = at
+			all = append(all, fieldmark.ModuleReason{ID: id, Label: label, From: missing, To: missing})
+		}
+		return &all[at]
+	}
+	for side, a := range []*fieldmark.Assessment{old, next} {
+		set := func(r *fieldmark.ModuleReason, v fieldmark.Milli) {
+			if side == 0 {
+				r.From = v
+			} else {
+				r.To = v
+			}
+		}
+		for i := range a.Components {
+			for _, s := range a.Components[i].Signals {
+				set(note(s.ID, s.Label, 0), s.Points)
+			}
+		}
+		for _, g := range a.Gates {
+			set(note("gate:"+g.ID, g.Reason, 100*fieldmark.MilliOne), fieldmark.Milli(g.Limit)*fieldmark.MilliOne)
+		}
+	}
+	all = slices.DeleteFunc(all, func(r fieldmark.ModuleReason) bool { return r.From == r.To })
+	slices.SortStableFunc(all, func(a, b fieldmark.ModuleReason) int {
+		return cmp.Compare(max(b.To-b.From, b.From-b.To), max(a.To-a.From, a.From-a.To))
+	})
+	return all[:min(len(all), maxReasons)]
+}
+
+func (c *comparison) result() fieldmark.ModuleComparison {
+	out := c.out
+	out.Movers = []fieldmark.ModuleMove{}
+	for _, m := range c.movers {
+		out.Movers = append(out.Movers, m.move)
+	}
+	out.RankCorrelation = fieldmark.MilliOne
+	if out.Brands > 0 {
+		out.GradeShare = fieldmark.Milli(out.GradesChanged) * fieldmark.MilliOne / fieldmark.Milli(out.Brands)
+	}
+	if n := len(c.before); n > 0 {
+		out.MeanMove = (2*c.moves + fieldmark.Milli(n)) / (2 * fieldmark.Milli(n))
+		out.RankCorrelation = fieldmark.Milli(math.Round(1000 * spearman(c.before, c.after)))
+	}
+	return out
+}
+
+// spearman is the correlation of two rankings; brands of equal score share the
+// mean of their places. It is 1 where either side has but one place to give.
+func spearman(a, b []int64) float64 {
+	ra, rb := places(a), places(b)
+	mean := float64(len(a)+1) / 2
+	var both, ofA, ofB float64
+	for i := range ra {
+		da, db := ra[i]-mean, rb[i]-mean
+		both += da * db
+		ofA += da * da
+		ofB += db * db
+	}
+	if ofA == 0 || ofB == 0 {
+		return 1
+	}
+	return both / math.Sqrt(ofA*ofB)
+}
+
+func places(scores []int64) []float64 {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(scores[j], scores[i]) })
+	out := make([]float64, len(scores))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && scores[order[j]] == scores[order[i]] {
+			j++
+		}
+		for _, at := range order[i:j] {
+			out[at] = float64(i+j+1) / 2
+		}
+		i = j
+	}
+	return out
+}

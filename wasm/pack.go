@@ -1,0 +1,92 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// Pack makes a module of what a compiler wrote: it drops every custom section,
+// names and debug information among them, and appends the manifest, with the
+// memory as it is declared, and the golden vectors. The result is one that Load
+// looks into; it is not run.
+func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte, error) {
+	sections, err := abi.Sections(compiled)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	for _, s := range sections {
+		if s.ID != sectionCustom {
+			out = abi.AppendSection(out, s)
+		}
+	}
+	parsed, _ := abi.Parse(out) // it has no manifest yet, of which this complains
+	if manifest.ABI == "" {
+		manifest.ABI = abi.Name
+	}
+	if parsed != nil {
+		manifest.Limits.Pages = parsed.Pages
+	}
+	if manifest.Gates == nil {
+		manifest.Gates = []abi.Gate{}
+	}
+	text, err := manifest.Append(nil)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	golden, err := abi.AppendVectors(nil, vectors)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	out = abi.AppendCustom(out, abi.SectionManifest, text)
+	out = abi.AppendCustom(out, abi.SectionVectors, golden)
+	if _, err := Ref(out); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	return out, nil
+}
+
+// VectorOutcome is what became of one golden vector.
+type VectorOutcome struct {
+	Fuel      int64
+	Complaint string // empty: it came out to the bit
+}
+
+// TestVectors runs every golden vector of a module and says what became of each.
+func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, err error) {
+	r, parsed, p := inspect(module)
+	if len(r.Complaints) > 0 {
+		return nil, abi.Complaints(r.Complaints)
+	}
+	engine, err := New(Config{Instances: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		return nil, err
+	}
+	m, err := engine.compile(ctx, p.meter(), r.Digest, parsed.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.pool.close(context.WithoutCancel(ctx))) }()
+	for i := range parsed.Vectors {
+		v := &parsed.Vectors[i]
+		var o VectorOutcome
+		var got abi.Result
+		o.Fuel, err = m.Measure(ctx, v.Values, v.AppendStates(nil), &got)
+		want := v.Result()
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			o.Complaint = err.Error()
+		case got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks):
+			o.Complaint = fmt.Sprintf("got %v, want %v", got, want)
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}

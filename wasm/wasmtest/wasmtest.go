@@ -1,0 +1,72 @@
+package wasmtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/wasm/card"
+)
+
+const text = `{"name": "words", "version": "%s", "methodology": {"id": "words", "version": "1.0", "url": "/words"},
+	"author": "Somebody", "licence": "MIT", "inputs": [{"name": "text.words", "unit": "%s", "direction": "up"}],
+	"components": [{"id": "all", "label": "All", "weight": 100, "signals": [{"id": "all.words", "label": "Words", "points": 100,
+		"advice": "Write more.", "combine": "mean", "parts": [{"input": "text.words", "curve": {"linear": [[0, 0], [%d, 1]]}}]}]}],
+	"gates": []}`
+
+// Words returns a module that marks a site by its words alone: so many are
+// enough. In the unit "words" it fits what an audit measures.
+func Words(t testing.TB, version, unit string, enough int) []byte {
+	t.Helper()
+	c, err := card.Parse(fmt.Appendf(nil, text, version, unit, enough))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := c.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
+// BadWords is the number of words at which Bad traps. No golden vector has it
+// and no check finds it, so only a site that has as many shows how bad it is.
+const BadWords = 777
+
+// Bad returns the module of words, of which 1,000 are enough, with a trap in
+// front of its scoring.
+func Bad(t testing.TB, version string) []byte {
+	t.Helper()
+	module := Words(t, version, "words", 1000)
+	prologue := []byte{0x41, 0, 0x29, 3, 16, 0x42} // the first input
+	for v := BadWords * 1000; ; v >>= 7 {
+		if v < 64 {
+			prologue = append(prologue, byte(v))
+			break
+		}
+		prologue = append(prologue, byte(v&0x7f)|0x80)
+	}
+	prologue = append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b) // if equal: unreachable
+	locals := []byte{2, 5, 0x7e, 3, 0x7f}                     // of the scoring function
+	out, rest := slices.Clone(module[:8]), module[8:]
+	for len(rest) > 0 {
+		id := rest[0]
+		n, width := binary.Uvarint(rest[1:])
+		body := rest[1+width : 1+width+int(n)]
+		rest = rest[1+width+int(n):]
+		if id == 10 {
+			head, tail, ok := bytes.Cut(body, locals)
+			if !ok {
+				t.Fatal("no scoring function found")
+			}
+			size, _ := binary.Uvarint(head[6:])
+			own := int(size) - len(locals)
+			score := slices.Concat(locals, prologue, tail[:own])
+			body = slices.Concat(binary.AppendUvarint(slices.Clone(head[:6]), uint64(len(score))), score, tail[own:])
+		}
+		out = append(binary.AppendUvarint(append(out, id), uint64(len(body))), body...)
+	}
+	return out
+}
