@@ -81,6 +81,8 @@ func bodyLimit(path []byte) int64 {
 	switch {
 	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI):
 		return fieldmark.MaxBulkBody
+	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
+		return fieldmark.MaxAlertBody
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
 	}

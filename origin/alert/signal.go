@@ -47,6 +47,9 @@ func (s *Signal) ExternalID(attempt int) string {
 	return id
 }
 
+// Alerts counts the alerts of a notification.
+func (n *Notification) Alerts() int { return len(n.alerts) }
+
 // Signals returns what a notification comes to, and how many of its alerts are
 // of the kind that always fires and were left out.
 func (n *Notification) Signals(o Options) (signals []Signal, ignored int) {

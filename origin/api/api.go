@@ -30,7 +30,8 @@ type server struct {
 	publicAPI bool
 	log       *slog.Logger
 	prober    *probe.Prober
-	edition   string // what a stored answer of ours is good for
+	alerts    chan struct{} // holds one for each notification being taken
+	edition   string        // what a stored answer of ours is good for
 	mux       *http.ServeMux
 	openAPI   document
 	problems  *problemPages
@@ -59,6 +60,7 @@ func newServer(cfg Config, more []*route) (http.Handler, error) {
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
 		prober:    cfg.Prober,
+		alerts:    make(chan struct{}, maxAlertsAtOnce),
 		edition:   strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version,
 		mux:       http.NewServeMux(),
 	}

@@ -55,11 +55,15 @@ func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
+	seen, err := maybeText(m.Occurrences)
+	if err != nil {
+		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
+	}
 	n, err := t.exec(ctx, `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-		created_at, updated_at, version, priority) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (account, source_key, external_id) DO NOTHING`,
 		m.ID, m.Account, sourceKey(m.Source), m.ExternalID, string(m.Fingerprint), request, string(m.Status), string(m.Held),
-		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority))
+		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen)
 	if err != nil {
 		return false, fmt.Errorf("add mission %s: %w", m.ID, err)
 	}
