@@ -62,7 +62,7 @@ func TestEnginesHaveOneSchema(t *testing.T) {
 		"columns": {
 			`SELECT m.name || '.' || p.name || CASE WHEN p.type IN ('INTEGER', 'BIGINT') THEN ' number' WHEN p.type = 'BLOB' THEN ' bytes'
 				ELSE ' ' || lower(p.type) END || CASE WHEN p."notnull" + p.pk > 0 THEN ' required' ELSE '' END
-				FROM sqlite_master m JOIN pragma_table_info(m.name) p
+				FROM sqlite_master m JOIN pragma_table_xinfo(m.name) p
 				WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' ORDER BY 1`,
 			`SELECT table_name || '.' || column_name || CASE data_type WHEN 'bigint' THEN ' number' WHEN 'bytea' THEN ' bytes'
 				ELSE ' ' || data_type END || CASE is_nullable WHEN 'NO' THEN ' required' ELSE '' END COLLATE "C"
