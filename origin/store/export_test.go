@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Explain says how the engine answers a query for missions: a line for each
+// step, and how many rows PostgreSQL read for it.
+func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, read int, err error) {
+	question, args := q.sql()
+	if !s.dialect.shared {
+		rows, err := s.readers.QueryContext(ctx, `EXPLAIN QUERY PLAN `+question, args...)
+		plan, err = collect(rows, err, func(row scanner) (detail string, err error) {
+			var id, parent, unused int
+			return detail, row.Scan(&id, &parent, &unused, &detail)
+		})
+		return plan, 0, err
+	}
+	var text string
+	if err := s.readers.QueryRowContext(ctx, `EXPLAIN (ANALYZE, FORMAT JSON) `+question, args...).Scan(&text); err != nil {
+		return nil, 0, err
+	}
+	var top []struct{ Plan node }
+	if err := json.Unmarshal([]byte(text), &top); err != nil {
+		return nil, 0, err
+	}
+	top[0].Plan.walk(&plan, &read)
+	return plan, read, nil
+}
+
+// node is a step of a plan of PostgreSQL.
+type node struct {
+	Type    string  `json:"Node Type"`
+	Table   string  `json:"Relation Name"`
+	Index   string  `json:"Index Name"`
+	Cond    string  `json:"Index Cond"`
+	Rows    float64 `json:"Actual Rows"`
+	Loops   float64 `json:"Actual Loops"`
+	Removed float64 `json:"Rows Removed by Filter"`
+	Plans   []node
+}
+
+func (n *node) walk(plan *[]string, read *int) {
+	if n.Table != "" || n.Index != "" {
+		*read += int((n.Rows + n.Removed) * n.Loops)
+	}
+	*plan = append(*plan, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Type, n.Table, n.Index, n.Cond)))
+	for _, p := range n.Plans {
+		p.walk(plan, read)
+	}
+}
+
+// Fill adds n missions of one account, of every status, priority and source, as
+// only a test may: without events. The statuses are as uneven as in life.
+func (s *Store) Fill(ctx context.Context, account string, n int) error {
+	numbers := `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ` + fmt.Sprint(n-1) + `)`
+	pad := `substr('00000000' || CAST(i AS TEXT), -8)`
+	if s.dialect.shared {
+		numbers = `WITH n(i) AS (SELECT generate_series(0, ` + fmt.Sprint(n-1) + `)::bigint)`
+		pad = `lpad(i::text, 8, '0')`
+	}
+	request := `'{"externalId":"' || i || '","source":"s' || (i % 7) || '","title":"Replace the fan of the unit on the roof","priority":"MEDIUM","description":"` +
+		strings.Repeat("What was seen, and what is to be done. ", 12) + `"}'`
+	fill := numbers + ` INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held, created_at, updated_at, version, priority)
+		SELECT 'msn_' || ` + pad + ` || '000000000000000000', '` + account + `', 's' || (i % 7), 'x' || i, 'f', ` + request + `,
+		CASE WHEN i % 1000 = 0 THEN 'ON_HOLD' WHEN i % 100 = 1 THEN 'NEW' WHEN i % 10 = 2 THEN 'COMPLETED' ELSE 'CLOSED' END,
+		'', i, i, 1, CASE WHEN i % 500 = 3 THEN 'CRITICAL' WHEN i % 3 = 0 THEN 'LOW' ELSE 'MEDIUM' END FROM n`
+	steps := []string{`INSERT INTO account (id, created_at) VALUES ('` + account + `', 0) ON CONFLICT (id) DO NOTHING`, fill}
+	if s.dialect.shared { // a million rows take longer than a transaction of ours may; and it keeps statistics by itself
+		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+strings.Join(steps, "; ")+`; ANALYZE mission; COMMIT`)
+		return err
+	}
+	return s.Write(ctx, func(ctx context.Context, t *Tx) error {
+		for _, step := range steps {
+			if _, err := t.exec(ctx, step); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

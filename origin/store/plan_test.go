@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// queries are all combinations of filters a list of missions offers.
+func queries(account string) (all []store.MissionQuery) {
+	const from, until = "msn_00000500000000000000000000", "msn_00005000000000000000000000"
+	for _, status := range [][]fieldmark.MissionStatus{nil, {"ON_HOLD"}, {"NEW", "ON_HOLD"}} {
+		base := store.MissionQuery{Status: status, From: from, Until: until, Limit: 51}
+		all = append(all, base) // of all accounts
+		for _, priority := range []fieldmark.Priority{"", "CRITICAL"} {
+			for _, source := range []string{"", "S3"} {
+				one := base
+				one.Account, one.Priority, one.Source = account, priority, source
+				first := one
+				first.From, first.Until = "", ""
+				changes := one
+				changes.Until, changes.Changes, changes.Since, changes.SinceID = "", true, 100, from
+				all = append(all, one, first, changes)
+				if source != "" {
+					one.ExternalID = "x10"
+					all = append(all, one)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestMissionPlans reads how each engine answers every combination of filters:
+// from an index, never by reading all missions or sorting more than a page of
+// each stretch.
+func TestMissionPlans(t *testing.T) {
+	s, err := store.Open(t.Context(), storetest.New(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const missions = 6_000
+	if err := s.Fill(t.Context(), "big", missions); err != nil {
+		t.Fatal(err)
+	}
+	search := regexp.MustCompile(`^(SEARCH mission USING (COVERING )?INDEX|SCAN mission USING COVERING INDEX sqlite_autoindex_mission_1$)`)
+	for _, q := range queries("big") {
+		name := fmt.Sprintf("%+v", q)
+		plan, read, err := s.Explain(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		whole := strings.Join(plan, "\n")
+		for i, step := range plan {
+			switch {
+			case strings.Contains(step, "Seq Scan"), strings.HasPrefix(step, "Bitmap Heap"):
+				t.Errorf("%s: %s\n%s", name, step, whole)
+			case strings.HasPrefix(step, "SCAN mission"), strings.HasPrefix(step, "SEARCH mission"):
+				if !search.MatchString(step) {
+					t.Errorf("%s: %s\n%s", name, step, whole)
+				}
+			case strings.Contains(step, "TEMP B-TREE") && i > 0 && strings.HasPrefix(plan[i-1], "SEARCH mission"):
+				t.Errorf("%s sorts missions:\n%s", name, whole)
+			}
+		}
+		// PostgreSQL knows how rare a filter is and may sort the few it finds.
+		// At most a page of each of the forty stretches, and the page itself.
+		if most := (len(fieldmark.MissionStatuses())*len(fieldmark.Priorities()) + 1) * q.Limit; read > most {
+			t.Errorf("%s reads %d rows, want %d at most:\n%s", name, read, most, whole)
+		}
+		rows, err := s.Missions(t.Context(), q)
+		if err != nil || len(rows) > q.Limit {
+			t.Errorf("%s: %d missions, %v", name, len(rows), err)
+		}
+	}
+}
+
+// BenchmarkMissions lists 50 of a million missions by each kind of filter.
+func BenchmarkMissions(b *testing.B) {
+	for _, engine := range []struct {
+		name string
+		at   func() store.Config
+	}{
+		{"sqlite", func() store.Config { return store.Config{Path: b.TempDir() + "/record.db"} }},
+		{"postgres", func() store.Config { return storetest.DurablePostgres(b) }},
+	} {
+		var s *store.Store
+		full := func(b *testing.B) {
+			if s != nil {
+				return
+			}
+			var err error
+			if s, err = store.Open(b.Context(), engine.at()); err == nil {
+				err = s.Fill(b.Context(), "big", 1_000_000)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, q := range []struct {
+			name  string
+			query store.MissionQuery
+		}{
+			{"newest", store.MissionQuery{}},
+			{"status", store.MissionQuery{Status: []fieldmark.MissionStatus{"NEW"}}},
+			{"statuses", store.MissionQuery{Status: []fieldmark.MissionStatus{"NEW", "ON_HOLD", "CANCELED"}}},
+			{"priority", store.MissionQuery{Priority: "CRITICAL"}},
+			{"source", store.MissionQuery{Source: "s3"}},
+			{"all three", store.MissionQuery{Source: "s3", Priority: "CRITICAL", Status: []fieldmark.MissionStatus{"COMPLETED"}}},
+			{"one", store.MissionQuery{Source: "s3", ExternalID: "x500000"}},
+			{"changes", store.MissionQuery{Changes: true, Since: 500_000}},
+			{"rare changes", store.MissionQuery{Changes: true, Status: []fieldmark.MissionStatus{"ON_HOLD"}, Source: "s3", Priority: "CRITICAL"}},
+		} {
+			b.Run(engine.name+"/"+strings.ReplaceAll(q.name, " ", "-"), func(b *testing.B) {
+				full(b)
+				q.query.Account, q.query.Limit = "big", 51
+				for b.Loop() {
+					if _, err := s.Missions(b.Context(), q.query); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		if s != nil {
+			s.Close()
+		}
+	}
+}
