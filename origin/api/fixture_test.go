@@ -34,7 +34,9 @@ type world struct {
 	operates               string // a key that plans and moves, made when it is needed
 }
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, storetest.Alone{Engine: storetest.SQLite, Tests: "TestOpenAPILint"})) // which no engine has a part in
+}
 
 // newWorld starts an origin; change may alter the API's configuration.
 func newWorld(t testing.TB, change func(*api.Config)) *world {

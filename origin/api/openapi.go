@@ -62,13 +62,20 @@ func describe(routes []*route, version string) (document, error) {
 			},
 		},
 	}
-	problem := schemaOf(reg, of[fieldmark.Problem]())
+	api.Components.Responses = map[string]*huma.Response{"Problem": {
+		Description: "A problem",
+		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: schemaOf(reg, of[fieldmark.Problem]())}},
+	}}
 	for _, r := range routes {
 		if !r.op.hidden {
-			api.AddOperation(operation(reg, r, problem))
+			api.AddOperation(operation(reg, r))
 		}
 	}
 	open(reg, closed)
+	for name, s := range reg.Map() {
+		explainPatterns(s)
+		allowNull(s, reg.TypeFromRef("#/components/schemas/"+name))
+	}
 	return encodeDocument(api)
 }
 
@@ -91,6 +98,45 @@ func open(reg huma.Registry, closed []string) {
 		if !slices.Contains(closed, name) && s.AdditionalProperties == false {
 			s.AdditionalProperties = nil
 		}
+	}
+}
+
+// allowNull says which members may be null: those we answer that may be missing
+// and are told all the same, and those a merge patch takes away.
+func allowNull(s *huma.Schema, t reflect.Type) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return
+	}
+	patch := t == reflect.TypeFor[fieldmark.MissionPatch]() || t == reflect.TypeFor[fieldmark.WindowPatch]()
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		missing := f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty")
+		switch {
+		case p == nil || !missing && !patch:
+		case p.Ref != "":
+			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
+		case p.Type != "":
+			p.Nullable = true
+		}
+	}
+}
+
+// explainPatterns says in words what a pattern stands for; the library's own
+// member for that is none of OpenAPI.
+func explainPatterns(s *huma.Schema) {
+	if s.PatternDescription != "" && s.Description == "" {
+		s.Description = s.PatternDescription
+	}
+	s.PatternDescription = ""
+	for _, p := range s.Properties {
+		explainPatterns(p)
+	}
+	if s.Items != nil {
+		explainPatterns(s.Items)
 	}
 }
 
@@ -118,12 +164,14 @@ func requestSchema(reg huma.Registry, b body) *huma.Schema {
 }
 
 // operation describes one route.
-func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operation {
+func operation(reg huma.Registry, r *route) *huma.Operation {
 	out := &huma.Operation{
 		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.does,
 		Tags: []string{tagOf(r.path)}, Responses: map[string]*huma.Response{},
 	}
-	if r.access != anyone {
+	if r.access == anyone {
+		out.Security = []map[string][]string{{}} // said, so that nobody has to guess
+	} else {
 		out.Security = []map[string][]string{{securityScheme: {string(r.access.scope)}}}
 		out.Description = "Needs the scope `" + string(r.access.scope) + "`."
 	}
@@ -166,12 +214,14 @@ func operation(reg huma.Registry, r *route, problem *huma.Schema) *huma.Operatio
 		}
 		out.Responses[strconv.Itoa(code)] = answer
 	}
-	out.Responses["default"] = &huma.Response{
-		Description: "A problem",
-		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: problem}},
+	for _, code := range []string{"4XX", "default"} {
+		out.Responses[code] = &huma.Response{Ref: problemRef}
 	}
 	return out
 }
+
+// problemRef is where the one description of every failure stands.
+const problemRef = "#/components/responses/Problem"
 
 // fields are the names and meanings of the header fields a route looks at.
 func (o *op) fields() (all [][2]string) {

@@ -1,0 +1,169 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// linter is a judge of OpenAPI documents that we did not write, pinned. It comes
+// as one file without dependencies.
+const linter = `{
+  "private": true,
+  "dependencies": {
+    "@redocly/cli": "2.77.0"
+  }
+}
+`
+
+const lintTimeout = 4 * time.Minute // the first time it is fetched, over a slow line
+
+// TestOpenAPILint shows the served document to a linter: its recommended rules
+// find no fault, not even a small one.
+func TestOpenAPILint(t *testing.T) {
+	if testing.Short() && os.Getenv("CI") != "true" {
+		t.Skip("not with -short")
+	}
+	folder := installLinter(t)
+	w := newWorld(t, nil)
+	served := w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
+	if faults := lint(t, folder, served); len(faults) > 0 {
+		t.Errorf("faults of the document: %v", faults)
+	}
+	// A linter that finds no fault with anything would prove nothing.
+	if faults := lint(t, folder, bytes.ReplaceAll(served, []byte("operationId"), []byte("operationID"))); len(faults) == 0 {
+		t.Error("the linter finds nothing wrong with a document that is")
+	}
+}
+
+// lint returns what the linter says of a document.
+func lint(t *testing.T, folder string, document []byte) (faults []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(path, document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, failed := run(t, folder, "node", filepath.Join(folder, "node_modules", "@redocly", "cli", "bin", "cli.js"), "lint", "--format=json", "--max-problems=1000", path)
+	var report struct {
+		Totals   *struct{ Errors, Warnings int }
+		Problems []struct{ RuleID, Message, Severity string }
+	}
+	if err := json.Unmarshal(out, &report); err != nil || report.Totals == nil {
+		t.Fatalf("the linter's report: %v in %.500s (%v)", err, out, failed)
+	}
+	for _, p := range report.Problems {
+		faults = append(faults, fmt.Sprintf("%s %s: %s", p.Severity, p.RuleID, p.Message))
+	}
+	return faults
+}
+
+// installLinter returns the folder the linter is in, fetching it the first time.
+// Without Node or a network the test is left out on a developer's machine, and
+// fails on the one that decides.
+func installLinter(t *testing.T) string {
+	t.Helper()
+	missing := func(what string, err error) {
+		t.Helper()
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s: %v", what, err)
+		}
+		t.Skipf("%s: %v", what, err)
+	}
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing("the linter needs Node 20 or later with npm", err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		missing("no folder to keep the linter in", err)
+	}
+	folder := filepath.Join(cache, "fieldmark-npm", "openapi")
+	if have, err := os.ReadFile(filepath.Join(folder, "package.json")); err == nil && string(have) == linter {
+		return folder
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		missing("make a folder for the linter", err)
+	}
+	// Installed aside and moved whole, so that half an installation is never
+	// taken for a good one.
+	fresh, err := os.MkdirTemp(filepath.Dir(folder), "openapi-")
+	if err != nil {
+		missing("make a folder for the linter", err)
+	}
+	defer os.RemoveAll(fresh)
+	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(linter), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, fresh, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error"); err != nil {
+		missing("npm could not install the linter (a network to the package registry is needed once)", err)
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
+		t.Fatalf("put the linter in place: %v", err)
+	}
+	return folder
+}
+
+// run runs a program that is to tell nobody it was run.
+func run(t *testing.T, folder, name string, args ...string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), lintTimeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir = folder
+	c.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	var out, said bytes.Buffer
+	c.Stdout, c.Stderr = &out, &said
+	if err := c.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("%s: %w: %.1000s", name, errors.Join(err, ctx.Err()), said.String())
+	}
+	return out.Bytes(), nil
+}
+
+// TestAnswersAreAsDescribed compares a mission as it is answered with what the
+// document says of one: no member it does not know, none missing that it
+// promises, and null only where it says so.
+func TestAnswersAreAsDescribed(t *testing.T) {
+	w := newWorld(t, nil)
+	m := w.open("1")
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Required   []string
+				Properties map[string]struct {
+					Type  any
+					AnyOf []struct{ Type string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var answer map[string]any
+	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader}, &answer)
+	said := doc.Components.Schemas["Mission"]
+	for _, name := range said.Required {
+		if _, ok := answer[name]; !ok {
+			t.Errorf("%s is promised and missing", name)
+		}
+	}
+	for name, value := range answer {
+		p, ok := said.Properties[name]
+		types, _ := p.Type.([]any)
+		null := slices.Contains(types, any("null")) || slices.ContainsFunc(p.AnyOf, func(s struct{ Type string }) bool { return s.Type == "null" })
+		if !ok || value == nil && !null {
+			t.Errorf("%s: %v, of which the document says %+v", name, value, p)
+		}
+	}
+}
