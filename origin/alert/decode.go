@@ -124,7 +124,7 @@ func unfit(pointer, detail string) error {
 
 // firing takes every word but those for the end as a call for help.
 func firing(status string) bool {
-	return !slices.Contains([]string{"resolved", "ok", "inactive"}, strings.ToLower(strings.TrimSpace(status)))
+	return !slices.Contains([]string{"resolved", "ok", "inactive", "recovered"}, strings.ToLower(strings.TrimSpace(status)))
 }
 
 func (a *wireAlert) read() one {

@@ -1,0 +1,206 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// integrations is the folder of templates.
+var integrations = filepath.Join("..", "..", "deploy", "integrations")
+
+// liquid is what Uptime Kuma fills its bodies with, pinned.
+const liquid = `{"private": true, "dependencies": {"liquidjs": "10.30.1"}}`
+
+func template(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(integrations, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// opened lists the missions of a source, the newest first, a line each.
+func (w *world) opened(source string) []string {
+	w.t.Helper()
+	page, err := w.service.Missions(w.t.Context(), origin.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lines := []string{}
+	for _, m := range page.Data {
+		lines = append(lines, fmt.Sprintf("%s %s %s", m.Status, m.Priority, m.Title))
+	}
+	return lines
+}
+
+func (w *world) wantOpened(source string, want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.opened(source)); diff != "" {
+		w.t.Errorf("missions of %s (-want +got):\n%s", source, diff)
+	}
+}
+
+// TestTemplates that are filled in by their tool: with recorded values, and sent.
+func TestTemplates(t *testing.T) {
+	w := newWorld(t, nil)
+	fill := func(text string, oldAndNew ...string) string { return strings.NewReplacer(oldAndNew...).Replace(text) }
+	escaped := `Disk \"db-1\" is full\nsee the graph`
+	datadog := func(transition, title string) string {
+		return fill(template(t, "datadog/payload.json"), "$ORG_ID", "12", "$ALERT_CYCLE_KEY", "7261", "$ALERT_TRANSITION", transition, "$LINK", "https://app.datadoghq.com/event/1",
+			"$ALERT_ID", "99", "$ALERT_PRIORITY", "P2", "$ALERT_SCOPE", "host:db-1", "$HOSTNAME", "db-1", "$EVENT_TITLE", title, "$TEXT_ONLY_MSG", escaped)
+	}
+	const toDatadog = alertmanager + "?source=datadog"
+	w.expect("triggered", toDatadog, datadog("Triggered", escaped), "1: 1c 0m 0r 0i")
+	w.expect("renotified", toDatadog, datadog("Renotify", "[Renotify] "+escaped), "1: 0c 1m 0r 0i")
+	w.expect("recovered", toDatadog, datadog("Recovered", "[Recovered] "+escaped), "1: 0c 0m 1r 0i")
+	w.wantOpened("datadog", `NEW HIGH Disk "db-1" is full see the graph`)
+	if h := template(t, "datadog/headers.json"); !json.Valid([]byte(h)) {
+		t.Errorf("headers of Datadog: %s", h)
+	}
+
+	var blueprint struct {
+		Flow []struct {
+			Mapper struct{ URL, Data, ContentType string }
+		}
+	}
+	if err := json.Unmarshal([]byte(template(t, "make/blueprint.json")), &blueprint); err != nil {
+		t.Fatal(err)
+	}
+	request := blueprint.Flow[1].Mapper
+	body := fill(request.Data, "{{1.id}}", "m-1", "{{1.title}}", "Swap the disk", "{{1.priority}}", "urgent", "{{1.description}}", "In rack 4")
+	for _, status := range []int{201, 200} {
+		w.must(status, ask{method: "POST", path: strings.TrimPrefix(request.URL, "https://fieldmark.example"), key: w.creator, body: body, header: map[string]string{"Content-Type": request.ContentType}}, nil)
+	}
+	w.wantOpened("make", "NEW CRITICAL Swap the disk")
+
+	// Every tool has a word of help, and what is shown leads to a route there is.
+	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n", "make", "curl"} {
+		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") || len(template(t, tool+"/README.md")) < 100 {
+			t.Errorf("%s is not told of", tool)
+		}
+	}
+	for _, name := range []string{"alertmanager/receiver.yml", "grafana/contact-point.yaml"} {
+		if text := template(t, name); !strings.Contains(text, "https://fieldmark.example"+fieldmark.PathAlerts) {
+			t.Errorf("%s leads nowhere:\n%s", name, text)
+		}
+	}
+	if tool, err := exec.LookPath("amtool"); err == nil {
+		if said, err := exec.Command(tool, "check-config", filepath.Join(integrations, "alertmanager", "receiver.yml")).CombinedOutput(); err != nil {
+			t.Errorf("amtool: %v: %s", err, said)
+		}
+	}
+}
+
+// TestTemplatePrograms runs the templates that are programs.
+func TestTemplatePrograms(t *testing.T) {
+	w := newWorld(t, nil)
+	server := httptest.NewServer(w.handler)
+	defer server.Close()
+	key := w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCancel)
+
+	script, err := filepath.Abs(filepath.Join(integrations, "curl", "open-mission.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(args ...string) (string, error) {
+		c := exec.CommandContext(t.Context(), "sh", append([]string{script}, args...)...)
+		c.Env = append(os.Environ(), "FIELDMARK_URL="+server.URL, "FIELDMARK_KEY="+key, "NO_PROXY=*", "no_proxy=*")
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		lacking(t, "curl is not installed: %v", err)
+	}
+	const title = `Backup "db-1" \ failed; it's ümlaut & <b>`
+	for range 2 {
+		said, err := open("b-1", title, "high", "first line\nsecond\tline \"q\"\r\n\x01end")
+		var m fieldmark.Mission
+		if err != nil || json.Unmarshal([]byte(said), &m) != nil || m.Title != title || m.Description != "first line\nsecond\tline \"q\"\nend" {
+			t.Errorf("curl: %v, %q: %s", err, m.Description, said)
+		}
+	}
+	if said, err := open("b-2", ""); err == nil || !strings.Contains(said, "validation_failed") {
+		t.Errorf("curl with no title: %v: %s, want it to fail and say why", err, said)
+	}
+	w.wantOpened("shell", "NEW HIGH "+title)
+
+	runner, err := filepath.Abs(filepath.Join("testdata", "integrations.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Abs(integrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "node", runner, folder, server.URL, key)
+	c.Dir, c.Env = installLiquid(t), append(os.Environ(), "NO_PROXY=*", "no_proxy=*")
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("templates: %v: %s", err, said)
+	}
+	const hostile = `Router "7" \ is down ; it's <b>bad</b> ümlaut`
+	w.wantOpened("zabbix", "NEW MEDIUM "+hostile+strings.Repeat("x", 200-len([]rune(hostile))), "CANCELED CRITICAL "+hostile+strings.Repeat("x", 200-len([]rune(hostile))))
+	w.wantOpened("servicenow", "NEW HIGH "+hostile)
+	w.wantOpened("n8n", "NEW MEDIUM "+hostile)
+	w.wantOpened("uptime-kuma", "NEW HIGH Test", "CANCELED HIGH ["+hostile+"] [🔴 Down] timeout")
+}
+
+// installLiquid returns the folder that has liquidjs, fetching it the first time.
+func installLiquid(t *testing.T) string {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			lacking(t, "%s is not on the PATH: %v", program, err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		lacking(t, "no folder to keep liquidjs in: %v", err)
+	}
+	folder := filepath.Join(cache, "fieldmark-npm", "integrations")
+	if have, err := os.ReadFile(filepath.Join(folder, "package.json")); err == nil && string(have) == liquid {
+		return folder
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(folder), "integrations-") // moved whole, so that half an installation is never taken for one
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(liquid), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	c.Dir = fresh
+	if said, err := c.CombinedOutput(); err != nil {
+		lacking(t, "npm could not install liquidjs (a network to the package registry is needed once): %v: %.500s", err, said)
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// lacking leaves a test out on a developer's machine and fails it on the one
+// that decides.
+func lacking(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
