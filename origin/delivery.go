@@ -258,9 +258,8 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 			}
 		}
 	}
-	verdict := webhook.Carry
-	if changed {
-		verdict = h.Judge(now)
+	verdict := h.Judge(now)
+	if changed || verdict != webhook.Carry {
 		if err := putHealth(ctx, tx, id, h); err != nil {
 			return err
 		}

@@ -1,0 +1,225 @@
+package origin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// replayed waits until a replay is done.
+func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequest) fieldmark.Replay {
+	t.Helper()
+	begun, err := w.StartReplay(t.Context(), "", endpoint, r)
+	if err != nil {
+		t.Fatalf("replay %+v: %v", r, err)
+	}
+	var last fieldmark.Replay
+	eventually(t, "the replay is done", func() bool {
+		list, err := w.Replays(t.Context(), "", endpoint)
+		if err != nil || len(list) == 0 || list[0].ID != begun.ID {
+			t.Fatalf("replays %+v, %v", list, err)
+		}
+		last = list[0]
+		return last.State == fieldmark.ReplayDone
+	})
+	return last
+}
+
+func TestReplay(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, status(http.StatusNotFound))
+	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := fieldmark.At(time.Now())
+	stop := w.run(t)
+	defer stop()
+	for i := range 5 {
+		openMission(t, w, fmt.Sprint(i))
+	}
+	eventually(t, "all are given up", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 5 })
+	fine := status(204)
+	r.answer.Store(&fine)
+
+	one := w.deliveries(t)[0]
+	record, err := w.Delivery(t.Context(), p.ID, one.ID)
+	if err != nil || len(record.Log) != 2 || record.Log[1].Number != 2 || record.Log[1].Status != 404 || record.Log[1].Class != "status" || record.Log[1].Address != "127.0.0.1" {
+		t.Errorf("record %+v, %v; want two attempts answered 404", record, err)
+	}
+	if again, err := w.Resend(t.Context(), p.ID, one.ID); err != nil || again.State == fieldmark.DeliveryFailed {
+		t.Errorf("resend: %+v, %v", again, err)
+	}
+	eventually(t, "the one is done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] == 1 })
+	if record, err = w.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 || record.EventID != one.EventID {
+		t.Errorf("after the resend: %+v, %v; want a third attempt under the same event", record, err)
+	}
+
+	if got := w.replayed(t, p.ID, fieldmark.ReplayRequest{FailedSince: &before}); got.Queued != 4 {
+		t.Errorf("replay of what failed: %+v, want 4", got)
+	}
+	eventually(t, "all are done", allDone(w, t))
+
+	// An endpoint made later gets what was before it, once, and all of it again.
+	late := createEndpoint(t, w, r.URL+"/late", "mission.created")
+	for want, request := range map[int64]fieldmark.ReplayRequest{
+		5: {AfterEvent: new(int64)},
+	} {
+		if got := w.replayed(t, late.ID, request); got.Queued != want {
+			t.Errorf("replay %+v queued %d, want %d", request, got.Queued, want)
+		}
+	}
+	eventually(t, "all are done", allDone(w, t))
+	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64), MissingOnly: true}); got.Queued != 0 || got.Looked < 5 {
+		t.Errorf("replay of what is missing: %+v, want none queued", got)
+	}
+	requests := r.got.Load()
+	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); got.Queued != 5 {
+		t.Errorf("replay of everything: %+v, want 5", got)
+	}
+	eventually(t, "all are sent again", func() bool { return r.got.Load() == requests+5 })
+	eventually(t, "all are done", allDone(w, t))
+	for name, bad := range map[string]fieldmark.ReplayRequest{"nothing": {}, "both": {FailedSince: &before, AfterEvent: new(int64)}, "missing of failed": {FailedSince: &before, MissingOnly: true}} {
+		_, err := w.StartReplay(t.Context(), "", p.ID, bad)
+		wantCode(t, name, err, fieldmark.CodeValidationFailed)
+	}
+	_, err = w.StartReplay(t.Context(), "other", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)})
+	wantCode(t, "another account's endpoint", err, fieldmark.CodeNotFound)
+}
+
+// A replay is in the record: whoever runs next goes on with it.
+func TestReplaySurvivesARestart(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, status(204))
+	for i := range 450 { // more than two portions
+		openMission(t, w, fmt.Sprint(i))
+	}
+	p := createEndpoint(t, w, r.URL, "mission.created")
+	if _, err := w.StartReplay(t.Context(), "", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+		t.Fatal(err)
+	}
+	stop := w.run(t)
+	eventually(t, "some are sent", func() bool { return r.got.Load() > 0 })
+	stop()
+	stop = w.run(t)
+	defer stop()
+	eventually(t, "all are sent", func() bool {
+		list, err := w.Replays(t.Context(), "", p.ID)
+		return err == nil && list[0].State == fieldmark.ReplayDone && list[0].Queued == 450 && r.got.Load() >= 450
+	})
+	eventually(t, "all are done", allDone(w, t))
+}
+
+func TestPollEvents(t *testing.T) {
+	w := newWorld(t)
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, openMission(t, w, fmt.Sprint(i)).ID)
+	}
+	putBrand(t, w, acme) // is nobody's event
+	poll := func(after int64, limit int, patterns ...string) fieldmark.PolledEvents {
+		t.Helper()
+		page, err := w.PollEvents(t.Context(), origin.DefaultAccount, after, patterns, true, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	var got []string
+	for after, more := int64(0), true; more; {
+		page := poll(after, 2)
+		for _, e := range page.Data {
+			var thin struct{ ID string }
+			if err := json.Unmarshal(e.Envelope.Data, &thin); err != nil || strings.Contains(string(e.Envelope.Data), "title") {
+				t.Errorf("thin data %s, %v", e.Envelope.Data, err)
+			}
+			got = append(got, thin.ID)
+		}
+		after, more = page.Next, page.HasMore
+	}
+	if strings.Join(got, " ") != strings.Join(ids, " ") {
+		t.Errorf("polled %v, want %v", got, ids)
+	}
+	if page := poll(0, 0, "payment.*"); len(page.Data) != 0 || page.Next != w.head(t) {
+		t.Errorf("polled what there is none of: %+v; want no event and the head", page)
+	}
+	if page, err := w.PollEvents(t.Context(), "other", 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+		t.Errorf("another account polled %+v, %v", page, err)
+	}
+}
+
+func TestPing(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+	p := createEndpoint(t, w, r.URL, "mission.completed")
+	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // that is when one wants to know
+	for _, kind := range []fieldmark.EventType{"", "mission.completed", "payment.paid"} {
+		got, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: kind})
+		if err != nil || !got.OK || got.Attempt.Status != 200 || got.Attempt.Body != "hello" || !strings.Contains(got.Verdict, "took it") {
+			t.Errorf("ping %q: %+v, %v", kind, got, err)
+		}
+		record, err := w.Delivery(t.Context(), p.ID, got.DeliveryID)
+		if err != nil || record.State != fieldmark.DeliveryDone || record.EventType != "ping" || len(record.Log) != 1 {
+			t.Errorf("ping %q in the log: %+v, %v", kind, record, err)
+		}
+	}
+	away := status(503)
+	r.answer.Store(&away)
+	got, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
+	if err != nil || got.OK || got.Attempt.Status != 503 || w.deliveries(t)[0].State != fieldmark.DeliveryFailed {
+		t.Errorf("ping of a receiver that fails: %+v, %v, %+v", got, err, w.deliveries(t)[0])
+	}
+	if e := w.endpoint(t, p.ID); e.FailingSince != nil {
+		t.Errorf("a test counts against the endpoint: %+v", e)
+	}
+	if page, err := w.PollEvents(t.Context(), origin.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+		t.Errorf("tests are told to others: %+v, %v", page, err)
+	}
+	_, err = w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: "brand.changed"})
+	wantFields(t, "a type nobody is told", err, "/type")
+}
+
+// What is older than the settings want is forgotten, from the tail of the log,
+// and nothing that is still needed.
+func TestForget(t *testing.T) {
+	r := receive(t, status(204))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: time.Hour, KeepEvents: 2 * time.Hour,
+			HTTP: loopback()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Service = short
+		createEndpoint(t, w, r.URL, "mission.created")
+		stop := w.run(t)
+		defer stop()
+		for i := range 3 {
+			openMission(t, w, fmt.Sprint(i))
+		}
+		time.Sleep(30 * time.Minute) // virtual
+		m := openMission(t, w, "young")
+		time.Sleep(151 * time.Minute)
+		if list := w.deliveries(t); len(list) != 0 {
+			t.Errorf("%d deliveries after three hours, want none", len(list))
+		}
+		page, err := w.Events(t.Context(), 0, 0, 0)
+		if err != nil || len(page.Events) != 1 || page.Oldest != page.Head || !strings.Contains(string(page.Events[0].Data), m.ID) {
+			t.Errorf("log after three hours: %+v, %v; want the newest event alone", page, err)
+		}
+		_, err = w.PollEvents(t.Context(), origin.DefaultAccount, 1, nil, false, 0)
+		wantCode(t, "poll what is forgotten", err, fieldmark.CodeCursorExpired)
+		if page, err := w.PollEvents(t.Context(), origin.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 1 {
+			t.Errorf("poll from the start: %+v, %v; want what is kept", page, err)
+		}
+		openMission(t, w, "after") // the log goes on where it was
+	})
+}
