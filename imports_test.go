@@ -19,9 +19,10 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark":      {"*"},
 	"cmd/fieldmark/demo": {""},
 
-	"edge":          {"", "cache", "wasm", "origin/client", "edge/badge", "edge/site", "edge/upstream"},
+	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/site", "edge/upstream"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
+	"edge/proxy":    {"cache", "cache/rfc9111"},
 	"edge/upstream": {"edge/framing"},
 	"edge/framing":  {},
 
@@ -54,7 +55,7 @@ var mayImport = map[string][]string{
 
 // homes says which rooms alone may import a technology.
 var homes = map[string][]string{
-	"github.com/valyala/fasthttp":         {"edge"},
+	"github.com/valyala/fasthttp":         {"edge", "edge/proxy"},
 	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},
 	"github.com/tetratelabs/wazero":       {"wasm"},
 	"github.com/dgraph-io/ristretto":      {"cache"},

@@ -14,6 +14,28 @@ func (t Tag) Brand() (Slug, bool) {
 	return Slug(s), ok && ValidSlug(s)
 }
 
+// TagURL is on whatever an edge has stored of what it passes on, under this host,
+// or under any for an empty one. target is a path with its query.
+func TagURL(host, target string) Tag { return Tag("url:" + strings.ToLower(host) + target) }
+
+// maxTag bounds a tag, in bytes: an address is the longest there is.
+const maxTag = 2100
+
+// ValidTag reports whether t can be a tag: ours, or one that an origin gives its
+// answers in Surrogate-Key or Cache-Tag, where neither space nor comma has a place.
+func ValidTag(t Tag) bool {
+	if strings.HasPrefix(string(t), tagBrandPrefix) {
+		_, ok := t.Brand()
+		return ok
+	}
+	for i := range len(t) {
+		if t[i] <= ' ' || t[i] == ',' || t[i] >= 0x7f {
+			return false
+		}
+	}
+	return t != "" && len(t) <= maxTag
+}
+
 // MaxPurgeTags bounds the tags of one purge.
 const MaxPurgeTags = 100
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -49,6 +51,10 @@ type Config struct {
 	NodeToken string            // proves to the origin that the client address is ours to tell
 	BaseURL   string            // the public address of this node, without a slash at the end; required
 
+	Profile    rfc9111.Profile // how what is passed on is cached
+	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
+	PassFields []string        // further request fields an origin may see of what is cached
+
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
 	HideAdmin  bool   // refuse /admin on this node
@@ -66,7 +72,8 @@ type Edge struct {
 	redis  *cache.Redis // nil: none
 	site   *site.Site
 	server *fasthttp.Server
-	proxy  *proxy
+	proxy  *proxy.Proxy
+	origin http.RoundTripper // carries what is passed on
 	meters *meters
 	cursor cursorKey
 	log    *slog.Logger
@@ -122,7 +129,7 @@ func New(cfg Config) (*Edge, error) {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	e.cursor = newCursorKey(cfg.NodeToken)
-	if e.proxy, err = newProxy(cfg); err != nil {
+	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	e.server = &fasthttp.Server{
@@ -201,7 +208,7 @@ func (e *Edge) close() {
 	if err := e.modules.close(context.Background()); err != nil {
 		e.log.Error("close the scoring modules", "err", err)
 	}
-	e.proxy.close()
+	e.proxy.Close()
 }
 
 // requestContext bounds the work done for one request. It does not descend from

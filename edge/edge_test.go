@@ -42,6 +42,7 @@ type house struct {
 	down    atomic.Bool  // the origin drops every connection
 	base    string
 	edge    *edge.Edge
+	docs    http.HandlerFunc // what the origin answers under /docs/; nil: nothing
 
 	cacheBytes int64                 // of the next edge; 0: 16 MiB
 	keys       []fieldmark.ModuleKey // that the next edge trusts
@@ -68,6 +69,10 @@ func newHouse(t testing.TB) *house {
 		}
 		if r.URL.Path != fieldmark.PathInternalEvents && r.URL.Path != fieldmark.PathInternalNodes {
 			h.asked.Add(1)
+		}
+		if strings.HasPrefix(r.URL.Path, "/docs/") && h.docs != nil {
+			h.docs(w, r)
+			return
 		}
 		handler.ServeHTTP(w, r)
 	}))

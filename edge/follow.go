@@ -177,12 +177,16 @@ func (e *Edge) purge(ev *fieldmark.Event) {
 		case p.Everything:
 			e.cache.Lost(ev.Number)
 		}
+		if p.Everything {
+			e.proxy.PurgeAll(p.Hard)
+		}
 	}
 	if ev.Type == fieldmark.EventBrandRemoved {
 		soft = hard // nobody shall see it again, whatever happens to the origin
 	}
 	for _, tag := range ev.Tags {
 		soft(ev.Number, string(tag))
+		e.proxy.Purge(p.Hard || ev.Type == fieldmark.EventBrandRemoved, string(tag)) // passed answers carry tags too
 		e.meters.purges.Inc()
 	}
 }
@@ -322,8 +326,8 @@ func readNews(events []fieldmark.Event) news {
 		for _, tag := range ev.Tags {
 			if slug, ok := tag.Brand(); ok {
 				n.brands[slug] = true // also the one it had before
-			} else {
-				n.everything = n.everything || purged
+			} else if tag == fieldmark.TagModule || tag == fieldmark.TagBoard {
+				n.everything = n.everything || purged // any other is of what is passed on
 			}
 		}
 	}
@@ -417,6 +421,7 @@ func (f *following) restart(page fieldmark.EventPage) error {
 	e := f.edge
 	e.log.Warn("the event log has a gap; starting again", "event", e.follow.cursor.Load(), "head", page.Head, "oldest", page.Oldest)
 	e.meters.lost.Inc()
+	e.proxy.PurgeAll(false) // nobody knows what was purged meanwhile
 	if page.Log == f.log && page.Head >= e.follow.cursor.Load() {
 		e.cache.Lost(page.Head)
 	} else {

@@ -159,17 +159,17 @@ func (*unkept) Error() string { return "an answer that is not kept" }
 // as the error it tells of.
 func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
 	asOf := e.follow.cursor.Load() // it follows from its request, so it is as new as we are
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.proxy.base.JoinPath(q.path).String(), bytes.NewReader(q.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(), bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
 	for name, value := range map[string]string{
 		"Accept": q.accept, "Content-Type": q.contentType, "User-Agent": "", // keeps net/http from inventing one
-		fieldmark.HeaderRequestID: requestID, fieldmark.HeaderClient: client, fieldmark.HeaderNode: e.proxy.nodeToken,
+		fieldmark.HeaderRequestID: requestID, fieldmark.HeaderClient: client, fieldmark.HeaderNode: e.cfg.NodeToken,
 	} {
 		req.Header.Set(name, value)
 	}
-	resp, err := e.proxy.transport.RoundTrip(req)
+	resp, err := e.origin.RoundTrip(req)
 	if err != nil {
 		return nil, passError(err)
 	}

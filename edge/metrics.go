@@ -8,6 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
 // route names what kind of request was answered, for the counters.
@@ -40,6 +41,7 @@ type meters struct {
 	stales   *metrics.Counter
 	misses   *metrics.Counter
 	failures *metrics.Counter
+	passed   [passResults]*metrics.Counter
 	redis    [redisResults]*metrics.Counter
 	fills    *metrics.Histogram
 	scores   *metrics.Histogram
@@ -62,6 +64,9 @@ func newMeters() *meters {
 	m.stales = set.NewCounter(`fieldmark_edge_cache_total{result="stale"}`)
 	m.misses = set.NewCounter(`fieldmark_edge_cache_total{result="miss"}`)
 	m.failures = set.NewCounter("fieldmark_edge_cache_fill_errors_total")
+	for r, name := range passNames {
+		m.passed[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_passed_total{result=%q}`, name))
+	}
 	for r, name := range redisNames {
 		m.redis[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_redis_total{result=%q}`, name))
 	}
@@ -91,6 +96,27 @@ func (m *meters) cacheEvents() cache.Events {
 		Miss:       m.misses.Inc,
 		Filled:     func(took time.Duration) { m.fills.Update(took.Seconds()) },
 		FillFailed: func(error) { m.failures.Inc() },
+	}
+}
+
+// What becomes of a request for what is not the edge's own.
+const (
+	passHit = iota
+	passStale
+	passMiss
+	passBypass
+	passCollapsed
+	passOnError
+	passResults
+)
+
+var passNames = [passResults]string{"hit", "stale", "miss", "bypass", "collapsed", "on-error"}
+
+// proxyEvents counts what the pass-through tells.
+func (m *meters) proxyEvents() proxy.Events {
+	return proxy.Events{
+		Hit: m.passed[passHit].Inc, Stale: m.passed[passStale].Inc, Miss: m.passed[passMiss].Inc,
+		Passed: m.passed[passBypass].Inc, Collapsed: m.passed[passCollapsed].Inc, OnError: m.passed[passOnError].Inc,
 	}
 }
 

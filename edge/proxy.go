@@ -1,56 +1,56 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
 // Limits of the hop to the origin.
 const (
-	// passTimeout bounds one passed request from its first byte to its last.
-	passTimeout = 30 * time.Second
+	// dialTimeout is short: an origin is near, and a client waits.
+	dialTimeout = 2 * time.Second
+	// headTimeout bounds the wait for the head of an answer.
+	headTimeout = 20 * time.Second
+	// originIdle is below what an origin keeps connections open, so that we
+	// never write on one it is just closing.
+	originIdle = 30 * time.Second
+	// originConns bounds what one node opens to the origin.
+	originConns = 128
 )
 
-// proxy passes requests on to the origin.
-type proxy struct {
-	base      *url.URL
-	transport http.RoundTripper
-	nodeToken string
-	own       *upstream.Upstream
-}
-
-func newProxy(cfg Config) (*proxy, error) {
-	p := &proxy{base: cfg.OriginURL, transport: cfg.Transport, nodeToken: cfg.NodeToken}
-	if p.transport == nil {
-		var err error
-		if p.own, err = upstream.New(upstream.Config{Origins: []*url.URL{cfg.OriginURL}, Log: cfg.Log}); err != nil {
-			return nil, err
+// newProxy makes what everything that is not the edge's own goes through.
+func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
+	e.origin = cfg.Transport
+	if e.origin == nil {
+		e.origin = &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			MaxConnsPerHost:       originConns,
+			MaxIdleConnsPerHost:   originConns,
+			IdleConnTimeout:       originIdle,
+			ResponseHeaderTimeout: headTimeout,
+			DisableCompression:    true,
 		}
-		p.transport = p.own
 	}
-	return p, nil
+	return proxy.New(proxy.Config{
+		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
+		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
+		Prepare: e.prepare,
+		Fail:    func(ctx *fasthttp.RequestCtx, err error) { e.fail(ctx, passError(err)) },
+		Strip:   []string{fieldmark.HeaderEdition}, // between us and the origin only
+		Events:  e.meters.proxyEvents(),
+	})
 }
 
-func (p *proxy) close() {
-	if p.own != nil {
-		p.own.CloseIdle()
-	}
-}
-
-// pass sends the request to the origin and streams the answer back.
+// pass hands the request to the origin, or answers with what it has said before.
 func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	limit := bodyLimit(ctx.Path())
 	if int64(len(ctx.Request.Body())) > limit {
@@ -59,20 +59,22 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, fe)
 		return
 	}
-	rc, cancel := context.WithTimeout(context.Background(), passTimeout)
-	req, err := e.proxy.request(rc, ctx)
-	if err != nil {
-		cancel()
-		e.fail(ctx, err)
-		return
+	e.proxy.Serve(ctx)
+}
+
+// prepare writes what the edge says of a request beside what its client does. The
+// answer depends on none of it but in what is never stored.
+func (e *Edge) prepare(ctx *fasthttp.RequestCtx, h http.Header) {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
+		h.Del(name)
 	}
-	resp, err := e.proxy.transport.RoundTrip(req)
-	if err != nil {
-		cancel()
-		e.fail(ctx, passError(err))
-		return
+	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+	h.Del(fieldmark.HeaderClient)
+	h.Del(fieldmark.HeaderNode)
+	if e.cfg.NodeToken != "" {
+		h.Set(fieldmark.HeaderClient, ctx.RemoteIP().String())
+		h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
 	}
-	e.proxy.answer(ctx, resp, cancel)
 }
 
 // bodyLimit is what a body may weigh: administrators import lists, a file to
@@ -89,96 +91,16 @@ func bodyLimit(path []byte) int64 {
 	return fieldmark.MaxBody
 }
 
-// passError says whether the origin was away or slow.
+// passError says why a request could not be answered.
 func passError(err error) error {
 	var ne net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &ne) && ne.Timeout() {
+	switch {
+	case errors.Is(err, proxy.ErrTarget):
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target must be a path")
+	case errors.Is(err, proxy.ErrNotCached):
+		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request asks for nothing else")
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		return &fieldmark.Error{Code: fieldmark.CodeTimeout, Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
-}
-
-// request copies what the client sent into a request to the origin. Every
-// string is a copy: fasthttp uses its buffers again.
-func (p *proxy) request(rc context.Context, ctx *fasthttp.RequestCtx) (*http.Request, error) {
-	target, err := url.ParseRequestURI(string(ctx.RequestURI()))
-	if err != nil || target.IsAbs() {
-		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target must be a path")
-	}
-	target.Scheme, target.Host = p.base.Scheme, p.base.Host
-	body := bytes.NewReader(bytes.Clone(ctx.Request.Body())) // an answer may come before all of it is sent
-	req, err := http.NewRequestWithContext(rc, string(ctx.Method()), target.String(), body)
-	if err != nil {
-		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request cannot be passed on")
-	}
-	req.Host = string(ctx.Host())
-	for k, v := range ctx.Request.Header.All() {
-		req.Header.Add(string(k), string(v))
-	}
-	dropHopByHop(req.Header)
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", fieldmark.HeaderClient, fieldmark.HeaderNode} {
-		req.Header.Del(name)
-	}
-	req.Header.Set(fieldmark.HeaderRequestID, requestID(ctx))
-	req.Header.Set(fieldmark.HeaderClient, ctx.RemoteIP().String())
-	req.Header.Set(fieldmark.HeaderNode, p.nodeToken)
-	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", "") // keeps net/http from inventing one
-	}
-	return req, nil
-}
-
-// hopByHop are the fields that belong to one connection (RFC 9110, 7.6.1).
-var hopByHop = []string{
-	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Host", "Expect",
-}
-
-func dropHopByHop(h http.Header) {
-	for _, list := range h.Values("Connection") {
-		for name := range strings.SplitSeq(list, ",") {
-			h.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range hopByHop {
-		h.Del(name)
-	}
-}
-
-// answer writes the origin's answer to the client, body and all, without
-// holding it in memory.
-func (p *proxy) answer(ctx *fasthttp.RequestCtx, resp *http.Response, cancel context.CancelFunc) {
-	length := resp.ContentLength
-	dropHopByHop(resp.Header)
-	resp.Header.Del(fieldmark.HeaderEdition) // between us and the origin only
-	h := &ctx.Response.Header
-	for name, values := range resp.Header {
-		for _, v := range values {
-			h.Add(name, v)
-		}
-	}
-	h.Set("Cache-Status", fmt.Sprintf("fieldmark; fwd=bypass; fwd-status=%d", resp.StatusCode))
-	ctx.SetStatusCode(resp.StatusCode)
-	if ctx.IsHead() || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		ctx.Response.SkipBody = true
-		if length >= 0 && ctx.IsHead() {
-			h.SetContentLength(int(length))
-		}
-		resp.Body.Close()
-		cancel()
-		return
-	}
-	ctx.Response.SetBodyStream(&passedBody{resp.Body, cancel}, int(length))
-}
-
-// passedBody ends the request's deadline when its answer was read.
-type passedBody struct {
-	io.ReadCloser
-	cancel context.CancelFunc
-}
-
-// Close implements io.Closer.
-func (b *passedBody) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
 }

@@ -225,7 +225,7 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 		known := e.follow.module.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 		if err := notHere(slug, &state, err); err != nil {
-			return nil, err
+			return nil, senseless(err)
 		}
 		score, err := e.assess(ctx, state, time.Now())
 		if err != nil {
@@ -238,6 +238,15 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 		return entry, cache.SourceFill, err
 	}
 	return entry, from, err
+}
+
+// senseless turns an answer that makes no sense, as from an origin that knows
+// nothing of brands, into one that did not come.
+func senseless(err error) error {
+	if fieldmark.AsError(err).Code != fieldmark.CodeInternal {
+		return err
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}
 }
 
 // rankless ends a score document without a rank, which is its last member.

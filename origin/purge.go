@@ -53,7 +53,7 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 	if r.URL != "" {
 		tag, ok := tagOfURL(r.URL)
 		if !ok {
-			bad.add("/url", "pattern", "must be the address of a badge, a score, a brand's page, the leaderboard or the home page")
+			bad.add("/url", "pattern", "must be an http address or a path; of a badge, a score or a brand's page, one with a slug in it")
 		}
 		return []fieldmark.Tag{tag}, bad
 	}
@@ -62,8 +62,8 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 		return nil, bad
 	}
 	for i, tag := range r.Tags {
-		if _, brand := tag.Brand(); !brand && tag != fieldmark.TagModule && tag != fieldmark.TagBoard {
-			bad.add(fmt.Sprintf("/tags/%d", i), "enum", "must be module, board or brand: and a slug")
+		if !fieldmark.ValidTag(tag) {
+			bad.add(fmt.Sprintf("/tags/%d", i), "pattern", "must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
 		}
 	}
 	tags := slices.Clone(r.Tags)
@@ -72,10 +72,11 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 }
 
 // tagOfURL names what an address is made from. All forms of a brand go together:
-// what is wrong in one is wrong in the facts they share.
+// what is wrong in one is wrong in the facts they share. Any other address is what
+// edges pass on, and stands for itself; a path, for every host.
 func tagOfURL(address string) (fieldmark.Tag, bool) {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxPurgeURL {
+	if err != nil || len(address) > maxPurgeURL || u.Path == "" || u.Path[0] != '/' || u.Host != "" && u.Scheme != "http" && u.Scheme != "https" {
 		return "", false
 	}
 	if u.Path == "/" || u.Path == fieldmark.PathLeaderboard {
@@ -93,5 +94,5 @@ func tagOfURL(address string) (fieldmark.Tag, bool) {
 		}
 		return fieldmark.TagBrand(fieldmark.Slug(slug)), fieldmark.ValidSlug(slug)
 	}
-	return "", false
+	return fieldmark.TagURL(u.Host, u.RequestURI()), true
 }

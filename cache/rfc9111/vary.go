@@ -3,6 +3,7 @@ package rfc9111
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -84,4 +85,27 @@ func preference(m string) string {
 		return choice
 	}
 	return m
+}
+
+// Prefers reports whether a request likes one language best and it is this one: an
+// answer in it is what the origin would choose (RFC 9110, 12.5.4).
+func Prefers(h http.Header, language string) bool {
+	best, most, alone := "", 0.0, false
+	for m := range strings.SplitSeq(Normalise("Accept-Language", h["Accept-Language"]), ",") {
+		name, q, weighted := strings.Cut(m, ";q=")
+		weight := 1.0
+		if weighted {
+			var err error
+			if weight, err = strconv.ParseFloat(q, 64); err != nil {
+				return false
+			}
+		}
+		switch {
+		case weight > most:
+			best, most, alone = name, weight, true
+		case weight == most:
+			alone = false
+		}
+	}
+	return alone && best != "" && best != "*" && strings.EqualFold(best, trim(language))
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -21,12 +22,15 @@ import (
 
 // edgeSettings are those of an edge, whether it runs alone or with an origin.
 type edgeSettings struct {
-	Listen     string `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address clients reach this edge at."`
-	BaseURL    string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address, as it stands in links; that of --listen if unset."`
-	CacheBytes int64  `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Bound of cached answers in memory, in bytes."`
-	RedisURL   string `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share scores through: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, further nodes as &addr=HOST:PORT. None if unset."`
-	RedisFile  string `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds that address, as it may have a password in it."`
-	HideAdmin  bool   `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
+	Listen     string   `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address clients reach this edge at."`
+	BaseURL    string   `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address, as it stands in links; that of --listen if unset."`
+	CacheBytes int64    `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Bound of cached answers in memory, in bytes."`
+	RedisURL   string   `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share scores through: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, further nodes as &addr=HOST:PORT. None if unset."`
+	RedisFile  string   `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds that address, as it may have a password in it."`
+	Profile    string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How answers that are passed on are cached: strict for production, rfc for all that RFC 9111 allows."`
+	PassBytes  int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bound of passed answers in memory, in bytes."`
+	PassFields []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Further request fields that an origin may see of what is cached; each value has answers of its own."`
+	HideAdmin  bool     `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
 }
 
 // build makes an edge that asks the origins. What is asked for by no address of
@@ -45,8 +49,10 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
+	profile, _ := rfc9111.ParseProfile(c.Profile) // the parser lets nothing else in
 	return edge.New(edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
+		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields,
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 		ModuleKeys: keys, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	})
@@ -72,7 +78,7 @@ type edgeCmd struct {
 
 // Run serves until ctx ends.
 func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
-	token, err := c.requireToken()
+	token, err := c.edgeToken(s.log)
 	if err != nil {
 		return err
 	}
@@ -111,6 +117,17 @@ func (c *edgeCmd) origins(log *slog.Logger) (*upstream.Upstream, error) {
 		all = append(all, u)
 	}
 	return upstream.New(upstream.Config{Origins: all, HealthPath: c.HealthPath, Log: log})
+}
+
+// edgeToken is the node token. Without one the edge is a caching reverse proxy
+// before an origin that knows nothing of it, and can answer nothing itself.
+func (c *edgeCmd) edgeToken(log *slog.Logger) (string, error) {
+	token, err := c.token()
+	if err != nil || token != "" {
+		return c.requireToken()
+	}
+	log.Warn("no node token: passing everything on and caching it; badges, scores and pages need FIELDMARK_NODE_TOKEN")
+	return "", nil
 }
 
 // runEdge serves clients on ln and operators on debug until ctx ends. What the

@@ -201,7 +201,7 @@ func (f *fleet) testPurge(t *testing.T) {
 		}
 	}
 	for body, pointer := range map[string]string{
-		`{}`: `""`, `{"tags":["brand:a"],"everything":true}`: `""`, `{"tags":["brand:A B"]}`: "/tags/0", `{"url":"/admin"}`: "/url",
+		`{}`: `""`, `{"tags":["brand:a"],"everything":true}`: `""`, `{"tags":["brand:A B"]}`: "/tags/0", `{"url":"/api/badge/A"}`: "/url",
 	} {
 		if status, _, answer := ask(t, "POST", f.edges[0]+"/api/admin/v1/purge", body, "Authorization", "Bearer "+f.admin); status != 422 || !strings.Contains(answer, pointer) {
 			t.Errorf("purge %s: %d %s, want 422 and %s", body, status, answer, pointer)

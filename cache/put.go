@@ -1,0 +1,30 @@
+package cache
+
+// Put keeps an entry made outside of a fill and returns the copy that is kept.
+// e.AsOf must have been read before the making of e began: a purge since then
+// concerns it. Who else fills the same key is not told.
+func (c *Cache) Put(key string, e *Entry) *Entry {
+	hash := c.hash(key)
+	now := c.now()
+	kept := c.hold(e, &flight{epoch: c.tags.epoch.Load(), began: now}, now)
+	dropped, evicted := c.shard(hash).put(hash, key, kept)
+	if dropped > 0 {
+		c.events.Dropped()
+	}
+	if evicted > 0 {
+		c.events.Evicted(int(evicted))
+	}
+	return kept
+}
+
+// Purged reports whether one of tags was purged by an event after asOf.
+func (c *Cache) Purged(asOf int64, tags ...string) bool {
+	e := &Entry{Tags: tags}
+	e.held.asOf, e.held.epoch = asOf, c.tags.epoch.Load()
+	c.tags.follow(e)
+	return c.tags.purged(e)
+}
+
+// Largest is the cost above which an entry is not kept, in bytes, with its key
+// and book-keeping.
+func (c *Cache) Largest() int64 { return c.shards[0].largest }

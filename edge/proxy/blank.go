@@ -1,0 +1,39 @@
+package proxy
+
+import (
+	"net"
+
+	"github.com/valyala/fasthttp"
+)
+
+// datelessHeader returns a response header to which fasthttp adds no Date of its
+// own. Whoever passes an answer on must not change when it was made, and Date is
+// the one field fasthttp lets nobody set: only its server can mark a header so,
+// and only a copy keeps the mark. So a server answers one request here, over a
+// pipe, and its header is copied.
+func datelessHeader() (*fasthttp.ResponseHeader, error) {
+	blank := new(fasthttp.ResponseHeader)
+	s := &fasthttp.Server{
+		NoDefaultDate: true,
+		Handler:       func(ctx *fasthttp.RequestCtx) { ctx.Response.Header.CopyTo(blank) },
+	}
+	here, there := net.Pipe()
+	defer here.Close()
+	done := make(chan error, 1)
+	go func() { done <- s.ServeConn(there) }()
+	if _, err := here.Write([]byte("GET / HTTP/1.0\r\n\r\n")); err != nil {
+		return nil, err
+	}
+	sink := make([]byte, 512)
+	for {
+		if _, err := here.Read(sink); err != nil {
+			break // the server has closed it
+		}
+	}
+	if err := <-done; err != nil {
+		return nil, err
+	}
+	blank.SetNoDefaultContentType(true)
+	blank.SetServer("")
+	return blank, nil
+}

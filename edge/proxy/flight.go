@@ -1,0 +1,131 @@
+package proxy
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// passFor is how long the requests of a key do not queue after its answer
+	// turned out to be nobody else's. Longer would ask more often than needed once
+	// it may be shared; shorter would make a crowd wait for a leader again.
+	passFor = 10 * time.Second
+	// restFor is how long an origin that has failed for a key is not asked again
+	// where something stale may be sent instead.
+	restFor = time.Second
+	// waitMost is how long a request waits for another's answer before it asks for
+	// itself.
+	waitMost = 5 * time.Second
+	// maxMarks bounds the table. Past it marks are forgotten, which costs a wait.
+	maxMarks = 1 << 16
+)
+
+// flight is one question to the origin whose answer several may wait for.
+type flight struct {
+	key  string
+	seq  int64 // Proxy.seq when it began
+	url  *asked
+	done chan struct{}
+
+	// Set before done is closed.
+	shared  *variant // nil: each asks for itself
+	err     error    // the origin could not be asked
+	onError bool     // shared is stale and sent in need
+
+	until time.Time // when it is forgotten; under flights.mu
+	ended bool      // under flights.mu
+}
+
+// wait reports whether the flight ended in time.
+func (f *flight) wait() bool {
+	t := time.NewTimer(waitMost)
+	defer t.Stop()
+	select {
+	case <-f.done:
+		return f.shared != nil || f.err != nil
+	case <-t.C:
+		return false
+	}
+}
+
+// flights are the questions under way and the marks of those that ended.
+type flights struct {
+	mu    sync.Mutex
+	byKey map[string]*flight
+	rests map[string]time.Time // keys whose origin has failed just now
+}
+
+// join finds the flight of a key or begins one, which the caller then leads. No
+// flight means: ask alone. outdated tells whether what a flight will bring was
+// purged since it began: it is for those who asked before, and no one else.
+func (t *flights) join(key string, seq int64, url *asked, outdated func(*flight) bool) (f *flight, leads bool) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f = t.byKey[key]
+	switch {
+	case f == nil:
+	case f.ended && now.Before(f.until):
+		return nil, false
+	case !f.ended && !outdated(f):
+		return f, false
+	}
+	if len(t.byKey) >= maxMarks {
+		t.sweep(now)
+	}
+	f = &flight{key: key, seq: seq, url: url, done: make(chan struct{})}
+	t.byKey[key] = f
+	return f, true
+}
+
+// sweep forgets what is over, and every mark if that is not enough.
+func (t *flights) sweep(now time.Time) {
+	for _, all := range []bool{false, true} {
+		for k, f := range t.byKey {
+			if f.ended && (all || now.After(f.until)) {
+				delete(t.byKey, k)
+			}
+		}
+		if len(t.byKey) < maxMarks {
+			return
+		}
+	}
+}
+
+// end gives the outcome to all who wait. Only the first call counts. Where there
+// is nothing to share, the key is marked: its requests do not queue for a while.
+func (t *flights) end(f *flight, shared *variant, onError bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.ended {
+		return
+	}
+	f.shared, f.onError, f.err, f.ended, f.until = shared, onError, err, true, time.Now().Add(passFor)
+	close(f.done)
+	if (shared != nil || err != nil) && t.byKey[f.key] == f {
+		delete(t.byKey, f.key)
+	}
+}
+
+// rest notes that the origin has failed for a key.
+func (t *flights) rest(key string) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rests == nil || len(t.rests) >= maxMarks {
+		t.rests = map[string]time.Time{}
+	}
+	t.rests[key] = now.Add(restFor)
+}
+
+// resting reports whether the origin has failed for a key just now.
+func (t *flights) resting(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	until, ok := t.rests[key]
+	if ok && !time.Now().Before(until) {
+		delete(t.rests, key)
+		return false
+	}
+	return ok
+}

@@ -1,0 +1,313 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+)
+
+const (
+	// DefaultBytes bounds the memory of passed answers.
+	DefaultBytes = 256 << 20
+	// shards is few, as what one answer may weigh is a part of a shard.
+	shards = 2
+	// maxStored bounds the body of one stored answer, in bytes. What is larger
+	// streams through: it would displace hundreds of pages, and whoever serves
+	// such files has a place for them.
+	maxStored = 2 << 20
+	// keepValidated is how long an answer stays as something a 304 can confirm.
+	keepValidated = 24 * time.Hour
+	// headTimeout bounds the wait for the head of an answer where the transport
+	// has no such bound: above what it may have.
+	headTimeout = 60 * time.Second
+)
+
+// Config says what a Proxy passes on to, and how.
+type Config struct {
+	// Transport asks the origin. Required.
+	Transport http.RoundTripper
+	// Scheme and Host are what the address of a request to the origin is made
+	// with; a transport that chooses among origins replaces them.
+	Scheme, Host string
+	// Profile is how RFC 9111 is read where it leaves a choice.
+	Profile rfc9111.Profile
+	// Bytes bounds what is kept in memory. Zero: DefaultBytes.
+	Bytes int64
+	// Fields are names of request fields that may reach the origin on cached
+	// routes beside those that always may. They become part of the key.
+	Fields []string
+	// Prepare writes what the edge says of a request to the origin (who asks, the
+	// request's id) into it, and removes what clients may not say. It must write
+	// nothing that the answer could depend on. It may be nil.
+	Prepare func(*fasthttp.RequestCtx, http.Header)
+	// Fail answers a request whose origin could not be asked, or that may only be
+	// answered from the cache and is not (ErrNotCached). Required.
+	Fail func(*fasthttp.RequestCtx, error)
+	// Strip names answer fields that are between the origin and the edge.
+	Strip []string
+	// Events are told what happens, for metrics.
+	Events Events
+}
+
+// Events are called when something worth counting happens. Each may be nil; they
+// run on the request's path.
+type Events struct {
+	Hit, Stale, Miss, Passed, Collapsed, OnError func()
+}
+
+// ErrNotCached goes to Fail when a request asks for what is cached alone, and
+// that is nothing: a 504 (RFC 9111, 5.2.1.7).
+var ErrNotCached = errors.New("proxy: not in the cache, and the request asks for nothing else")
+
+// Proxy is the pass-through. It is safe for concurrent use.
+type Proxy struct {
+	cfg     Config
+	cache   *cache.Cache
+	seq     atomic.Int64 // counts what was forgotten; entries remember where it stood
+	flights flights
+	asks    asks
+	fields  map[string]fieldRule
+	keyed   []string
+	strip   []string
+	limit   int64 // of a stored body
+	blank   *fasthttp.ResponseHeader
+
+	compress    chan *variant
+	compressing atomic.Int64 // waiting or at work
+	ending      chan struct{}
+	behind      sync.WaitGroup // what runs after its request was answered
+}
+
+// New checks cfg. Like the cache inside, a Proxy needs its Close.
+func New(cfg Config) (*Proxy, error) {
+	var missing []error
+	if cfg.Transport == nil {
+		missing = append(missing, errors.New("a transport is required"))
+	}
+	if cfg.Fail == nil {
+		missing = append(missing, errors.New("a way to answer failures is required"))
+	}
+	if err := errors.Join(missing...); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if cfg.Bytes == 0 {
+		cfg.Bytes = DefaultBytes
+	}
+	nothing := func() {}
+	for _, f := range []*func(){&cfg.Events.Hit, &cfg.Events.Stale, &cfg.Events.Miss, &cfg.Events.Passed, &cfg.Events.Collapsed, &cfg.Events.OnError} {
+		if *f == nil {
+			*f = nothing
+		}
+	}
+	blank, err := datelessHeader()
+	if err != nil {
+		return nil, fmt.Errorf("proxy: make a header: %w", err)
+	}
+	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards})
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	p := &Proxy{
+		blank: blank,
+		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), compress: make(chan *variant, compressQueue), ending: make(chan struct{}),
+		limit: min(maxStored, store.Largest()*3/4), // the rest is for its head and one compressed form
+		strip: []string{"Surrogate-Key", "Cache-Tag"},
+	}
+	for _, name := range cfg.Strip {
+		p.strip = append(p.strip, textproto.CanonicalMIMEHeaderKey(name))
+	}
+	for name, rule := range p.fields {
+		if rule == keyed {
+			p.keyed = append(p.keyed, name)
+		}
+	}
+	slices.Sort(p.keyed)
+	p.flights.byKey = map[string]*flight{}
+	p.asks.byURL = map[string]*asked{}
+	for range compressors {
+		p.behind.Go(p.compressAll)
+	}
+	return p, nil
+}
+
+// Close ends what runs behind and frees the memory. It must come after the last
+// request.
+func (p *Proxy) Close() {
+	close(p.ending)
+	p.behind.Wait()
+	p.cache.Close()
+}
+
+// Purge makes every stored answer that carries one of the tags stale at once: it
+// is validated before it is sent again. hard: it is not even sent while the origin
+// is away. The tag of an address is "url:" and its host, path and query, or its
+// path and query alone for any host.
+func (p *Proxy) Purge(hard bool, tags ...string) {
+	at := p.seq.Add(1)
+	if hard {
+		p.cache.PurgeHard(at, tags...)
+	} else {
+		p.cache.Purge(at, tags...)
+	}
+}
+
+// PurgeAll does to everything stored what Purge does to a tag.
+func (p *Proxy) PurgeAll(hard bool) {
+	at := p.seq.Add(1)
+	if hard {
+		p.cache.LostHard(at)
+	} else {
+		p.cache.Lost(at)
+	}
+}
+
+// Serve answers one request.
+func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
+	q, err := p.read(ctx)
+	if err != nil {
+		p.cfg.Fail(ctx, err)
+		return
+	}
+	if q.mode == bypass {
+		p.cfg.Events.Passed()
+		p.pass(ctx, q, "fwd="+q.why)
+		return
+	}
+	p.answer(ctx, q)
+}
+
+// maxRounds is how often one request waits for another's answer before it asks
+// for itself: an answer that varies in a way nobody knew costs a second round.
+const maxRounds = 3
+
+// answer serves a request that the cache may know the answer of.
+func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
+	for round := 1; ; round++ {
+		f := p.find(q)
+		now := time.Now()
+		if f.v != nil && p.useStored(ctx, q, &f, now) {
+			return
+		}
+		if q.Ask.OnlyIfCached { // RFC 9111, 5.2.1.7
+			p.cfg.Fail(ctx, ErrNotCached)
+			return
+		}
+		if q.mode != queues || round > maxRounds {
+			p.alone(ctx, q, &f)
+			return
+		}
+		fl, leads := p.join(q, &f)
+		switch {
+		case fl == nil:
+			p.alone(ctx, q, &f)
+			return
+		case leads:
+			p.lead(ctx, q, &f, fl)
+			return
+		}
+		if !fl.wait() {
+			p.alone(ctx, q, &f)
+			return
+		}
+		if fl.err != nil {
+			p.failed(ctx, q, &f, fl.err)
+			return
+		}
+		if v := fl.shared; v != nil && v.key == rfc9111.VaryKey(v.names, q.Header) {
+			p.cfg.Events.Collapsed()
+			p.send(ctx, q, v, status{fwd: f.fwd(), collapsed: true, stale: fl.onError})
+			return
+		}
+	}
+}
+
+// join finds or begins the flight that brings what q asks for. Who leads it ends
+// it with p.land.
+func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
+	url := p.asks.enter(q.host + q.target)
+	fl, leads = p.flights.join(q.key+"\x00"+f.vary, f.seq, url, func(fl *flight) bool {
+		return fl.url.invalid.Load() > fl.seq || fl.seq != f.seq && p.cache.Purged(fl.seq, urlTag(q.host, q.target), urlTag("", q.target))
+	})
+	if !leads {
+		p.asks.leave(q.host+q.target, url)
+	}
+	return fl, leads
+}
+
+// land ends a flight, with nothing for those who wait if they have nothing yet.
+func (p *Proxy) land(q *query, fl *flight) {
+	p.flights.end(fl, nil, false, nil)
+	p.asks.leave(q.host+q.target, fl.url)
+}
+
+// useStored answers with what is stored if that may be done now.
+func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *query, f *found, now time.Time) bool {
+	switch p.cfg.Profile.Reuse(&q.Ask, f.v.Response, now, f.invalid) {
+	case rfc9111.Use:
+		p.cfg.Events.Hit()
+		p.send(ctx, q, f.v, status{hit: true})
+	case rfc9111.UseStale:
+		p.cfg.Events.Stale()
+		p.send(ctx, q, f.v, status{hit: true, detail: "max-stale"})
+	case rfc9111.UseAndRefresh:
+		p.cfg.Events.Stale()
+		p.refresh(q, f)
+		p.send(ctx, q, f.v, status{hit: true, detail: "stale-while-revalidate"})
+	default:
+		if f.forbidden() || !p.flights.resting(q.key) || !p.cfg.Profile.UseOnError(&q.Ask, f.v.Response, now, rfc9111.Unreachable) {
+			return false
+		}
+		p.cfg.Events.OnError()
+		p.send(ctx, q, f.v, status{hit: true, detail: "stale-if-error"})
+	}
+	return true
+}
+
+// invalidate forgets what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
+func (p *Proxy) invalidate(q *query, status int, h http.Header) {
+	for _, target := range rfc9111.Invalidates(q.Method, status, q.url, q.host, h) {
+		p.forget(q.host, target)
+	}
+	var tags []string
+	for _, group := range rfc9111.InvalidatedGroups(q.Method, status, h) {
+		tags = append(tags, groupTag(q.host, group))
+	}
+	if len(tags) > 0 {
+		p.Purge(true, tags...)
+	}
+}
+
+func urlTag(host, target string) string { return "url:" + host + target }
+
+func groupTag(host, group string) string { return "group:" + host + " " + group }
+
+// tagsOf are the names an answer can be purged by.
+func tagsOf(q *query, h http.Header) []string {
+	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
+	for _, line := range h["Surrogate-Key"] {
+		tags = append(tags, strings.Fields(line)...)
+	}
+	for _, line := range h["Cache-Tag"] {
+		for tag := range strings.SplitSeq(line, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	for _, group := range rfc9111.Groups(h) {
+		tags = append(tags, groupTag(q.host, group))
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}

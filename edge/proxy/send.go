@@ -1,0 +1,217 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+)
+
+// status is what Cache-Status tells of an answer (RFC 9211).
+type status struct {
+	hit       bool
+	stale     bool   // sent in need
+	fwd       string // "fwd=" and why it went to the origin
+	code      int    // what the origin answered
+	stored    bool
+	collapsed bool
+	detail    string
+}
+
+// statusName is our name in Cache-Status.
+const statusName = "fieldmark"
+
+func (s *status) append(dst []byte, v *variant, now time.Time) []byte {
+	dst = append(dst, statusName...)
+	switch {
+	case s.hit:
+		dst = append(dst, "; hit"...)
+	case s.fwd != "":
+		dst = append(append(dst, "; "...), s.fwd...)
+		if s.code != 0 {
+			dst = strconv.AppendInt(append(dst, "; fwd-status="...), int64(s.code), 10)
+		}
+		if s.stored {
+			dst = append(dst, "; stored"...)
+		}
+		if s.collapsed {
+			dst = append(dst, "; collapsed"...)
+		}
+	}
+	if v != nil && (s.hit || s.stored || s.stale) {
+		dst = strconv.AppendInt(append(dst, "; ttl="...), int64(v.Fresh(now)/time.Second), 10)
+	}
+	detail := s.detail
+	if s.stale {
+		detail = "stale-if-error"
+	}
+	if detail != "" {
+		dst = append(append(dst, "; detail="...), detail...)
+	}
+	return dst
+}
+
+// onlyContent are the fields that a 304 does not carry: they describe content that
+// is not there (RFC 9110, 15.4.5).
+var onlyContent = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Range", "Content-Md5", "Content-Disposition", "Content-Digest", "Server"}
+
+// send answers with what is stored, as far as the reader lacks it.
+func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
+	now := time.Now()
+	p.blank.CopyTo(&ctx.Response.Header)
+	ctx.Response.Header.SetServer(v.server)
+	form := v.choose(q.Header)
+	block := v.block
+	if form.block != nil {
+		block = form.block
+	}
+	body, code := form.body, v.Status
+	switch {
+	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchesAny(q.Header["If-None-Match"], form.tag):
+		code, body = http.StatusNotModified, nil
+		block = appendFields(nil, form.header(v), onlyContent...)
+	case v.NotModified(q.Header): // of the form the reader has, which is as it came
+		code, body = http.StatusNotModified, nil
+		h := v.Header
+		if form.block != nil {
+			form.coder = nil
+			h = form.header(v)
+		}
+		block = appendFields(nil, h, onlyContent...)
+	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet && v.RangeHolds(q.Header):
+		kind, start, length := rfc9111.ParseRange(q.Header["Range"][0], int64(len(v.body)))
+		size := strconv.Itoa(len(v.body))
+		switch kind {
+		case rfc9111.Part:
+			code, body = http.StatusPartialContent, v.body[start:start+length]
+			block = appendFields(nil, v.Header, "Content-Type", "Content-Range", "Server")
+			block = append(block, "\r\nContent-Range: bytes "+strconv.FormatInt(start, 10)+"-"+strconv.FormatInt(start+length-1, 10)+"/"+size...)
+		case rfc9111.Unsatisfiable:
+			code, body = http.StatusRequestedRangeNotSatisfiable, nil
+			block = []byte("Content-Range: bytes */" + size)
+		}
+	}
+	if code != http.StatusNotModified && code != http.StatusRequestedRangeNotSatisfiable {
+		ctx.Response.Header.SetContentTypeBytes(v.ctype)
+	}
+	head := append(make([]byte, 0, len(block)+128), block...)
+	head = append(head, "\r\nCache-Status: "...)
+	head = append(s.append(head, v, now), "\r\nAge"...)
+	var digits [20]byte
+	ctx.Response.Header.SetCanonical(head, strconv.AppendInt(digits[:0], int64(max(0, v.Age(now))/time.Second), 10))
+	ctx.SetStatusCode(code)
+	if code == http.StatusNotModified || noBody(code) {
+		ctx.Response.SkipBody = true
+		return
+	}
+	ctx.Response.SetBodyRaw(body)
+	ctx.Response.SkipBody = q.Method == http.MethodHead
+}
+
+func noBody(code int) bool { return code == http.StatusNoContent }
+
+// stream sends an answer through that is not in memory.
+func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.ReadCloser, s status) {
+	resp := x.resp
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		p.tunnel(ctx, resp, x.cancel)
+		return
+	}
+	h := resp.Header
+	s.code = resp.StatusCode
+	length := resp.ContentLength
+	if length < 0 && q.Method == http.MethodHead {
+		if n, err := strconv.Atoi(h.Get("Content-Length")); err == nil {
+			length = int64(n)
+		}
+	}
+	rfc9111.DropHop(h)
+	for _, name := range p.strip {
+		delete(h, name)
+	}
+	if _, ok := rfc9111.ParseDate(h.Get("Date"), x.received); !ok {
+		h.Set("Date", x.received.UTC().Format(http.TimeFormat))
+	}
+	p.blank.CopyTo(&ctx.Response.Header)
+	ctx.Response.Header.SetServer(oneLine.Replace(h.Get("Server")))
+	code := resp.StatusCode
+	if q.mode == queues && code == http.StatusOK && len(q.Header["If-None-Match"])+len(q.Header["If-Modified-Since"]) > 0 {
+		// The origin was asked for the whole, so its reader's condition is ours.
+		if r := rfc9111.NewResponse(code, h, x.requested, x.received); r.NotModified(q.Header) {
+			code = http.StatusNotModified
+		}
+	}
+	without := []string{"Content-Type", "Content-Length", "Server"}
+	if code == http.StatusNotModified {
+		without = append(without, onlyContent...)
+	} else if t := h.Get("Content-Type"); t != "" {
+		ctx.Response.Header.SetContentType(oneLine.Replace(t))
+	}
+	block := appendFields(nil, h, without...)
+	ctx.Response.Header.SetCanonical(append(block, "\r\nCache-Status"...), s.append(nil, nil, x.received))
+	ctx.SetStatusCode(code)
+	if q.Method == http.MethodHead || noBody(code) || code == http.StatusNotModified {
+		ctx.Response.SkipBody = true
+		if length >= 0 && q.Method == http.MethodHead {
+			ctx.Response.Header.SetContentLength(int(length))
+		}
+		body.Close()
+		x.cancel()
+		return
+	}
+	ctx.Response.SetBodyStream(&streamed{body, x.cancel}, int(length))
+}
+
+// streamed ends the exchange when its answer was read.
+type streamed struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *streamed) Close() error {
+	if _, collected := b.ReadCloser.(*collector); !collected {
+		defer b.cancel()
+	}
+	return b.ReadCloser.Close()
+}
+
+// tunnel hands the connection over to a protocol both sides have agreed on.
+func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel context.CancelFunc) {
+	far, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		resp.Body.Close()
+		cancel()
+		ctx.SetStatusCode(http.StatusBadGateway)
+		return
+	}
+	h := resp.Header
+	protocol := h.Get("Upgrade")
+	rfc9111.DropHop(h)
+	ctx.SetStatusCode(http.StatusSwitchingProtocols)
+	p.blank.CopyTo(&ctx.Response.Header)
+	block := appendFields(nil, h, "Content-Type", "Content-Length")
+	if len(block) > 0 {
+		block = append(block, "\r\n"...)
+	}
+	ctx.Response.Header.SetCanonical(append(block, "Connection: Upgrade\r\nUpgrade"...), []byte(oneLine.Replace(protocol)))
+	ctx.Hijack(func(near net.Conn) {
+		defer cancel()
+		defer far.Close()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = io.Copy(near, far) // whichever side ends, ends both
+			near.Close()
+		}()
+		_, _ = io.Copy(far, near)
+		far.Close()
+		<-done
+	})
+}
