@@ -137,6 +137,7 @@ func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal
 // if it says something new: that it is more urgent, that it is back, or that it
 // is back after the work ended.
 func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, over bool) error {
+	before := m.Mission
 	if err := a.stamp(ctx, m); err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 		return err
 	}
 	if raised || back || over {
-		return a.updated(ctx, m)
+		return a.edited(ctx, &before, m)
 	}
 	return nil
 }

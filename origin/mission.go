@@ -269,13 +269,7 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	if err := a.tx.EditMission(ctx, &m, was); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	tell, err := a.follow(ctx, &before, &m)
-	if err == nil {
-		err = a.updated(ctx, &m)
-	}
-	if err == nil {
-		err = tell(ctx)
-	}
+	err = a.edited(ctx, &before, &m)
 	return m.Mission, err
 }
 
@@ -305,6 +299,18 @@ func samePlan(p fieldmark.MissionPlan, m fieldmark.Mission) bool {
 }
 
 func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// edited tells of a change of what a mission says, which its clocks follow.
+func (a *Act) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
+	tell, err := a.follow(ctx, before, m)
+	if err != nil {
+		return err
+	}
+	if err := a.updated(ctx, m); err != nil {
+		return err
+	}
+	return tell(ctx)
+}
 
 // updated tells of a change that is no move.
 func (a *Act) updated(ctx context.Context, m *store.Mission) error {

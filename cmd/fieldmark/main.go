@@ -35,6 +35,8 @@ type cli struct {
 	Brand    brandCmd    `cmd:"" help:"Register brands and have them audited."`
 	Mission  missionCmd  `cmd:"" help:"Look at missions and complete them."`
 	Calendar calendarCmd `cmd:"" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
+	SLA      slaCmd      `cmd:"" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
+	Payment  paymentCmd  `cmd:"" help:"Look at payments of missions, mark and refund them."`
 	Webhook  webhookCmd  `cmd:"" help:"Receive webhooks while developing."`
 	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
 	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`

@@ -28,6 +28,7 @@ type originSettings struct {
 	dataSettings     `embed:""`
 	outboundSettings `embed:""`
 	moduleSettings   `embed:""`
+	PaymentDueOn     string `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
 	PublicAPI        bool   `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
 	publicURL        string // the address clients know, if it is told
 	SecureCookies    bool   `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
@@ -91,7 +92,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
-		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, BaseURL: o.publicURL,
+		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
 	}); err != nil {
 		return err
 	}
