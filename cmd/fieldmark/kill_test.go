@@ -36,7 +36,7 @@ func TestKill(t *testing.T) {
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
 	s := &storm{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read"), admin: newKeyAt(t, dir, record, "admin:*"),
-		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}}
+		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}, clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
 	serve := append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
@@ -50,6 +50,9 @@ func killing(t *testing.T, record ...string) {
 			if status != http.StatusCreated {
 				t.Fatalf("register the receiver: %d %s", status, body)
 			}
+		}
+		if round == 0 {
+			s.watchClocks(base, receiver.URL)
 		}
 		s.blow(base, 50*time.Millisecond+rand.N(250*time.Millisecond), p.kill)
 	}
@@ -97,6 +100,8 @@ type storm struct {
 	created   map[string]string // externalId -> mission id, acknowledged
 	completed map[string]bool   // mission id, acknowledged
 	arrived   map[string]int    // mission id -> messages
+
+	clocks map[string]map[string]bool // what was told of a clock -> ids of the events that told it
 }
 
 // blow writes from several goroutines and pulls the plug after a while.
@@ -127,7 +132,11 @@ func (s *storm) blow(base string, after time.Duration, kill func()) {
 func (s *storm) write(base string) {
 	n := s.next.Add(1)
 	id := fmt.Sprintf("job-%d", n)
-	status, _, body, err := try("POST", base+"/api/public/v1/missions", missionJSON(id), "Authorization", "Bearer "+s.key)
+	request := missionJSON(id)
+	if n%hurried == 0 {
+		request = strings.Replace(request, "{", `{"priority":"HIGH",`, 1)
+	}
+	status, _, body, err := try("POST", base+"/api/public/v1/missions", request, "Authorization", "Bearer "+s.key)
 	if err != nil || status == http.StatusServiceUnavailable {
 		return
 	}
@@ -170,7 +179,49 @@ func (s *storm) receive(_ http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.URL.Path == clocksPath {
+		s.noteClock(e)
+		return
+	}
 	s.arrived[m.ID]++
+}
+
+// clocksPath is where the receiver takes what is told of clocks.
+const clocksPath = "/clocks"
+
+// hurried is how many missions there are for one whose clock is at risk within
+// a second: deadlines pass during the storm and between its kills.
+const hurried = 8
+
+// watchClocks makes clocks of urgent missions run out soon, and asks to be told.
+func (s *storm) watchClocks(base, receiver string) {
+	s.t.Helper()
+	for path, body := range map[string]string{
+		"webhooks":          fmt.Sprintf(`{"url":%q,"events":["sla.at_risk","sla.breached"]}`, receiver+clocksPath),
+		"sla/policies/HIGH": `{"responseMinutes":1,"onsiteMinutes":9999,"resolutionMinutes":9999,"calendar":"24x7","atRiskPercent":[1,2]}`,
+	} {
+		method, want := "POST", http.StatusCreated
+		if path != "webhooks" {
+			method, want = "PUT", http.StatusOK
+		}
+		if status, _, answer := ask(s.t, method, base+"/api/admin/v1/"+path, body, "Authorization", "Bearer "+s.admin); status != want {
+			s.t.Fatalf("%s: %d %s", path, status, answer)
+		}
+	}
+}
+
+// noteClock notes which event told of a clock. Callers hold mu.
+func (s *storm) noteClock(e fieldmark.Envelope) {
+	var d fieldmark.SLAAtRisk
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		s.t.Errorf("not an event of a clock: %s", e.Data)
+		return
+	}
+	what := fmt.Sprint(d.ID, " ", d.Metric, " ", e.Type, " ", d.ThresholdPercent)
+	if s.clocks[what] == nil {
+		s.clocks[what] = map[string]bool{}
+	}
+	s.clocks[what][e.ID] = true
 }
 
 // settle waits for every message and looks up every mission.
@@ -212,6 +263,15 @@ func (s *storm) report() {
 	}
 	s.t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
 		kills, len(s.created), len(s.completed), len(s.arrived), doubled)
+	for what, events := range s.clocks {
+		if len(events) != 1 {
+			s.t.Errorf("%s was told by %d events", what, len(events))
+		}
+	}
+	s.t.Logf("%d deadlines were told", len(s.clocks))
+	if len(s.clocks) == 0 {
+		s.t.Error("no deadline passed")
+	}
 	if len(s.created) < kills || len(s.completed) == 0 {
 		s.t.Errorf("the storm was too weak to show anything")
 	}

@@ -1,0 +1,146 @@
+package origin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// quick is a policy that has its mission in trouble within seconds: thresholds
+// are shares of a minute.
+func quick(p fieldmark.Priority) fieldmark.SLAPolicy {
+	return fieldmark.SLAPolicy{Priority: p, ResponseMinutes: 1, OnsiteMinutes: 1, ResolutionMinutes: 1, Calendar: fieldmark.CalendarAlways,
+		AtRiskPercent: []int{1, 2, 3}}
+}
+
+func (w *world) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
+	t.Helper()
+	if _, err := w.PutSLAPolicy(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clockEvents counts the events of clocks by mission, metric, kind and threshold.
+func (w *world) clockEvents(t testing.TB) map[string]int {
+	t.Helper()
+	times := map[string]int{}
+	for after := int64(0); ; {
+		page, err := w.Events(context.Background(), after, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Events) == 0 {
+			return times
+		}
+		for _, e := range page.Events {
+			after = e.Number
+			var d fieldmark.SLAAtRisk
+			if strings.HasPrefix(string(e.Type), "sla.") {
+				if err := json.Unmarshal(e.Data, &d); err != nil {
+					t.Fatal(err)
+				}
+				times[fmt.Sprint(d.ID, d.Metric, e.Type, d.ThresholdPercent)]++
+			}
+		}
+	}
+}
+
+func TestTwoOriginsShareTheSweeping(t *testing.T) {
+	a, b := pair(t)
+	a.putPolicy(t, quick(fieldmark.PriorityHigh))
+	const missions = 400
+	var all sync.WaitGroup
+	for i := range missions {
+		all.Go(func() { openMission(t, []*world{a, b}[i%2], fmt.Sprint(i)) })
+	}
+	all.Wait()
+	for _, w := range []*world{a, b} {
+		stop := w.run(t)
+		defer stop()
+	}
+	const each = 3 * 3 // metrics and thresholds
+	eventually(t, "every threshold was told", func() bool { return len(a.clockEvents(t)) == missions*each })
+	for what, n := range a.clockEvents(t) {
+		if n != 1 {
+			t.Errorf("%s was told %d times", what, n)
+		}
+	}
+	by := []int{strings.Count(a.logged(), "msg=deadline"), strings.Count(b.logged(), "msg=deadline")}
+	if by[0] == 0 || by[1] == 0 || by[0]+by[1] != missions*each {
+		t.Errorf("the origins told %v, want some each and %d together", by, missions*each)
+	}
+}
+
+// What a worker had claimed when it died is another's after the lease, and what
+// it had told is not told again.
+func TestSweeperThatDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.putPolicy(t, quick(fieldmark.PriorityHigh))
+		m := openMission(t, w, "a")
+		time.Sleep(700 * time.Millisecond) // virtual; past the first threshold
+		claim := func(owner string) (claimed []string) {
+			err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+				claimed, err = tx.ClaimClocks(ctx, owner, time.Now(), time.Now().Add(10*time.Second), 64)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return claimed
+		}
+		if first, second := claim("dead"), claim("late"); !cmp.Equal(first, []string{m.ID}) || len(second) != 0 {
+			t.Fatalf("claimed %v, and %v of it again", first, second)
+		}
+		time.Sleep(11 * time.Second)
+		if third := claim("heir"); !cmp.Equal(third, []string{m.ID}) {
+			t.Fatalf("claimed %v after the lease was over", third)
+		}
+		time.Sleep(11 * time.Second)
+		for range 3 { // origins that follow each other
+			stop := w.run(t)
+			time.Sleep(15 * time.Second)
+			stop()
+		}
+		for what, n := range w.clockEvents(t) {
+			if n != 1 {
+				t.Errorf("%s was told %d times", what, n)
+			}
+		}
+		if n := len(w.clockEvents(t)); n != 3*4 { // three thresholds and a breach
+			t.Errorf("%d events of clocks, want 12", n)
+		}
+	})
+}
+
+// Payments become due on completion where that is the house's custom.
+func TestPaymentDueOnCompletion(t *testing.T) {
+	w := newWorld(t)
+	other, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, PaymentDueOn: fieldmark.MissionCompleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request("a")
+	r.Payment = &fieldmark.PaymentRequest{Amount: &fieldmark.Money{Value: 1, Currency: "EUR"}}
+	m, _, err := other.OpenMission(t.Context(), origin.DefaultAccount, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = other.CompleteMission(t.Context(), m.ID); err != nil || m.Payment.Status != fieldmark.PaymentDue {
+		t.Errorf("completed: %+v, %v", m.Payment, err)
+	}
+	if m, err = other.MoveMission(t.Context(), m.ID, fieldmark.MissionClosed, nil); err != nil || m.Payment.Version != 2 {
+		t.Errorf("closed: %+v, %v; want no change", m.Payment, err)
+	}
+}
