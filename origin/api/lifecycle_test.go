@@ -230,3 +230,17 @@ func TestRulesOfClocksAreHeldToTheirBounds(t *testing.T) {
 		}
 	}
 }
+
+// An alert that becomes more urgent shortens what its mission has left.
+func TestClocksOfAnAlert(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.expect("fire", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i").Missions[0].ID
+	w.expect("more urgent", alertmanager, group("g", "Down/critical"), "1: 0c 1m 0r 0i")
+	if c, _ := w.clock(id, fieldmark.SLAResponse); c.TargetMinutes != 15 {
+		t.Errorf("under CRITICAL: %+v", c)
+	}
+	want := []string{"updated response", "updated onsite", "updated resolution"}
+	if got := w.heard("sla", metricOf); !cmp.Equal(got, want) {
+		t.Errorf("told %v, want %v", got, want)
+	}
+}

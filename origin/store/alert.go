@@ -13,6 +13,9 @@ func (t *Tx) NewestAlerted(ctx context.Context, account, source, key string) (Mi
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id >= $3 AND external_id < $4 ORDER BY id DESC LIMIT 1`,
 		account, sourceKey(source), key+"-", key+"."))
+	if err == nil {
+		err = fill(ctx, t, []*Mission{&m})
+	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read the newest mission of an alert: %w", err)
 	}

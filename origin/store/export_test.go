@@ -11,6 +11,46 @@ import (
 // step, and how many rows PostgreSQL read for it.
 func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, read int, err error) {
 	question, args := q.sql()
+	return s.explain(ctx, question, args...)
+}
+
+// ExplainSweep says how the engine looks for clocks that are due, for those that
+// were counted by older rules, and for payments that are overdue.
+func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int, err error) {
+	for _, question := range []string{dueClocks, staleClocks, duePayments} {
+		args := []any{now, limit}
+		if strings.Contains(question, "$5") {
+			args = append(args, rules)
+		}
+		question = strings.NewReplacer("$3", "$1", "$4", "$2", "$5", "$3").Replace(question)
+		plan, n, err := s.explain(ctx, question, args...)
+		if err != nil {
+			return nil, 0, err
+		}
+		plans, read = append(plans, plan), read+n
+	}
+	return plans, read, nil
+}
+
+// FillSLA gives the missions of Fill clocks, of which every tenth runs: those of
+// the first due are due at now, the others long after. As only a test may.
+func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
+	fill := `INSERT INTO sla (mission, policy, timers, revision, rules, due_at)
+		SELECT m.id, 'MEDIUM', '[]', 0, CASE WHEN m.created_at % 10 = 0 THEN 0 END,
+		CASE WHEN m.created_at % 10 = 0 AND m.created_at < ` + fmt.Sprint(10*due) + ` THEN ` + fmt.Sprint(now) + ` - 1
+			WHEN m.created_at % 10 = 0 THEN ` + fmt.Sprint(now) + ` + 1000000 * (1 + m.created_at) END FROM mission m`
+	if s.dialect.shared {
+		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+fill+`; ANALYZE sla; COMMIT`)
+		return err
+	}
+	return s.Write(ctx, func(ctx context.Context, t *Tx) error {
+		_, err := t.exec(ctx, fill)
+		return err
+	})
+}
+
+// explain says how the engine answers a question.
+func (s *Store) explain(ctx context.Context, question string, args ...any) (plan []string, read int, err error) {
 	if !s.dialect.shared {
 		rows, err := s.readers.QueryContext(ctx, `EXPLAIN QUERY PLAN `+question, args...)
 		plan, err = collect(rows, err, func(row scanner) (detail string, err error) {

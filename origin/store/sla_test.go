@@ -1,0 +1,112 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// TestSweepPlans holds the sweeper to looking at what is due, not at what exists.
+func TestSweepPlans(t *testing.T) {
+	s := scratch(t)
+	const missions, due = 20_000, 20
+	now := time.Now()
+	if err := s.Fill(t.Context(), "big", missions); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.FillSLA(t.Context(), now.UnixMicro(), due); err != nil {
+		t.Fatal(err)
+	}
+	plans, read, err := s.ExplainSweep(t.Context(), now.UnixMicro(), 256, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, index := range []string{"sla_due", "sla_stale", "payment_check"} {
+		whole := strings.Join(plans[i], "\n")
+		if !strings.Contains(whole, index) && !(i == 2 && storetest.Engine() == storetest.Postgres) { // which reads an empty table as it likes
+			t.Errorf("the question does not use %s:\n%s", index, whole)
+		}
+		if strings.Contains(whole, "SCAN") || strings.Contains(whole, "Seq Scan on sla") || strings.Contains(whole, "TEMP B-TREE") {
+			t.Errorf("the question reads or sorts too much:\n%s", whole)
+		}
+	}
+	if read > due {
+		t.Errorf("%d rows are read for %d that are due", read, due)
+	}
+	claimed := claimClocks(t, s, "one", now, 256)
+	again := claimClocks(t, s, "two", now, 256)
+	if len(claimed) != due || len(again) != 0 {
+		t.Errorf("claimed %d clocks and then %d, want %d and none", len(claimed), len(again), due)
+	}
+}
+
+func claimClocks(t testing.TB, s *store.Store, owner string, now time.Time, limit int) (ids []string) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+		ids, err = tx.ClaimClocks(ctx, owner, now, now.Add(time.Minute), limit)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// BenchmarkSweep looks for what is due when nothing is, and claims and frees 256
+// clocks, with few missions and with a million of which 100,000 have deadlines
+// running: the cost follows what is due.
+func BenchmarkSweep(b *testing.B) {
+	for _, engine := range []struct {
+		name string
+		at   func() store.Config
+	}{
+		{"sqlite", func() store.Config { return store.Config{Path: b.TempDir() + "/record.db"} }},
+		{"postgres", func() store.Config { return storetest.DurablePostgres(b) }},
+	} {
+		for _, size := range []struct {
+			name     string
+			missions int
+		}{{"1e4", 10_000}, {"1e6", 1_000_000}} {
+			s := filled(b, engine.at(), size.missions)
+			now := time.Now()
+			b.Run(engine.name+"/missions="+size.name+"/none-due", func(b *testing.B) {
+				for b.Loop() {
+					if n := len(claimClocks(b, s, "one", now.Add(-time.Hour), 256)); n != 0 {
+						b.Fatalf("%d are due", n)
+					}
+				}
+			})
+			b.Run(engine.name+"/missions="+size.name+"/256-due", func(b *testing.B) {
+				for b.Loop() {
+					if n := len(claimClocks(b, s, "one", now, 256)); n != 256 {
+						b.Fatalf("%d are due", n)
+					}
+					err := s.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.FreeLeases(ctx, "one") })
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			s.Close()
+		}
+	}
+}
+
+func filled(b *testing.B, cfg store.Config, missions int) *store.Store {
+	b.Helper()
+	s, err := store.Open(b.Context(), cfg)
+	if err == nil {
+		err = s.Fill(b.Context(), "big", missions)
+	}
+	if err == nil {
+		err = s.FillSLA(b.Context(), time.Now().UnixMicro(), 256)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
