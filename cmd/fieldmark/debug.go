@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -79,8 +80,16 @@ func serveHTTP(ctx context.Context, h http.Handler, listeners ...net.Listener) e
 	return g.Wait()
 }
 
-// listen opens a TCP listener and says which setting to change if it cannot.
+// listen opens a TCP listener, or takes one over that the service manager opened,
+// and says which setting to change if it cannot.
 func listen(address, setting string) (net.Listener, error) {
+	if name, ok := strings.CutPrefix(address, inheritedPrefix); ok {
+		ln, err := inherited(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", setting, err)
+		}
+		return ln, nil
+	}
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w (choose another address; port 0 takes a free one)", setting, err)

@@ -61,8 +61,13 @@ func program(t testing.TB) string {
 // start runs fieldmark with args in a folder of its own.
 func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, done: make(chan struct{}), new: make(chan struct{}, 1)}
-	p.cmd = exec.Command(program(t), args...)
+	return startCommand(t, dir, exec.Command(program(t), args...))
+}
+
+// startCommand runs a command that becomes fieldmark.
+func startCommand(t testing.TB, dir string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, done: make(chan struct{}), new: make(chan struct{}, 1)}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	read, write, err := os.Pipe()
