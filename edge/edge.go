@@ -113,6 +113,7 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), id: newID(fieldmark.PrefixNode)}
 	e.clock.set(time.Now())
+	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
 		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Events: e.meters.redisEvents()}); err != nil {

@@ -28,6 +28,10 @@ const (
 
 var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "llms", "passed", "refused"}
 
+// secondBuckets reach from a score (two microseconds) to a request that ran out
+// of time.
+var secondBuckets = []float64{1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1, 5, 30}
+
 // meters are a node's counters. They are made once, so that counting a request
 // is one atomic addition.
 type meters struct {
@@ -43,8 +47,9 @@ type meters struct {
 	failures *metrics.Counter
 	passed   [passResults]*metrics.Counter
 	redis    [redisResults]*metrics.Counter
-	fills    *metrics.Histogram
-	scores   *metrics.Histogram
+	took     [routeCount]*metrics.PrometheusHistogram
+	fills    *metrics.PrometheusHistogram
+	scores   *metrics.PrometheusHistogram
 	modules  moduleMeters
 }
 
@@ -55,6 +60,9 @@ func newMeters() *meters {
 		for class := 1; class <= 5; class++ {
 			m.requests[r][class] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_requests_total{route=%q,class="%dxx"}`, name, class))
 		}
+	}
+	for r, name := range routeNames {
+		m.took[r] = set.NewPrometheusHistogramExt(fmt.Sprintf(`fieldmark_edge_request_seconds{route=%q}`, name), secondBuckets)
 	}
 	m.panics = set.NewCounter("fieldmark_edge_panics_total")
 	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
@@ -70,9 +78,19 @@ func newMeters() *meters {
 	for r, name := range redisNames {
 		m.redis[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_redis_total{result=%q}`, name))
 	}
-	m.fills = set.NewHistogram("fieldmark_edge_cache_fill_seconds")
-	m.scores = set.NewHistogram("fieldmark_edge_score_seconds")
+	m.fills = set.NewPrometheusHistogramExt("fieldmark_edge_cache_fill_seconds", secondBuckets)
+	m.scores = set.NewPrometheusHistogramExt("fieldmark_edge_score_seconds", secondBuckets)
 	return m
+}
+
+// watch adds what is read off the node when somebody looks.
+func (m *meters) watch(e *Edge) {
+	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.follow.cursor.Load()) })
+	m.set.NewGauge("fieldmark_edge_connections", func() float64 {
+		e.visitors.mu.Lock()
+		defer e.visitors.mu.Unlock()
+		return float64(len(e.visitors.open))
+	})
 }
 
 // count notes one answered request.
@@ -83,7 +101,7 @@ func (m *meters) count(r route, status int) {
 }
 
 // since notes how long something took.
-func since(h *metrics.Histogram, began time.Time) { h.Update(time.Since(began).Seconds()) }
+func since(h *metrics.PrometheusHistogram, began time.Time) { h.Update(time.Since(began).Seconds()) }
 
 // WriteMetrics writes the node's counters in the Prometheus text format.
 func (e *Edge) WriteMetrics(w io.Writer) { e.meters.set.WritePrometheus(w) }

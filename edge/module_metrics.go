@@ -25,14 +25,17 @@ type moduleMeters struct {
 // moduleMeter is what is counted of one module.
 type moduleMeter struct {
 	digest    fieldmark.Digest
-	fuel      *metrics.Histogram
-	seconds   *metrics.Histogram
+	fuel      *metrics.PrometheusHistogram
+	seconds   *metrics.PrometheusHistogram
 	faults    map[wasm.FaultKind]*metrics.Counter
 	waits     *metrics.Counter
 	instances *metrics.Gauge
 	load      *metrics.Gauge
 	rollbacks *metrics.Counter
 }
+
+// fuelBuckets reach from a small scorecard to the most fuel a call may use.
+var fuelBuckets = []float64{1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 1e8}
 
 var faultKinds = []wasm.FaultKind{
 	wasm.FaultFuel, wasm.FaultDepth, wasm.FaultTrap, wasm.FaultOutput, wasm.FaultGrowth, wasm.FaultDeclined, wasm.FaultInput,
@@ -77,8 +80,8 @@ func faultMetric(digest fieldmark.Digest, kind wasm.FaultKind) string {
 func (m *meters) newModule(d fieldmark.Digest) *moduleMeter {
 	meter := &moduleMeter{
 		digest:    d,
-		fuel:      m.set.NewHistogram(moduleMetric("fuel", d)),
-		seconds:   m.set.NewHistogram(moduleMetric("seconds", d)),
+		fuel:      m.set.NewPrometheusHistogramExt(moduleMetric("fuel", d), fuelBuckets),
+		seconds:   m.set.NewPrometheusHistogramExt(moduleMetric("seconds", d), secondBuckets),
 		waits:     m.set.NewCounter(moduleMetric("waits_total", d)),
 		instances: m.set.NewGauge(moduleMetric("instances", d), nil),
 		load:      m.set.NewGauge(moduleMetric("load_seconds", d), nil),

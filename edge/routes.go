@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -12,11 +13,13 @@ import (
 // serve is the door: it measures, routes and recovers.
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	defer e.recoverPanic(ctx)
+	began := time.Now()
 	route := e.route(ctx)
 	if e.visitors.stopping.Load() {
 		ctx.SetConnectionClose()
 	}
 	e.meters.count(route, ctx.Response.StatusCode())
+	since(e.meters.took[route], began)
 }
 
 // route answers the request and names the route it took. It is one switch over

@@ -99,7 +99,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	s.log.Info("edge", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "origin", c.Origin)
-	return runEdge(ctx, e, origins, ln, debug, debugHandler(func(context.Context) error { return e.Ready() }, e.WriteMetrics))
+	return runEdge(ctx, e, origins, ln, debug, debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics))
 }
 
 // anyOrigin stands for the origins where an address needs a host; nothing

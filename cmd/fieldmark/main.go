@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -46,7 +47,12 @@ type cli struct {
 	Backup   backupCmd   `cmd:"" help:"Copy the database to a file while origins run."`
 	Restore  restoreCmd  `cmd:"" help:"Put a backup in place of the database."`
 	DB       dbCmd       `cmd:"" name:"db" help:"Look after the database."`
+	Status   statusCmd   `cmd:"" help:"Show nodes at a glance; the exit status tells whether all are ready."`
+	Top      topCmd      `cmd:"" help:"Show nodes every second with what happened in between."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Man      manCmd      `cmd:"" help:"Print the manual page."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete commands and flags."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
@@ -75,6 +81,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		fmt.Fprintln(errOut, "fieldmark:", err)
 		return 2
+	}
+	kongcompletion.Register(parser, kongcompletion.WithExitFunc(func(code int) { exited = code }))
+	if exited >= 0 {
+		return exited // a shell asked what could follow
 	}
 	k, err := parser.Parse(args)
 	if exited >= 0 {

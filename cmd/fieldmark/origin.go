@@ -40,6 +40,7 @@ type originNode struct {
 	store   *store.Store
 	service *origin.Service
 	handler http.Handler
+	meters  *originMeters
 }
 
 // open opens the record and builds everything over it. auditDelay paces audits
@@ -111,7 +112,8 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	mux.Handle("/", apiHandler)
 	mux.Handle(fieldmark.PathAdmin, adminHandler)
 	mux.Handle(fieldmark.PathAdmin+"/", adminHandler)
-	n.handler = mux
+	n.meters = newOriginMeters(n.service)
+	n.handler = n.meters.wrap(mux)
 	return nil
 }
 
@@ -158,6 +160,8 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "database", n.at, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
-	g.Go(func() error { return serveHTTP(ctx, debugHandler(n.service.Health), debug) })
+	g.Go(func() error {
+		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write), debug)
+	})
 	return g.Wait()
 }

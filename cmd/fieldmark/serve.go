@@ -97,7 +97,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	g.Go(func() error { return n.run(originCtx, l.origin, inside) })
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
-		return runEdge(frontCtx, e, origins, l.edge, l.debug, debugHandler(ready, e.WriteMetrics))
+		return runEdge(frontCtx, e, origins, l.edge, l.debug, debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write))
 	})
 	if c.Demo {
 		base := siteBase(l.demo)

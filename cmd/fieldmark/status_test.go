@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestStatus looks at a node as an operator does: ready, counted, and gone.
+func TestStatus(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
+	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
+	eventually(t, "the node is ready", func() bool {
+		status, _, _, err := try("GET", debug+"/readyz", "")
+		return err == nil && status == http.StatusOK
+	})
+	for range 3 {
+		ask(t, "GET", base+"/api/v1/leaderboard", "")
+	}
+	out := runOnce(t, dir, "status", "--node", debug)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("status prints %d lines, want a heading and a node:\n%s", len(lines), out)
+	}
+	for _, want := range []string{debug, "serve", "ready", "MiB"} {
+		if !strings.Contains(lines[1], want) {
+			t.Errorf("status of a node says nothing of %q:\n%s", want, out)
+		}
+	}
+	if quiet := runOnce(t, dir, "status", "--quiet", "--node", debug); quiet != "" {
+		t.Errorf("status --quiet prints %q", quiet)
+	}
+	_, _, text := ask(t, "GET", debug+"/metrics", "")
+	for _, want := range []string{`fieldmark_build_info{role="serve"`, `fieldmark_origin_requests_total{route="internal",class="2xx"}`,
+		"fieldmark_record_up 1", "fieldmark_webhook_backlog 0", "fieldmark_edge_event "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+	p.stop()
+}

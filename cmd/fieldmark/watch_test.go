@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestMetricsTable holds the runbook's table of metrics to those a node has, and
+// the dashboard and the alert rules to both.
+func TestMetricsTable(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
+	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
+	eventually(t, "the node is ready", func() bool {
+		status, _, _, err := try("GET", debug+"/readyz", "")
+		return err == nil && status == http.StatusOK
+	})
+	ask(t, "GET", base+"/nowhere", "")
+	_, _, text := ask(t, "GET", debug+"/metrics", "")
+	has := map[string]bool{}
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(line, " ")
+		name, _, _ = strings.Cut(name, "{")
+		for _, end := range []string{"_bucket", "_sum", "_count"} { // of a histogram
+			name = strings.TrimSuffix(name, end)
+		}
+		if strings.HasPrefix(name, "fieldmark_") {
+			has[name] = true
+		}
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(fieldmark_[a-z0-9_]+)").FindAllStringSubmatch(readFile(t, "..", "..", "deploy", "README.md"), -1) {
+		listed[m[1]] = true
+		if !has[m[1]] && !strings.Contains(onDemand, m[1]) {
+			t.Errorf("deploy/README.md lists %s, which a node does not have", m[1])
+		}
+	}
+	for name := range has {
+		if !listed[name] {
+			t.Errorf("deploy/README.md does not list %s", name)
+		}
+	}
+	for _, file := range []string{"grafana/fieldmark.json", "alerts/fieldmark.rules.yml"} {
+		for _, name := range regexp.MustCompile(`\b(fieldmark|process)_[a-z0-9_]+`).FindAllString(readFile(t, "..", "..", "deploy", file), -1) {
+			plain := name
+			for _, end := range []string{"_sum", "_count", "_bucket"} {
+				plain = strings.TrimSuffix(plain, end)
+			}
+			if !listed[plain] && !strings.HasPrefix(name, "process_") {
+				t.Errorf("%s asks for %s, which the runbook does not list", file, name)
+			}
+		}
+	}
+	p.stop()
+}
+
+// onDemand are metrics that come into being with the first thing they count.
+const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds"
+
+// TestWatching has the alert rules judged by Prometheus's own tool and reads the
+// dashboard as Grafana would.
+func TestWatching(t *testing.T) {
+	var board struct {
+		UID    string
+		Panels []struct {
+			ID      int
+			Title   string
+			GridPos struct{ X, Y, W, H int }
+			Targets []struct{ Expr string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(readFile(t, "..", "..", "deploy", "grafana", "fieldmark.json")), &board))
+	seen := map[int]bool{}
+	for _, p := range board.Panels {
+		if seen[p.ID] || p.Title == "" || len(p.Targets) == 0 || p.GridPos.X+p.GridPos.W > 24 {
+			t.Errorf("panel %d %q: an id twice, no title, nothing to show, or wider than the board", p.ID, p.Title)
+		}
+		seen[p.ID] = true
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("this test needs promtool (Debian: apt-get install prometheus): %v", err)
+		}
+		t.Skipf("no promtool: %v", err)
+	}
+	for _, args := range [][]string{{"check", "rules", "fieldmark.rules.yml"}, {"test", "rules", "fieldmark.test.yml"}} {
+		cmd := exec.Command(promtool, args...)
+		cmd.Dir = "../../deploy/alerts"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
+	for _, p := range board.Panels {
+		for i, target := range p.Targets {
+			fmt.Fprintf(&rules, "  - {record: 'panel_%d_%d', expr: %q}\n", p.ID, i, strings.ReplaceAll(target.Expr, "$node", "edge-a"))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "dashboard.yml")
+	must(t, os.WriteFile(file, []byte(rules.String()), 0o600))
+	if out, err := exec.Command(promtool, "check", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("promtool does not understand what the dashboard asks: %v\n%s", err, out)
+	}
+}
