@@ -51,3 +51,7 @@ wasm: ## compile the built-in scoring module again from its scorecard
 gallery: ## every badge on one page: bin/gallery.html
 	@mkdir -p bin
 	$(GO) test ./edge/badge -count 1 -run TestGallery -gallery $(CURDIR)/bin
+
+.PHONY: release
+release: ## archives for every platform, with checksums and bills of materials: dist/
+	$(GO) run ./deploy/release -version $(VERSION) -out dist

@@ -1,0 +1,217 @@
+// Command release builds what is published: one archive a platform with the
+// binary, its manual page and licence, a bill of materials, and the checksums of
+// all. The same sources, version and Go give the same bytes, wherever it runs.
+//
+//	go run ./deploy/release -version v1.2.3 -out dist
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// platforms are what archives are made for.
+var platforms = []struct{ os, arch string }{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"},
+}
+
+// epoch stands for the time of every file in an archive: the earliest a zip can
+// say. The time of a build would make every build another.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// member is a file of an archive.
+type member struct {
+	name string
+	mode int64
+	data []byte
+}
+
+func main() {
+	version := flag.String("version", "dev", "what the binaries say they are")
+	out := flag.String("out", "dist", "folder of the archives; what is in it goes")
+	flag.Parse()
+	if err := release(*version, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func release(version, out string) error {
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	manual, err := manualPage(version)
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, p := range platforms {
+		files, err := archive(p.os, p.arch, version, out, manual)
+		if err != nil {
+			return fmt.Errorf("%s/%s: %w", p.os, p.arch, err)
+		}
+		for _, name := range files {
+			raw, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(raw), name)
+			fmt.Println(name, len(raw)>>10, "KiB")
+		}
+	}
+	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// manualPage has this machine's binary write it.
+func manualPage(version string) ([]byte, error) {
+	cmd := exec.Command("go", "run", "-ldflags", "-X main.version="+version, "./cmd/fieldmark", "man")
+	cmd.Stderr = os.Stderr
+	page, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("write the manual page: %w", err)
+	}
+	return page, nil
+}
+
+// archive builds for one platform and returns the names of what it made.
+func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
+	base := fmt.Sprintf("fieldmark-%s-%s-%s", version, goos, arch)
+	binary := filepath.Join(out, base+".bin")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/fieldmark")
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	raw, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	bill, err := materials(raw, version)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(binary); err != nil {
+		return nil, err
+	}
+	name := "fieldmark"
+	if goos == "windows" {
+		name += ".exe"
+	}
+	members := []member{{name, 0o755, raw}, {"fieldmark.1", 0o644, manual}}
+	for _, doc := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, member{doc, 0o644, text})
+	}
+	pack, end := tarball, ".tar.gz"
+	if goos == "windows" {
+		pack, end = zipped, ".zip"
+	}
+	packed, err := pack(base, members)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	made := []string{base + end, base + ".cdx.json"}
+	if err := os.WriteFile(filepath.Join(out, made[0]), packed, 0o644); err != nil {
+		return nil, err
+	}
+	return made, os.WriteFile(filepath.Join(out, made[1]), bill, 0o644)
+}
+
+func tarball(base string, members []member) ([]byte, error) {
+	var b bytes.Buffer
+	zw, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	tw := tar.NewWriter(zw)
+	for _, m := range members {
+		if err := tw.WriteHeader(&tar.Header{Name: base + "/" + m.name, Mode: m.mode, Size: int64(len(m.data)), ModTime: epoch, Format: tar.FormatPAX}); err != nil {
+			return nil, err
+		}
+		if _, err := tw.Write(m.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return nil, err
+	}
+	err = zw.Close()
+	return b.Bytes(), err
+}
+
+func zipped(base string, members []member) ([]byte, error) {
+	var b bytes.Buffer
+	zw := zip.NewWriter(&b)
+	for _, m := range members {
+		w, err := zw.CreateHeader(&zip.FileHeader{Name: base + "/" + m.name, Method: zip.Deflate, Modified: epoch})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(m.data); err != nil {
+			return nil, err
+		}
+	}
+	err := zw.Close()
+	return b.Bytes(), err
+}
+
+// The parts of a CycloneDX 1.6 bill of materials that a Go binary knows of
+// itself (ECMA-424).
+type billOfMaterials struct {
+	Format      string      `json:"bomFormat"`
+	SpecVersion string      `json:"specVersion"`
+	Version     int         `json:"version"`
+	Metadata    metadata    `json:"metadata"`
+	Components  []component `json:"components"`
+}
+
+type metadata struct {
+	Component component `json:"component"`
+}
+
+type component struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	PURL    string `json:"purl"`
+}
+
+// materials lists what is linked into a binary, by its own record.
+func materials(binary []byte, version string) ([]byte, error) {
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	if err != nil {
+		return nil, fmt.Errorf("read what the binary is made of: %w", err)
+	}
+	bill := billOfMaterials{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
+	bill.Metadata.Component = component{"application", info.Main.Path, version, "pkg:golang/" + info.Main.Path + "@" + version}
+	bill.Components = []component{{"library", "std", strings.TrimPrefix(info.GoVersion, "go"), "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		bill.Components = append(bill.Components, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version})
+	}
+	slices.SortFunc(bill.Components, func(a, b component) int { return strings.Compare(a.PURL, b.PURL) })
+	raw, err := json.MarshalIndent(bill, "", "  ")
+	return append(raw, '\n'), err
+}
