@@ -26,7 +26,10 @@ type auditCmd struct {
 	Language         string        `help:"Language of the website (BCP 47), if known."`
 	ConnectTo        []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. A loopback target is allowed without further ado."`
 	Delay            time.Duration `default:"1s" help:"Pause between requests to one host."`
-	JSON             bool          `name:"json" help:"Print facts and assessment as JSON."`
+	Requests         int           `default:"20" help:"Requests an audit may make, redirects included."`
+	JSON             bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
+	MD               bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
+	FailUnder        float64       `placeholder:"SCORE" help:"End with status 3 if the score is below this, or if there is none."`
 	Quiet            bool          `short:"q" help:"Do not show progress."`
 }
 
@@ -36,11 +39,27 @@ type auditDocument struct {
 	Assessment fieldmark.Assessment `json:"assessment"`
 }
 
+// Help says what a pipeline must know.
+func (c *auditCmd) Help() string {
+	return `Exit status: 0 the site was audited, and its score is not below --fail-under;
+1 it could not be audited, for instance because it did not answer; 2 the call
+made no sense; 3 the score is below --fail-under, or there is none.`
+}
+
+// statusFailed is the exit status of a score that is too low.
+const statusFailed = 3
+
 // Run audits the site and prints the report.
 func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
+	if c.FailUnder < 0 || c.FailUnder > 100 {
+		return withStatus(2, errors.New("--fail-under: a score is 0 to 100"))
+	}
+	if c.Requests < 2 {
+		return withStatus(2, errors.New("--requests: an audit takes two requests at least"))
+	}
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
-		return err
+		return withStatus(2, err)
 	}
 	if len(connect) > 0 {
 		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
@@ -58,7 +77,7 @@ func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
 			return fmt.Errorf("%s: %w", site, err)
 		}
 	}
-	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay})
+	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay, MaxRequests: c.Requests})
 	if err != nil {
 		return err
 	}
@@ -72,13 +91,36 @@ func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(s, auditDocument{facts, a})
+	if err := c.print(s, &facts, &a); err != nil {
+		return err
 	}
-	if a.Status == fieldmark.StatusUnreachable {
-		return unreachable(&facts)
+	return c.judge(&a)
+}
+
+// print writes the report in the form that was asked for.
+func (c *auditCmd) print(s *streams, facts *fieldmark.Facts, a *fieldmark.Assessment) error {
+	switch {
+	case c.JSON:
+		return printJSON(s, auditDocument{*facts, *a})
+	case a.Status == fieldmark.StatusUnreachable:
+		return unreachable(facts)
+	case c.MD:
+		return printMarkdown(s.out, facts.URL, a)
 	}
-	return printReport(s.out, facts.URL, &a, isTerminal(s))
+	return printReport(s.out, facts.URL, a, isTerminal(s))
+}
+
+// judge fails a score that is too low.
+func (c *auditCmd) judge(a *fieldmark.Assessment) error {
+	switch {
+	case c.FailUnder == 0:
+		return nil
+	case a.Score == nil:
+		return withStatus(statusFailed, fmt.Errorf("there is no score (%s) to hold against %g", a.Status, c.FailUnder))
+	case a.Score.Float() < c.FailUnder:
+		return withStatus(statusFailed, fmt.Errorf("the score %s is below %g", a.Score, c.FailUnder))
+	}
+	return nil
 }
 
 // unreachable says what stood in the way of an audit.

@@ -100,10 +100,24 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	k.Bind(s)
 	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
 		printError(errOut, err)
+		if e, ok := errors.AsType[statusError](err); ok {
+			return e.status
+		}
 		return 1
 	}
 	return 0
 }
+
+// statusError is an error that ends the program with a status of its own.
+type statusError struct {
+	status int
+	error
+}
+
+func withStatus(status int, err error) error { return statusError{status, err} }
+
+// Unwrap returns the error without its status.
+func (e statusError) Unwrap() error { return e.error }
 
 // printError says what went wrong in a person's words, every complaint on a
 // line of its own.

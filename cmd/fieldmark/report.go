@@ -22,6 +22,9 @@ func (on ink) paint(code, text string) string {
 	if !on || text == "" {
 		return text
 	}
+	if code == "" {
+		return text
+	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
@@ -77,12 +80,14 @@ func gateWords(g fieldmark.Gate) string {
 	return fmt.Sprintf("%s, at most %d", g.ID, g.Limit)
 }
 
-// writeFixes lists the advice that is worth most.
-func writeFixes(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
-	type fix struct {
-		gain fieldmark.Milli
-		s    fieldmark.Signal
-	}
+// fix is a piece of advice and what following it is worth.
+type fix struct {
+	gain fieldmark.Milli // points; at most those that gates leave
+	s    fieldmark.Signal
+}
+
+// fixesOf lists the advice that is worth most, the best first.
+func fixesOf(a *fieldmark.Assessment) []fix {
 	var fixes []fix
 	for _, c := range a.Components {
 		for _, s := range c.Signals {
@@ -91,38 +96,87 @@ func writeFixes(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
 			}
 		}
 	}
+	slices.SortStableFunc(fixes, func(x, y fix) int { return cmp.Compare(y.gain, x.gain) })
+	return fixes[:min(len(fixes), firstFixes)]
+}
+
+func writeFixes(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
+	fixes := fixesOf(a)
 	if len(fixes) == 0 {
 		return
 	}
-	slices.SortStableFunc(fixes, func(x, y fix) int { return cmp.Compare(y.gain, x.gain) })
 	fmt.Fprintf(b, "\n%s\n", on.bold("What to mend first"))
-	for i, f := range fixes[:min(len(fixes), firstFixes)] {
+	for i, f := range fixes {
 		fmt.Fprintf(b, "%3d. %-7s %s\n     %s\n", i+1, "+"+f.gain.Tenth().String(), f.s.Label, on.dim(f.s.Advice))
 	}
 }
 
-func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
-	mark, points := "?", "unknown"
+// pointsOf says what a signal earned, as a mark and in words.
+func pointsOf(s fieldmark.Signal) (mark, points string) {
 	switch s.Status {
 	case fieldmark.NotApplicable:
-		mark, points = "-", "not applicable"
+		return "-", "not applicable"
 	case fieldmark.Measured:
 		points = fmt.Sprintf("%s of %d", s.Points.Tenth(), s.Max)
 		switch full := fieldmark.Milli(s.Max) * fieldmark.MilliOne; {
 		case s.Points == full:
-			mark = on.paint("32", "+")
+			return "+", points
 		case s.Points == 0:
-			mark = on.paint("31", "x")
-		default:
-			mark = on.paint("33", "~")
+			return "x", points
 		}
+		return "~", points
 	}
-	value := ""
-	if s.Value != nil {
-		value = s.Value.String() + " " + strings.ReplaceAll(s.Unit, "_", " ")
+	return "?", "unknown"
+}
+
+func valueOf(s fieldmark.Signal) string {
+	if s.Value == nil {
+		return ""
 	}
-	fmt.Fprintf(b, "  %s %-14s %-34s %s\n", mark, points, s.Label, value)
+	return s.Value.String() + " " + strings.ReplaceAll(s.Unit, "_", " ")
+}
+
+func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
+	mark, points := pointsOf(s)
+	mark = on.paint(map[string]string{"+": "32", "x": "31", "~": "33"}[mark], mark)
+	fmt.Fprintf(b, "  %s %-14s %-34s %s\n", mark, points, s.Label, valueOf(s))
 	for _, e := range s.Evidence {
 		fmt.Fprintf(b, "      %s\n", on.dim(e.Fact+"  "+e.URL))
 	}
 }
+
+// printMarkdown writes an assessment as GitHub-flavoured Markdown, for the comment
+// a pipeline leaves.
+func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
+	writeVerdict(&b, false, a)
+	if fixes := fixesOf(a); len(fixes) > 0 {
+		b.WriteString("\n## What to mend first\n\n| worth | signal | advice |\n|---:|---|---|\n")
+		for _, f := range fixes {
+			fmt.Fprintf(&b, "| +%s | %s | %s |\n", f.gain.Tenth(), inCell(f.s.Label), inCell(f.s.Advice))
+		}
+	}
+	for _, c := range a.Components {
+		fmt.Fprintf(&b, "\n## %s: %s of %d\n\n| signal | points | value | seen |\n|---|---:|---|---|\n", inCell(c.Label), c.Points.Tenth(), c.Weight)
+		for _, s := range c.Signals {
+			_, points := pointsOf(s)
+			var seen []string
+			for _, e := range s.Evidence {
+				seen = append(seen, inCell(e.Fact))
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inCell(s.Label), points, inCell(valueOf(s)), strings.Join(seen, "<br>"))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s %s, module `%s`, facts `%s`\n", a.Methodology.ID, a.Methodology.Version, a.Module.Digest, a.FactsDigest)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// inCell keeps a stranger's text what it is inside a table: no markup, no link,
+// no mention.
+func inCell(text string) string {
+	return cellEscapes.Replace(strings.Join(strings.Fields(text), " "))
+}
+
+var cellEscapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b", "#", "\\#", "~", "\\~")

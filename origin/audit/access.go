@@ -217,7 +217,7 @@ func (f *site) sitemaps(found findings) {
 		}
 		return
 	}
-	found.set("sitemap.found", one, note(s.files[0], "%s; %d addresses in %d files read", s.outcome, s.total, len(s.files)))
+	found.set("sitemap.found", one, note(s.files[0], "%s; %s in %s read", s.outcome, count(s.total, "address", "addresses"), count(len(s.files), "file", "files")))
 	if s.invalid != "" {
 		found.set("sitemap.valid", 0, note(s.files[0], "%s", s.invalid))
 	} else {
@@ -280,7 +280,7 @@ func (f *site) response(found findings) {
 	sum := note(base, "%d of %d pages answered 2xx", good, len(f.visits))
 	found.setShare("response.ok", good, len(f.visits), append([]fieldmark.Evidence{sum}, bad...)...)
 	wait := roundWait(median(waits))
-	found.set("response.ttfb", wait*one, note(base, "median over %d pages: at most %d ms to the first byte", len(waits), wait))
+	found.set("response.ttfb", wait*one, note(base, "median over %s: at most %d ms to the first byte", count(len(waits), "page", "pages"), wait))
 }
 
 // roundWait rounds a waiting time up to 200, 400, 800 ms and whole steps of

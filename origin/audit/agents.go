@@ -38,7 +38,7 @@ func (f *site) llmsFile(found findings) {
 	default:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(trimBOM(l.visit.body))), "\n")
 		found.set("llms.level", int64(l.report.Level)*one, note(at, "level %d of %d; begins: %s", l.report.Level, llms.LevelLinked, first))
-		seen := []fieldmark.Evidence{note(at, "%d errors", l.report.Errors())}
+		seen := []fieldmark.Evidence{note(at, "%s", count(l.report.Errors(), "error", "errors"))}
 		for _, i := range l.report.Issues {
 			if i.Severity == llms.SeverityError {
 				seen = append(seen, note(at, "%s in line %d: %s", i.Code, i.Line, i.Message))
@@ -58,7 +58,7 @@ func (f *site) describedBy(found findings) {
 			}
 		}
 	}
-	found.set("agent.describedby", 0, note(f.home.url.String(), "no describedby link to an llms.txt on %d pages", len(f.pages)))
+	found.set("agent.describedby", 0, note(f.home.url.String(), "no describedby link to an llms.txt on %s", count(len(f.pages), "page", "pages")))
 }
 
 // markdownPages says whether pages are offered as Markdown, by a link or to
@@ -86,7 +86,7 @@ func (f *site) feed(found findings) {
 			}
 		}
 	}
-	found.set("agent.feed", 0, note(f.home.url.String(), "no RSS, Atom or JSON feed linked on %d pages", len(f.pages)))
+	found.set("agent.feed", 0, note(f.home.url.String(), "no RSS, Atom or JSON feed linked on %s", count(len(f.pages), "page", "pages")))
 }
 
 // manipulation says whether the site speaks to models behind its readers' back:
@@ -110,7 +110,7 @@ func (f *site) manipulation(found findings) {
 		}
 	}
 	if len(seen) == 0 {
-		found.set(id, 0, note(f.home.url.String(), "no orders to models in llms.txt or in the hidden text of %d pages", len(f.pages)))
+		found.set(id, 0, note(f.home.url.String(), "no orders to models in llms.txt or in the hidden text of %s", count(len(f.pages), "page", "pages")))
 		return
 	}
 	found.set(id, one, seen...)

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -166,6 +167,35 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("seen %q on %d pages, want %q on none", got, facts.Pages, tt.want)
 			}
 		})
+	}
+}
+
+// A server that never ends its headers, or a line of them, is no answer, and an
+// audit takes no more of them than the client's bound.
+func TestEndlessHeaders(t *testing.T) {
+	for name, field := range map[string]string{"many": "X-N: 1\r\n", "one": strings.Repeat("x", 4096)} {
+		sent := 0
+		site := web{"/": {handler: func(rw http.ResponseWriter, _ *http.Request) {
+			conn, _, err := rw.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			for chunk := "HTTP/1.1 200 OK\r\nX: "; sent < 64<<20; chunk = field {
+				n, err := io.WriteString(conn, chunk)
+				if sent += n; err != nil {
+					return
+				}
+			}
+		}}}
+		facts := site.audit(t)
+		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no answer") {
+			t.Errorf("%s: home.reachable = %s, seen %q", name, say(facts, "home.reachable"), got)
+		}
+		if sent >= 64<<20 {
+			t.Errorf("%s: %d bytes of header were taken", name, sent)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func (f *site) organizationFields(found findings, o *organization) {
 	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
 		switch {
 		case o == nil:
-			found.set("org."+field, 0, note(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %d pages", len(f.pages)))
+			found.set("org."+field, 0, note(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %s", count(len(f.pages), "page", "pages")))
 		case o.fields[field] == "":
 			found.set("org."+field, 0, note(o.where, "%s %q has no %s", o.kind, o.name, field))
 		default:
@@ -167,7 +167,7 @@ func (f *site) sameAs(found findings, o *organization) {
 	} else {
 		found.set("sameas.reference", one, references...)
 	}
-	sum := note(base, "%d recognised profiles in sameAs", len(profiles))
+	sum := note(base, "%s in sameAs", count(len(profiles), "recognised profile", "recognised profiles"))
 	found.set("sameas.profiles", int64(len(profiles))*one, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
@@ -238,7 +238,7 @@ func (f *site) llmsTitle() string {
 func (f *site) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + purposes[i].name
-		found.set(id, 0, note(f.home.url.String(), "no link to such a page on %d pages", len(f.pages)))
+		found.set(id, 0, note(f.home.url.String(), "no link to such a page on %s", count(len(f.pages), "page", "pages")))
 		for _, p := range f.pages {
 			if a, ok := findPurpose(p, &purposes[i], func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
 				found.set(id, one, note(p.url.String(), "links to %s as %q", a.url, a.text))

@@ -69,7 +69,7 @@ func (f *site) citations(found findings, words int) {
 		}
 	}
 	slices.Sort(domains)
-	seen := []fieldmark.Evidence{note(f.home.url.String(), "%d other domains linked in %d words on %d pages: %s", len(domains), words, len(f.pages), firstOf(strings.Join(domains, ", "), "none"))}
+	seen := []fieldmark.Evidence{note(f.home.url.String(), "%s linked in %s on %s: %s", count(len(domains), "other domain", "other domains"), count(words, "word", "words"), count(len(f.pages), "page", "pages"), firstOf(strings.Join(domains, ", "), "none"))}
 	for _, d := range domains {
 		seen = append(seen, first[d])
 	}
@@ -85,7 +85,7 @@ func (f *site) statistics(found findings, words int) {
 			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%d numbers that measure something in %d words on %d pages", total, words, len(f.pages))
+	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "number that measures something", "numbers that measure something"), count(words, "word", "words"), count(len(f.pages), "page", "pages"))
 	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
@@ -99,7 +99,7 @@ func (f *site) quotations(found findings, words int) {
 			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%d quotations in %d words on %d pages", total, words, len(f.pages))
+	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "quotation", "quotations"), count(words, "word", "words"), count(len(f.pages), "page", "pages"))
 	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
@@ -140,10 +140,10 @@ func (f *site) authorship(found findings) {
 		}
 	}
 	if all == 0 {
-		found.notApplicable("author.share", note(f.home.url.String(), "no article among %d pages", len(f.pages)))
+		found.notApplicable("author.share", note(f.home.url.String(), "no article among %s", count(len(f.pages), "page", "pages")))
 		return
 	}
-	sum := note(f.home.url.String(), "%d of %d articles name an author", good, all)
+	sum := note(f.home.url.String(), "%d of %s with an author", good, count(all, "article", "articles"))
 	found.setShare("author.share", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 

@@ -55,3 +55,23 @@ func TryRobots(body, token, path string) (string, string, []string) {
 	v, rule := r.judge(token, u)
 	return string(v), rule, r.sitemaps()
 }
+
+// JudgeRobots says whether a robots.txt lets a crawler fetch an address.
+func JudgeRobots(body, token, address string) (allowedTo bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false, err
+	}
+	r := newRobots(visit{asked: "https://example.com/robots.txt", status: 200, body: []byte(body)})
+	v, _ := r.judge(token, u)
+	return v == allowed, nil
+}
+
+// Crawlers returns the token of every crawler in the registry.
+func Crawlers() []string {
+	tokens := make([]string, len(registry))
+	for i, c := range registry {
+		tokens[i] = c.token
+	}
+	return tokens
+}

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -69,13 +70,13 @@ func (f *site) wordCounts(found findings) {
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
 	for i, p := range f.pages {
 		counts[i] = p.words
-		seen = append(seen, note(p.url.String(), "%d words of main text", p.words))
+		seen = append(seen, note(p.url.String(), "%s of main text", count(p.words, "word", "words")))
 	}
 	base := f.home.url.String()
 	mid := median(counts)
-	seen = append([]fieldmark.Evidence{note(base, "median %d words over %d pages", mid, len(f.pages))}, seen...)
+	seen = append([]fieldmark.Evidence{note(base, "median %d words over %s", mid, count(len(f.pages), "page", "pages"))}, seen...)
 	found.set("text.words", int64(mid)*one, seen...)
-	found.set("home.words", int64(f.home.words)*one, note(base, "%d words of main text: %s", f.home.words, firstOf(f.home.text, "(none)")))
+	found.set("home.words", int64(f.home.words)*one, note(base, "%s of main text: %s", count(f.home.words, "word", "words"), firstOf(f.home.text, "(none)")))
 }
 
 // titles measures titles and descriptions, and whether they tell pages apart.
@@ -107,28 +108,25 @@ func lengthFault(what, s string, low, high int) string {
 	case n == 0:
 		return "no " + what
 	case n < low || n > high:
-		return fmt.Sprintf("%s of %d characters: %s", what, n, s)
+		return fmt.Sprintf("%s of %s: %s", what, count(n, "character", "characters"), s)
 	}
 	return ""
 }
 
 // headingsFault tells what is wrong with a page's outline.
 func (f *site) headingsFault(p *page) string {
-	ones, last := 0, 1
+	if !slices.ContainsFunc(p.headings, func(h heading) bool { return h.level == 1 }) {
+		return "no H1"
+	}
+	last := 1
 	for _, h := range p.headings {
-		if h.level == 1 {
-			ones++
-		}
 		if h.level > last+1 {
 			return fmt.Sprintf("H%d after H%d: %s", h.level, last, h.text)
 		}
 		last = h.level
 	}
-	switch {
-	case ones == 0:
-		return "no H1"
-	case p.words > wordsPerHeading*len(p.headings):
-		return fmt.Sprintf("%d headings for %d words", len(p.headings), p.words)
+	if p.words > wordsPerHeading*len(p.headings) {
+		return fmt.Sprintf("%s for %s", count(len(p.headings), "heading", "headings"), count(p.words, "word", "words"))
 	}
 	return ""
 }
@@ -148,7 +146,7 @@ func (f *site) canonicalFault(p *page) string {
 	raw, err := url.Parse(c.href)
 	switch {
 	case err != nil || !isWeb(raw) || c.url == nil:
-		return "not absolute: " + c.href
+		return "not the absolute address of a page: " + c.href
 	case domain(c.url) != domain(p.url):
 		return "leads to another domain: " + c.href
 	}
@@ -234,7 +232,7 @@ func (f *site) hreflang(found findings) {
 	}
 	switch {
 	case len(languages) <= 1:
-		found.notApplicable(id, note(base, "one language on %d pages", len(f.pages)))
+		found.notApplicable(id, note(base, "one language on %s", count(len(f.pages), "page", "pages")))
 	case all == 0:
 		found.set(id, 0, note(base, "several languages, but no page names its translations"))
 	default:
@@ -296,10 +294,11 @@ func (f *site) answerKinds(found findings) {
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
 	for _, p := range f.pages {
 		total += p.blocks.kinds()
-		seen = append(seen, note(p.url.String(), "%d lists, %d tables, %d definition lists, %d questions with a short answer",
-			p.blocks.lists, p.blocks.tables, p.blocks.definitions, p.blocks.questions))
+		seen = append(seen, note(p.url.String(), "%s, %s, %s, %s with a short answer",
+			count(p.blocks.lists, "list", "lists"), count(p.blocks.tables, "table", "tables"),
+			count(p.blocks.definitions, "definition list", "definition lists"), count(p.blocks.questions, "question", "questions")))
 	}
 	mean := divide(int64(total)*one, int64(len(f.pages)))
-	sum := note(f.home.url.String(), "%s kinds of answer blocks per page over %d pages", fieldmark.Milli(mean), len(f.pages))
+	sum := note(f.home.url.String(), "%s kinds of answer blocks per page over %s", fieldmark.Milli(mean), count(len(f.pages), "page", "pages"))
 	found.set("answer.kinds", mean, append([]fieldmark.Evidence{sum}, seen...)...)
 }

@@ -218,3 +218,11 @@ func median[T int | int64](values []T) T {
 	s := slices.Sorted(slices.Values(values))
 	return s[(len(s)-1)/2]
 }
+
+// count says how many there are of something.
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -106,6 +106,8 @@ func isStatistic(line string, m []int) (end int, ok bool) {
 		return end, true
 	case isYear(number):
 		return 0, false
+	case unit == "x" && strings.HasPrefix(number, "0"): // 0x and 04x are how programs write numbers
+		return 0, false
 	case isUnit(unit):
 		return m[1], true
 	}

@@ -19,7 +19,7 @@ type crawler struct {
 	vendor   string
 	token    string
 	role     role
-	fact     string // the fact it feeds; "" for training
+	fact     string // the fact it feeds; "" for none
 	source   string // the vendor's own page
 	verified string // the day the role was last read there
 }
@@ -47,6 +47,11 @@ var registry = []crawler{
 	{"Mistral", "MistralAI-User", roleFetch, "fetcher.share", "https://docs.mistral.ai/robots", verifiedOn},
 	{"Amazon", "Amzn-User", roleFetch, "fetcher.share", "https://developer.amazon.com/amazonbot", verifiedOn},
 
+	// These fetch for people too, but no page says how they read robots.txt, or it
+	// says that they may bypass it: nothing to earn.
+	{"Google", "Google-Agent", roleFetch, "", "https://developers.google.com/search/docs/crawling-indexing/google-user-triggered-fetchers", verifiedOn},
+	{"Meta", "meta-externalfetcher", roleFetch, "", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
+
 	{"OpenAI", "GPTBot", roleTraining, "", "https://platform.openai.com/docs/bots", verifiedOn},
 	{"Anthropic", "ClaudeBot", roleTraining, "", "https://support.anthropic.com/en/articles/8896518", verifiedOn},
 	{"Google", "Google-Extended", roleTraining, "", "https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers", verifiedOn},
@@ -54,6 +59,13 @@ var registry = []crawler{
 	{"Amazon", "Amazonbot", roleTraining, "", "https://developer.amazon.com/amazonbot", verifiedOn},
 	{"Meta", "meta-externalagent", roleTraining, "", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
 	{"Mistral", "MistralAI-Training", roleTraining, "", "https://docs.mistral.ai/robots", verifiedOn},
+	{"Google", "Google-CloudVertexBot", roleTraining, "", "https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers", verifiedOn},
+	{"Meta", "FacebookBot", roleTraining, "", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
+	{"ByteDance", "Bytespider", roleTraining, "", "https://github.com/ai-robots-txt/ai.robots.txt", verifiedOn},
+	{"Cohere", "cohere-ai", roleTraining, "", "https://github.com/ai-robots-txt/ai.robots.txt", verifiedOn},
+	{"Ai2", "AI2Bot", roleTraining, "", "https://allenai.org/crawler", verifiedOn},
+	{"DeepSeek", "DeepSeekBot", roleTraining, "", "https://github.com/ai-robots-txt/ai.robots.txt", verifiedOn},
+	{"Huawei", "PetalBot", roleTraining, "", "https://aspiegel.com/petalbot", verifiedOn},
 	{"Common Crawl", "CCBot", roleTraining, "", "https://commoncrawl.org/ccbot", verifiedOn},
 }
 

@@ -29,6 +29,82 @@ type robots struct {
 	always verdict // not "" when no file decides
 	reason string  // of always
 	err    error   // the host did not answer at all
+
+	lines []directive // of body, parsed once for all crawlers and addresses
+}
+
+// directive is a line of a robots.txt that decides something.
+type directive struct {
+	number int
+	kind   directiveKind
+	value  string // escaped as the matcher wants it
+}
+
+type directiveKind int
+
+const (
+	forAgent directiveKind = iota
+	allow
+	disallow
+)
+
+// record keeps what the parser tells. It implements grobotstxt.ParseHandler.
+type record struct{ lines []directive }
+
+// HandleRobotsStart implements grobotstxt.ParseHandler.
+func (*record) HandleRobotsStart() {}
+
+// HandleRobotsEnd implements grobotstxt.ParseHandler.
+func (*record) HandleRobotsEnd() {}
+
+// HandleUserAgent implements grobotstxt.ParseHandler.
+func (r *record) HandleUserAgent(number int, value string) {
+	r.lines = append(r.lines, directive{number, forAgent, value})
+}
+
+// HandleAllow implements grobotstxt.ParseHandler.
+func (r *record) HandleAllow(number int, value string) {
+	r.lines = append(r.lines, directive{number, allow, value})
+}
+
+// HandleDisallow implements grobotstxt.ParseHandler.
+func (r *record) HandleDisallow(number int, value string) {
+	r.lines = append(r.lines, directive{number, disallow, value})
+}
+
+// HandleSitemap implements grobotstxt.ParseHandler.
+func (*record) HandleSitemap(int, string) {}
+
+// HandleUnknownAction implements grobotstxt.ParseHandler.
+func (*record) HandleUnknownAction(int, string, string) {}
+
+// parse reads the body once. The parser panics on some files; whatever a stranger
+// wrote must not end an audit.
+func (r *robots) parse() {
+	defer func() {
+		if recover() != nil {
+			r.lines, r.always, r.reason = nil, undecided, "robots.txt could not be judged"
+		}
+	}()
+	var lines record
+	grobotstxt.Parse(r.body, &lines)
+	r.lines = lines.lines
+}
+
+// replay tells the matcher what was parsed.
+func (r *robots) replay(m *grobotstxt.RobotsMatcher) {
+	m.HandleRobotsStart()
+	for _, d := range r.lines {
+		switch d.kind {
+		case forAgent:
+			m.HandleUserAgent(d.number, d.value)
+		case allow:
+			m.HandleAllow(d.number, d.value)
+		case disallow:
+			m.HandleDisallow(d.number, d.value)
+		}
+	}
+	m.HandleRobotsEnd()
 }
 
 // verdict is what robots.txt says to one crawler about one address.
@@ -57,7 +133,9 @@ func newRobots(v visit) robots {
 			// A page that answers for every path is no rule book; parsers find
 			// no rules in it either.
 			r.body, r.always, r.reason = "", allowed, "robots.txt answered with an HTML page, so there are no rules"
+			break
 		}
+		r.parse()
 	case v.status >= 400 && v.status < 500:
 		r.always, r.reason = allowed, fmt.Sprintf("robots.txt answered %d, so there are no rules", v.status)
 	default:
@@ -86,9 +164,10 @@ func (r robots) judge(token string, u *url.URL) (v verdict, rule string) {
 	bare := *u
 	bare.Fragment = ""
 	m := grobotstxt.NewRobotsMatcher()
-	ok := m.AgentAllowed(r.body, token, bare.String())
+	m.AgentAllowed("", token, bare.String()) // sets the matcher up for whom and for what
+	r.replay(m)
 	v = allowed
-	if !ok {
+	if m.Disallowed() {
 		v = disallowed
 	}
 	line := m.MatchingLine()
