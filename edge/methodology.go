@@ -1,50 +1,90 @@
 package edge
 
 import (
+	"context"
+	_ "embed" // the reasons are part of the binary
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// serveMethodology answers GET /api/v1/methodology: what the module in force
-// says of itself, every weight, input and gate.
-func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
+//go:embed method.json
+var reasonsFile []byte
+
+// pathMethodPage is the address scores give for their method.
+const pathMethodPage = "/methodology"
+
+// method is everything by which this node scores.
+func (e *Edge) method() (*fieldmark.Method, error) {
 	m, release, err := e.modules.active.Acquire()
 	if err != nil {
-		e.fail(ctx, errNoModule)
-		return
+		return nil, errNoModule
 	}
 	defer release()
-	body, err := json.Marshal(struct {
-		Methodology fieldmark.Methodology `json:"methodology"`
-		Module      fieldmark.ModuleRef   `json:"module"`
-		Manifest    any                   `json:"manifest"`
-	}{m.Methodology(), m.Ref(), m.Manifest()})
+	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(), Rules: fieldmark.Rules()}
+	var reasons fieldmark.MethodReasons
+	if err := json.Unmarshal(reasonsFile, &reasons); err != nil {
+		return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)
+	}
+	if reasons.ID == doc.Methodology.ID && reasons.Version == doc.Methodology.Version {
+		doc.Reasons = &reasons
+	}
+	return doc, nil
+}
+
+// serveMethodology answers GET /api/v1/methodology: every number, and what it
+// rests on.
+func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	rc, cancel := requestContext()
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
+		known := e.follow.module.Load() // before the module is read
+		doc, err := e.method()
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		return &cache.Entry{Body: append(body, '\n'), Status: http.StatusOK, Value: jsonHead(body, boardCacheControl),
+			AsOf: known, Tags: []string{string(fieldmark.TagModule)}, Fresh: derivedFresh, OnError: derivedOnError}, nil
+	})
 	if err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	etag := `"` + string(m.Ref().Digest) + `"`
-	h := &ctx.Response.Header
-	h.SetContentType("application/json")
-	h.Set("Cache-Control", boardCacheControl)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Etag", etag)
-	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
-		ctx.SetStatusCode(http.StatusNotModified)
-		return
-	}
-	ctx.Response.SetBody(append(body, '\n'))
-	ctx.Response.SkipBody = ctx.IsHead()
+	e.send(ctx, entry, from)
 }
 
-// seeMethodology answers GET /methodology, the address scores give.
+// seeMethodology answers GET /methodology: the same for people.
 func (e *Edge) seeMethodology(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set("Location", fieldmark.PathMethodology)
-	ctx.Response.Header.Set("Cache-Control", boardCacheControl)
-	ctx.SetStatusCode(http.StatusSeeOther)
+	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
+		known := e.follow.module.Load()
+		doc, err := e.method()
+		if err != nil {
+			return nil, err
+		}
+		manifest, err := json.Marshal(doc.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		body, err := e.site.AppendMethod(nil, site.MethodPage{BaseURL: e.cfg.BaseURL, Method: *doc, Manifest: manifest})
+		if err != nil {
+			return nil, err
+		}
+		page := newPageEntry(body)
+		page.AsOf, page.Tags = known, []string{string(fieldmark.TagModule)}
+		return page, nil
+	})
 }

@@ -22,6 +22,9 @@ type brandCmd struct {
 	Import brandImportCmd `cmd:"" help:"Register the brands of a JSON file."`
 	List   brandListCmd   `cmd:"" help:"List brands."`
 	Audit  brandAuditCmd  `cmd:"" help:"Have a registered brand audited now."`
+	Rename brandRenameCmd `cmd:"" help:"Give a brand another slug; the old one leads to it."`
+	Alias  brandAliasCmd  `cmd:"" help:"Set the other slugs that lead to a brand."`
+	Remove brandRemoveCmd `cmd:"" help:"Take a brand down, everywhere and at once."`
 }
 
 type brandAddCmd struct {

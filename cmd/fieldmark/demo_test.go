@@ -34,6 +34,7 @@ func TestDemo(t *testing.T) {
 	}
 	board := demoBoard(t, facts)
 	demoSites(t, facts, board)
+	demoVerify(t, facts, board)
 	demoMission(t, dir, facts)
 	p.stop()
 

@@ -98,6 +98,15 @@ func (s *Site) AppendBrand(dst []byte, p BrandPage) ([]byte, error) {
 	return s.appendPage(dst, "brand.html", newBrandView(s.chrome, &p))
 }
 
+// AppendMethod appends the page that publishes the method.
+func (s *Site) AppendMethod(dst []byte, p MethodPage) ([]byte, error) {
+	view, err := newMethodView(s.chrome, &p)
+	if err != nil {
+		return dst, err
+	}
+	return s.appendPage(dst, "method.html", view)
+}
+
 // AppendError appends an error page.
 func (s *Site) AppendError(dst []byte, p ErrorPage) ([]byte, error) {
 	return s.appendPage(dst, "error.html", newErrorView(s.chrome, &p))

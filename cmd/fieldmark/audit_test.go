@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// command runs a command in this process.
+func command(t *testing.T, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+// TestAuditStatus holds fieldmark audit to what it tells pipelines.
+func TestAuditStatus(t *testing.T) {
+	asked := 0
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html><html lang=en><title>Acme | *anvils* @all</title><main><h1>Acme</h1>"+strings.Repeat("<p>Anvils for everyone.", 90)+"</html>")
+	}))
+	defer site.Close()
+	audit := func(args ...string) (int, string, string) {
+		return command(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"}, args...)...)
+	}
+	status, report, _ := audit("--fail-under", "10")
+	if status != 0 || !strings.Contains(report, "What to mend first") || !strings.Contains(report, "\n 10. ") || strings.Contains(report, "\n 11. ") {
+		t.Errorf("a good enough score: status %d, report:\n%s", status, report)
+	}
+	if status, _, why := audit("--fail-under", "99.5"); status != 3 || !strings.Contains(why, "is below 99.5") {
+		t.Errorf("a score that is too low: status %d, %q", status, why)
+	}
+	status, doc, _ := audit("--json", "--fail-under", "99")
+	var got auditDocument
+	if err := json.Unmarshal([]byte(doc), &got); status != 3 || err != nil || got.Assessment.Score == nil {
+		t.Errorf("--json: status %d, %v", status, err)
+	}
+	status, md, _ := audit("--md", "--name", "Acme")
+	if status != 0 || !strings.HasPrefix(md, "# http") || !strings.Contains(md, `Acme \| \*anvils\* @`+"\u200b"+"all") || !strings.Contains(md, "| worth | signal | advice |") {
+		t.Errorf("--md: status %d:\n%s", status, md)
+	}
+	asked = 0
+	if status, _, why := audit("--requests", "5"); status != 0 || asked > 5 {
+		t.Errorf("--requests 5: status %d, %d requests: %s", status, asked, why)
+	}
+	for _, tt := range []struct {
+		args   []string
+		status int
+	}{
+		{[]string{"--fail-under", "101"}, 2}, {[]string{"--fail-under", "many"}, 2}, {[]string{"--json", "--md"}, 2},
+		{[]string{"--requests", "1"}, 2}, {[]string{"--connect-to", "x"}, 2},
+	} {
+		if status, _, why := audit(tt.args...); status != tt.status {
+			t.Errorf("%v: status %d, want %d: %s", tt.args, status, tt.status, why)
+		}
+	}
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	if status, _, why := command(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under", "1"); status != 1 || !strings.Contains(why, "cannot be audited") {
+		t.Errorf("a site that is down: status %d, %q", status, why)
+	}
+}
+
+// demoVerify computes scores of a running demo again, and catches an edge that
+// bends one.
+func demoVerify(t *testing.T, facts demoFacts, board fieldmark.Board) {
+	t.Helper()
+	for _, it := range board.Items[:2] {
+		status, out, why := command(t, "score", "verify", string(it.Slug), "--url", facts.BaseURL)
+		if status != 0 || !strings.Contains(out, "computed here, the same") || strings.Count(out, "holds") != 2 {
+			t.Errorf("verify %s: status %d, %s%s", it.Slug, status, out, why)
+		}
+	}
+	slug := string(board.Items[0].Slug)
+	if status, out, _ := command(t, "score", "show", slug, "--url", facts.BaseURL); status != 0 || !strings.Contains(out, "grade "+string(board.Items[0].Grade)) {
+		t.Errorf("show %s: status %d, %s", slug, status, out)
+	}
+	for _, bent := range []struct{ path, old, new string }{
+		{fieldmark.PathScore + slug, `"points":2`, `"points":3`},
+		{fieldmark.PathScore + slug + "/facts/", `"value":`, `"value":1`},
+		{fieldmark.PathModules, "\x00asm", "\x00bsm"},
+	} {
+		edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			status, head, body := ask(t, r.Method, facts.BaseURL+r.URL.Path, "")
+			w.Header().Set("Age", head.Get("Age"))
+			if r.URL.Path == bent.path || strings.HasSuffix(bent.path, "/") && strings.HasPrefix(r.URL.Path, bent.path) {
+				body = strings.Replace(body, bent.old, bent.new, 1)
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}))
+		status, out, why := command(t, "score", "verify", slug, "--url", edge.URL)
+		edge.Close()
+		if status != 3 {
+			t.Errorf("an edge that bends %s: status %d, want 3: %s%s", bent.path, status, out, why)
+		}
+	}
+	if status, _, why := command(t, "score", "verify", "nobody", "--url", facts.BaseURL); status != 1 {
+		t.Errorf("nobody: status %d %s", status, why)
+	}
+}

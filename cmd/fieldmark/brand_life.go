@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+type brandRenameCmd struct {
+	targetSettings `embed:""`
+	Slug           string `arg:"" help:"The brand's slug."`
+	To             string `arg:"" help:"Its new slug; the old one leads to it."`
+}
+
+// Run gives the brand another slug.
+func (c *brandRenameCmd) Run(ctx context.Context, s *streams) error {
+	from, err := fieldmark.ParseSlug(c.Slug)
+	if err != nil {
+		return err
+	}
+	to, err := fieldmark.ParseSlug(c.To)
+	if err != nil {
+		return err
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	b, err := api.RenameBrand(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s is %s now; the old address leads there\n", from, b.Slug)
+	return err
+}
+
+type brandAliasCmd struct {
+	targetSettings `embed:""`
+	Slug           string   `arg:"" help:"The brand's slug."`
+	Aliases        []string `arg:"" optional:"" help:"Other slugs that lead to it, in place of those that do now; none takes all away."`
+}
+
+// Run sets the slugs that lead to the brand.
+func (c *brandAliasCmd) Run(ctx context.Context, s *streams) error {
+	slug, err := fieldmark.ParseSlug(c.Slug)
+	if err != nil {
+		return err
+	}
+	var aliases []fieldmark.Slug
+	for _, a := range c.Aliases {
+		alias, err := fieldmark.ParseSlug(a)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a, err)
+		}
+		aliases = append(aliases, alias)
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if aliases, err = api.SetAliases(ctx, slug, aliases); err != nil {
+		return err
+	}
+	names := make([]string, len(aliases))
+	for i, a := range aliases {
+		names[i] = string(a)
+	}
+	_, err = fmt.Fprintf(s.out, "%s is also found as: %s\n", slug, firstOf(strings.Join(names, ", "), "nothing else"))
+	return err
+}
+
+type brandRemoveCmd struct {
+	targetSettings `embed:""`
+	Slug           string `arg:"" help:"The brand's slug."`
+	Yes            bool   `help:"Do it: its facts, its history and its samples go with it."`
+}
+
+// Run takes the brand down.
+func (c *brandRemoveCmd) Run(ctx context.Context, s *streams) error {
+	slug, err := fieldmark.ParseSlug(c.Slug)
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		return withStatus(2, errors.New("this takes the brand down everywhere, with its facts, its history and its samples; say --yes. To hide it only: fieldmark brand add --private"))
+	}
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if err := api.DeleteBrand(ctx, slug); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s is gone\n", slug)
+	return err
+}

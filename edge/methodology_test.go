@@ -1,0 +1,131 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// cardSignal is what the published method must repeat of the scorecard.
+type cardSignal struct {
+	ID      string `json:"id"`
+	Points  int    `json:"points"`
+	Combine string `json:"combine"`
+	Parts   any    `json:"parts"`
+}
+
+func TestMethodology(t *testing.T) {
+	h := newHouse(t)
+	a := h.get(fieldmark.PathMethodology)
+	var doc struct {
+		Methodology fieldmark.Methodology
+		Rules       fieldmark.MethodRules
+		Manifest    struct {
+			Components []struct {
+				ID      string
+				Weight  int
+				Signals []cardSignal
+			}
+		}
+		Reasons struct {
+			Components []fieldmark.MethodReason
+			Signals    []struct {
+				cardSignal
+				Why     string
+				Sources []string
+			}
+			Gates []struct {
+				ID   string
+				When any
+				Why  string
+			}
+			Sources []fieldmark.MethodSource
+		}
+	}
+	if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.status != 200 {
+		t.Fatalf("methodology: %d, %v", a.status, err)
+	}
+	file, err := os.ReadFile("../wasm/geo/geo-readiness.json")
+	must(t, err)
+	var card struct {
+		Components []struct{ Signals []cardSignal }
+		Gates      []struct {
+			ID   string
+			When any
+		}
+	}
+	must(t, json.Unmarshal(file, &card))
+	want, got := map[string]cardSignal{}, map[string]cardSignal{}
+	points := map[string]int{}
+	for _, c := range doc.Manifest.Components {
+		for _, s := range c.Signals {
+			points[s.ID] = s.Points
+		}
+	}
+	for _, c := range card.Components {
+		for _, s := range c.Signals {
+			want[s.ID] = s
+		}
+	}
+	sources := map[string]bool{}
+	for _, s := range doc.Reasons.Sources {
+		sources[s.ID] = true
+	}
+	for _, s := range doc.Reasons.Signals {
+		s.Points = points[s.ID]
+		got[s.ID] = s.cardSignal
+		if s.Why == "" {
+			t.Errorf("%s has no reason", s.ID)
+		}
+		for _, id := range s.Sources {
+			if !sources[id] {
+				t.Errorf("%s rests on %q, which is no source", s.ID, id)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("published curves and points differ from the scorecard (-card +published):\n%s", diff)
+	}
+	for i, g := range card.Gates {
+		if p := doc.Reasons.Gates[i]; p.ID != g.ID || !cmp.Equal(p.When, g.When) || p.Why == "" {
+			t.Errorf("gate %s is published as %+v", g.ID, p)
+		}
+	}
+	total := 0
+	for i, c := range doc.Manifest.Components {
+		total += c.Weight
+		if doc.Reasons.Components[i].ID != c.ID {
+			t.Errorf("component %s is explained as %s", c.ID, doc.Reasons.Components[i].ID)
+		}
+	}
+	if total != 100 || len(doc.Rules.Grades) != 5 || doc.Rules.Visibility.Weights["mentionRate"] != 35 {
+		t.Errorf("weights come to %d, rules %+v", total, doc.Rules)
+	}
+
+	page := h.get("/methodology")
+	if page.status != http.StatusOK || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+		t.Fatalf("page: %d %s", page.status, page.header.Get("Content-Type"))
+	}
+	for id := range want {
+		if !strings.Contains(page.body, id) {
+			t.Errorf("the page does not name %s", id)
+		}
+	}
+	for _, must := range []string{`id="visibility"`, `id="source-geo"`, "oai-searchbot", "730 gives 0.2", "at most 30", "no score", doc.Methodology.Version} {
+		if !strings.Contains(page.body, must) {
+			t.Errorf("the page does not say %q", must)
+		}
+	}
+	h.wantProblem(h.get(fieldmark.PathMethodology+"?x=1"), 400, fieldmark.CodeInvalidParameter)
+	for _, path := range []string{"/methodology", fieldmark.PathMethodology} {
+		if again := h.get(path, "If-None-Match", h.get(path).header.Get("Etag")); again.status != http.StatusNotModified {
+			t.Errorf("%s again: %d", path, again.status)
+		}
+	}
+}

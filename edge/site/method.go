@@ -1,0 +1,156 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// MethodPage is the data of the page that publishes the method.
+type MethodPage struct {
+	BaseURL  string // scheme and host of the site, without a slash at the end
+	Method   fieldmark.Method
+	Manifest []byte // of the module, as JSON: names, weights, points, gates
+}
+
+// methodView is what templates/method.html shows.
+type methodView struct {
+	Head       head
+	Page       *MethodPage
+	Components []methodComponent
+	Gates      []methodGate
+	Weights    string
+	WeightsBy  []string
+	Visibility methodReason
+	Sources    []methodSource
+}
+
+type methodReason struct {
+	Why     string
+	Sources []string // ids
+}
+
+type methodComponent struct {
+	ID      string         `json:"id"`
+	Label   string         `json:"label"`
+	Weight  int            `json:"weight"`
+	Signals []methodSignal `json:"signals"`
+	Reason  methodReason   `json:"-"`
+}
+
+type methodSignal struct {
+	ID     string       `json:"id"`
+	Label  string       `json:"label"`
+	Points int          `json:"points"`
+	Unit   string       `json:"unit"`
+	Inputs []string     `json:"inputs"`
+	Advice string       `json:"advice"`
+	Reason methodReason `json:"-"`
+	Curves []string     `json:"-"`
+}
+
+type methodGate struct {
+	ID     string       `json:"id"`
+	Limit  int          `json:"limit"`
+	Text   string       `json:"reason"`
+	Reason methodReason `json:"-"`
+}
+
+type methodSource struct {
+	fieldmark.MethodSource
+	Basis string
+}
+
+// readings say in words how a source was read.
+var readings = map[string]string{"primary": "read in the original", "secondary": "as reported by others", "measured": "measured here"}
+
+func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
+	v := &methodView{Page: p}
+	v.Head = head{chrome: c, Title: "How scores are made", Kind: "article", Index: true, Canonical: p.BaseURL + "/methodology",
+		Description: "Every weight, curve, gate and rule of the " + p.Method.Methodology.ID + " method, with the reason and the evidence behind each number."}
+	var manifest struct {
+		Components []methodComponent `json:"components"`
+		Gates      []methodGate      `json:"gates"`
+	}
+	if err := json.Unmarshal(p.Manifest, &manifest); err != nil {
+		return nil, fmt.Errorf("read the manifest: %w", err)
+	}
+	v.Components, v.Gates = manifest.Components, manifest.Gates
+	r := p.Method.Reasons
+	if r == nil {
+		return v, nil
+	}
+	v.Weights, v.WeightsBy = r.Weights, r.WeightSources
+	v.Visibility = reasonOf(r.Visibility)
+	for i := range v.Components {
+		c := &v.Components[i]
+		for _, why := range r.Components {
+			if why.ID == c.ID {
+				c.Reason = reasonOf(why)
+			}
+		}
+		for j := range c.Signals {
+			s := &c.Signals[j]
+			for _, why := range r.Signals {
+				if why.ID == s.ID {
+					s.Reason, s.Curves = reasonOf(why.MethodReason), curvesOf(why)
+				}
+			}
+		}
+	}
+	for i := range v.Gates {
+		if at := slices.IndexFunc(r.Gates, func(g fieldmark.GateReason) bool { return g.ID == v.Gates[i].ID }); at >= 0 {
+			v.Gates[i].Reason = reasonOf(r.Gates[at].MethodReason)
+		}
+	}
+	for _, s := range r.Sources {
+		v.Sources = append(v.Sources, methodSource{s, readings[s.Read]})
+	}
+	return v, nil
+}
+
+func reasonOf(r fieldmark.MethodReason) methodReason { return methodReason{r.Why, r.Sources} }
+
+// curvesOf says in words how each part of a signal is measured.
+func curvesOf(s fieldmark.SignalReason) []string {
+	var all []string
+	for _, p := range s.Parts {
+		line := p.Input
+		if p.Weight > 1 {
+			line = strconv.Itoa(p.Weight) + " × " + line
+		}
+		all = append(all, line+": "+curveWords(p.Curve))
+	}
+	if len(all) > 1 && s.Combine == "min" {
+		all = append(all, "the lowest of these counts")
+	}
+	return all
+}
+
+// curveWords writes a curve of a scorecard: linear points of value and share, or
+// steps up to a value.
+func curveWords(raw json.RawMessage) string {
+	var c struct {
+		Linear [][2]json.Number `json:"linear"`
+		Steps  [][2]json.Number `json:"steps"`
+		Beyond json.Number      `json:"beyond"`
+	}
+	if json.Unmarshal(raw, &c) != nil {
+		return string(raw)
+	}
+	var parts []string
+	for _, p := range c.Linear {
+		parts = append(parts, fmt.Sprintf("%s gives %s", p[0], p[1]))
+	}
+	for _, p := range c.Steps {
+		parts = append(parts, fmt.Sprintf("up to %s gives %s", p[0], p[1]))
+	}
+	if c.Linear != nil {
+		return strings.Join(parts, ", ") + ", and a straight line between"
+	}
+	return strings.Join(parts, ", ") + ", beyond gives " + string(c.Beyond)
+}

@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// ScoreDocument is a score as an edge sent it.
+type ScoreDocument struct {
+	Body []byte    // as it came
+	Made time.Time // when it was derived, to the second
+}
+
+// ScoreDocument returns the bytes of a brand's score document. Only an edge
+// answers it.
+func (c *Client) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc ScoreDocument, err error) {
+	path := fieldmark.PathScore + url.PathEscape(string(slug))
+	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
+		doc.Made = time.Now()
+		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+			doc.Made = at
+		}
+		if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {
+			doc.Made = doc.Made.Add(-time.Duration(age) * time.Second)
+		}
+		doc.Body, err = readAll(resp.Body, maxAnswer)
+		return err
+	})
+	return doc, err
+}
+
+// PublicFacts returns the bytes of a document of facts, which are not checked
+// against the digest here. Only an edge answers it.
+func (c *Client) PublicFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
+	return c.bytes(ctx, fieldmark.PathScore+url.PathEscape(string(slug))+"/facts/"+string(digest), maxAnswer)
+}
+
+// PublicModule returns the bytes of a module, which are not checked against the
+// digest here. Only an edge answers it.
+func (c *Client) PublicModule(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
+	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
+}
+
+func (c *Client) bytes(ctx context.Context, path string, limit int64) (body []byte, err error) {
+	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
+		body, err = readAll(resp.Body, limit)
+		return err
+	})
+	return body, err
+}
