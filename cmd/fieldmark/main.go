@@ -54,6 +54,8 @@ type cli struct {
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete commands and flags."`
 
+	geoCommands `embed:""`
+
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
 }

@@ -14,6 +14,12 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
+// geoCommands are the commands about scores and what stands beside them.
+type geoCommands struct {
+	Score      scoreCmd      `cmd:"" help:"Show a brand's score, and compute it again to verify it."`
+	Visibility visibilityCmd `cmd:"" help:"Import what answer engines say of brands."`
+}
+
 type scoreCmd struct {
 	Show   scoreShowCmd   `cmd:"" help:"Print a registered brand's score as a report."`
 	Verify scoreVerifyCmd `cmd:"" help:"Compute a brand's score again on this machine and compare it byte for byte."`
