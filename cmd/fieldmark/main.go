@@ -38,7 +38,7 @@ type cli struct {
 	Calendar calendarCmd `cmd:"" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
 	SLA      slaCmd      `cmd:"" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
 	Payment  paymentCmd  `cmd:"" help:"Look at payments of missions, mark and refund them."`
-	Webhook  webhookCmd  `cmd:"" help:"Receive webhooks while developing."`
+	Webhook  webhookCmd  `cmd:"" help:"Look after webhook endpoints, and receive webhooks while developing."`
 	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
 	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`
 	Admin    adminCmd    `cmd:"" help:"Create administrators."`

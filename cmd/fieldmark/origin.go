@@ -28,10 +28,12 @@ type originSettings struct {
 	dataSettings     `embed:""`
 	outboundSettings `embed:""`
 	moduleSettings   `embed:""`
-	PaymentDueOn     string `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
-	PublicAPI        bool   `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
-	publicURL        string // the address clients know, if it is told
-	SecureCookies    bool   `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+	PaymentDueOn     string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
+	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
+	publicURL        string        // the address clients know, if it is told
+	KeepDeliveries   time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
+	KeepEvents       time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
+	SecureCookies    bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
 }
 
 // originNode is an origin, opened.
@@ -94,6 +96,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents,
 	}); err != nil {
 		return err
 	}

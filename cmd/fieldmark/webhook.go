@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,16 @@ import (
 )
 
 type webhookCmd struct {
-	Listen webhookListenCmd `cmd:"" help:"Register a temporary endpoint, verify what arrives and print it."`
+	Listen     webhookListenCmd     `cmd:"" help:"Register a temporary endpoint, verify what arrives, print it and pass it on."`
+	List       webhookListCmd       `cmd:"" help:"List endpoints and how they do."`
+	Create     webhookCreateCmd     `cmd:"" help:"Register an endpoint; its secret is told this once."`
+	Deliveries webhookDeliveriesCmd `cmd:"" help:"List what was sent, newest first, or show one delivery with every attempt."`
+	Test       webhookTestCmd       `cmd:"" help:"Send a test message and say what became of it."`
+	Resend     webhookResendCmd     `cmd:"" help:"Send again one message, what failed, or everything after an event."`
+	Pause      webhookPauseCmd      `cmd:"" help:"Hold everything for an endpoint."`
+	Enable     webhookEnableCmd     `cmd:"" help:"Send to an endpoint again."`
+	Rotate     webhookRotateCmd     `cmd:"" help:"Give an endpoint a new secret; the one before signs too for a while."`
+	Delete     webhookDeleteCmd     `cmd:"" help:"Delete an endpoint and what was still to be sent to it."`
 }
 
 // webhookListenCmd is a receiver for a developer's desk.
@@ -22,6 +32,7 @@ type webhookListenCmd struct {
 	targetSettings `embed:""`
 	Listen         string   `default:"127.0.0.1:0" help:"Address to receive at; the origin must be allowed to reach it."`
 	Events         []string `default:"mission.*" help:"Event types, exact or with .* at the end."`
+	Forward        string   `placeholder:"URL" help:"Pass each message on to this address, as it came; its answer is ours."`
 	Count          int      `help:"Stop after so many messages; 0 goes on until Ctrl-C."`
 }
 
@@ -63,7 +74,7 @@ func (c *webhookListenCmd) Run(ctx context.Context, s *streams) error {
 			}
 		}
 	}()
-	err = serveHTTP(ctx, receiver(s.out, endpoint.Secret, seen), ln)
+	err = serveHTTP(ctx, receiver(s.out, endpoint.Secret, c.Forward, seen), ln)
 	close(seen)
 
 	away, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
@@ -74,9 +85,9 @@ func (c *webhookListenCmd) Run(ctx context.Context, s *streams) error {
 	return err
 }
 
-// receiver verifies each message and prints it; one that does not verify is
-// refused, so that the sender's log shows it.
-func receiver(out io.Writer, secret string, seen chan<- struct{}) http.Handler {
+// receiver verifies each message, prints it and passes it on; one that does not
+// verify is refused, so that the sender's log shows it.
+func receiver(out io.Writer, secret, forward string, seen chan<- struct{}) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxWebhookBody))
 		if err != nil {
@@ -95,7 +106,37 @@ func receiver(out io.Writer, secret string, seen chan<- struct{}) http.Handler {
 		}
 		fmt.Fprintf(out, "\n%s  %s  verified\n  webhook-id         %s\n  webhook-timestamp  %s\n  webhook-signature  %s\n  %s\n",
 			e.Timestamp, e.Type, r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), r.Header.Get("webhook-signature"), body)
-		w.WriteHeader(http.StatusNoContent)
+		status := http.StatusNoContent
+		if forward != "" {
+			status = passOn(r, out, forward, body)
+		}
+		w.WriteHeader(status)
 		seen <- struct{}{}
 	})
+}
+
+// forwardTimeout is what is left of the sender's patience.
+const forwardTimeout = 12 * time.Second
+
+// passOn sends a message on with the fields its signature needs and returns the
+// status to answer.
+func passOn(r *http.Request, out io.Writer, to string, body []byte) int {
+	ctx, cancel := context.WithTimeout(r.Context(), forwardTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err == nil {
+		for name, values := range r.Header {
+			if lower := strings.ToLower(name); lower == "content-type" || strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "ce-") {
+				req.Header[name] = values
+			}
+		}
+		var resp *http.Response
+		if resp, err = http.DefaultClient.Do(req); err == nil {
+			_ = resp.Body.Close() // its status was the answer
+			fmt.Fprintf(out, "  passed on: %d\n", resp.StatusCode)
+			return resp.StatusCode
+		}
+	}
+	fmt.Fprintf(out, "  NOT passed on: %v\n", err)
+	return http.StatusBadGateway
 }

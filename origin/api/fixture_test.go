@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
@@ -55,7 +57,8 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config)) *world {
 	t.Cleanup(func() { db.Close() })
 	w := &world{t: t, store: db}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
-	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/"})
+	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/",
+		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})})
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}
