@@ -44,8 +44,9 @@ fuzz: ## every fuzz target for FUZZ (default 10s) each
 	done
 
 .PHONY: wasm
-wasm: ## compile the built-in scoring module again from its scorecard
+wasm: ## compile the built-in module and the examples whose compiler is there; 100,000 facts each
 	$(GO) test ./wasm/geo -run TestCommittedModule -update
+	$(GO) test ./wasm/examples -count 1 -run TestExamples -v -facts 100000
 
 .PHONY: gallery
 gallery: ## every badge on one page: bin/gallery.html

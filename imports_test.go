@@ -36,7 +36,10 @@ var mayImport = map[string][]string{
 	"wasm/card": {"", "wasm/abi"},
 	"wasm/geo":  {"wasm/card"},
 
-	"wasm/wasmtest": {"wasm/card"}, // for tests alone
+	"wasm/guest":            {},
+	"wasm/examples":         {"wasm/guest"},
+	"wasm/examples/go/shop": {"wasm/guest"},
+	"wasm/wasmtest":         {"wasm/card"}, // for tests alone
 
 	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert"},
 	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
@@ -80,7 +83,7 @@ var homes = map[string][]string{
 	"os/exec":                             {"cmd/fieldmark", "deploy/release", "cache/cachetest", "origin/store/storetest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},
-	"unsafe":                              {"edge", "cache", "wasm"},
+	"unsafe":                              {"edge", "cache", "wasm", "wasm/guest"},
 	"net/http/pprof":                      {"cmd/fieldmark"},
 	"golang.org/x/net/html":               {"origin/audit", "origin/llms/probe"},
 	"golang.org/x/image/font/sfnt":        {},
@@ -91,7 +94,7 @@ var homes = map[string][]string{
 	"github.com/emersion/go-ical":         {},
 	"golang.org/x/net/publicsuffix":       {"origin/audit"},
 	"golang.org/x/text/language":          {"origin/audit", "origin/llms", "origin/api", "origin"},
-	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
+	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
 }
 
 type goPackage struct {

@@ -19,6 +19,10 @@ type ModuleRef struct {
 // MaxModule bounds a scoring module of the standard class, in bytes.
 const MaxModule = 1 << 20
 
+// MaxAnyModule bounds a module of any class, in bytes: one with the runtime of a
+// whole language in it has two to three million.
+const MaxAnyModule = 4 << 20
+
 // Methodology names the published method a module implements. Scores of
 // different methodologies never stand in one list.
 type Methodology struct {

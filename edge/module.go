@@ -61,7 +61,7 @@ func newModules(cfg Config, m *meters) (*modules, error) {
 		wake: make(chan struct{}, 1), news: make(chan struct{}, 1),
 	}
 	var err error
-	if s.engine, err = wasm.New(wasm.Config{Observer: m.observer()}); err != nil {
+	if s.engine, err = wasm.New(wasm.Config{WASI: cfg.WASI, Observer: m.observer()}); err != nil {
 		return nil, err
 	}
 	s.active, err = wasm.NewRegistry(wasm.RegistryConfig{Engine: s.engine, RolledBack: s.onRollback})

@@ -93,8 +93,8 @@ func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldma
 // PushModule keeps a module that passes its check and is signed where it must
 // be. It scores nothing until it is activated.
 func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
-	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxModule {
-		return none, invalid([]fieldmark.FieldError{{Pointer: "/module", Code: "too_long", Detail: fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxModule)}})
+	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxAnyModule {
+		return none, invalid([]fieldmark.FieldError{{Pointer: "/module", Code: "too_long", Detail: fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule)}})
 	}
 	digest := fieldmark.DigestOf(sha256.Sum256(p.Module))
 	if err := s.vouched(digest, p.Signature); err != nil {
@@ -351,8 +351,8 @@ func checkModule(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
 			bad.add(f.pointer, "range", fmt.Sprintf("must have 1 to %d characters", maxModuleName))
 		}
 	}
-	if len(bytes) == 0 || len(bytes) > fieldmark.MaxModule {
-		bad.add("/bytes", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxModule))
+	if len(bytes) == 0 || len(bytes) > fieldmark.MaxAnyModule {
+		bad.add("/bytes", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
 	}
 	if fieldmark.DigestOf(sha256.Sum256(bytes)) != ref.Digest {
 		bad.add("/digest", "conflict", "is not the digest of the bytes")

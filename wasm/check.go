@@ -39,12 +39,12 @@ func Check(ctx context.Context, module []byte) Report {
 	}
 	t := trial{report: &r, manifest: parsed.Manifest, random: rand.New(rand.NewPCG(1, 0))}
 	for _, interpret := range []bool{false, true} {
-		engine, err := New(Config{Instances: 1, Interpret: interpret})
+		engine, err := New(Config{Instances: 1, Interpret: interpret, WASI: true})
 		if err != nil {
 			r.complain(err)
 			return r
 		}
-		m, err := engine.compile(ctx, p.meter(), r.Digest, parsed.Manifest)
+		m, err := engine.compile(ctx, p, r.Digest, parsed.Manifest)
 		if err != nil {
 			r.complain(err)
 			return r
@@ -308,7 +308,7 @@ func (t *trial) worst(ctx context.Context) {
 	found := abi.NewVector(best.values, best.states, best.got.result)
 	r := t.report.Trial
 	r.WorstFuel, r.WorstValues, r.WorstStates = best.got.fuel, found.Values, found.States
-	r.WorstShare = float64(best.got.fuel) / MaxFuel * 100
+	r.WorstShare = float64(best.got.fuel) / float64(t.modules[0].fuel) * 100
 }
 
 // directions moves one input at a time and watches the score a page would show.

@@ -47,6 +47,7 @@ const (
 	costGrow     = 1000 // of memory.grow, which leaves compiled code and may copy the memory
 	costBulk     = 8    // of memory.copy and memory.fill, beside an eighth per byte
 	costCallType = 4    // of call_indirect, which checks bounds and type
+	costHost     = 1000 // of a call of the host, which leaves compiled code; none does more than a kilobyte of work
 )
 
 // body is the code of one function and where the rewriter has to act.
@@ -75,7 +76,7 @@ type mark struct {
 	kind   markKind
 	at     int    // where to insert, an offset into the code
 	after  int    // behind the call
-	callee uint32 // of a direct call
+	callee uint32 // of a direct call, without those imported
 }
 
 // function walks one function's body.
@@ -87,7 +88,7 @@ type mark struct {
 func (p *program) function(index int, raw []byte) body {
 	c := cursor{b: raw}
 	var b body
-	p.within(&p.used.body, len(raw), maxBody, "function %d has %d bytes", index, len(raw))
+	p.within(&p.used.body, len(raw), p.limits().body, "function %d has %d bytes", index, len(raw))
 	if len(p.params) > 0 {
 		b.locals = p.params[p.functions[index]]
 	}
@@ -175,10 +176,14 @@ func (w *codeWalk) step() bool {
 		}
 	case opCall:
 		callee := w.c.u32()
+		if int(callee) < w.p.imported {
+			w.b.costs[region] += costHost
+			return true
+		}
 		w.b.calls = true
-		w.b.marks = append(w.b.marks, mark{kind: markCall, at: at, after: w.c.at, callee: callee})
-		if int(callee) >= len(w.p.functions) {
-			return w.refuse("call of function %d, there are %d", callee, len(w.p.functions))
+		w.b.marks = append(w.b.marks, mark{kind: markCall, at: at, after: w.c.at, callee: callee - uint32(w.p.imported)})
+		if n := w.p.imported + len(w.p.functions); int(callee) >= n {
+			return w.refuse("call of function %d, there are %d", callee, n)
 		}
 	case opCallTable:
 		w.c.u32()

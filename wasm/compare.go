@@ -22,7 +22,7 @@ const (
 // without facts do not count. It ends early with an error of each; one of the
 // old module is an error as well, one of the new is counted.
 func Compare(ctx context.Context, from, to []byte, now time.Time, each func(func(fieldmark.BrandState) error) error) (_ fieldmark.ModuleComparison, err error) {
-	engine, err := New(Config{Instances: 1})
+	engine, err := New(Config{Instances: 1, WASI: true})
 	if err != nil {
 		return fieldmark.ModuleComparison{}, err
 	}

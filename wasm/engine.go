@@ -31,6 +31,10 @@ const (
 	// control flow of a megabyte takes many seconds.
 	compileTime = 5 * time.Second
 
+	// compileWASITime is longer: a language's runtime takes half a second on a
+	// machine at rest, and ten times that on one that is not.
+	compileWASITime = 30 * time.Second
+
 	// compileWorkers is more than one because only then does the engine look
 	// at the deadline between functions.
 	compileWorkers = 2
@@ -57,6 +61,10 @@ type Config struct {
 	// is the second opinion on what the compiling engine makes of a module.
 	Interpret bool
 
+	// WASI lets modules of the class wasi-null run, which need more of everything
+	// and may hold the process up for half a second.
+	WASI bool
+
 	// Observer is told what modules do.
 	Observer Observer
 }
@@ -65,6 +73,7 @@ type Config struct {
 // reach another and closing it frees everything.
 type Engine struct {
 	instances int
+	wasi      bool
 	interpret bool // run by the slow engine, as a second opinion
 	observe   Observer
 
@@ -81,7 +90,7 @@ func New(c Config) (*Engine, error) {
 	if c.Instances == 0 {
 		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{instances: c.Instances, interpret: c.Interpret, observe: c.Observer, open: map[*Module]struct{}{}}, nil
+	return &Engine{instances: c.Instances, wasi: c.WASI, interpret: c.Interpret, observe: c.Observer, open: map[*Module]struct{}{}}, nil
 }
 
 // Load checks a module, rewrites it to count what it does, compiles it, and runs
@@ -94,7 +103,7 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
-	m, err := e.compile(ctx, program.meter(), digest, parsed.Manifest)
+	m, err := e.compile(ctx, program, digest, parsed.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
@@ -112,18 +121,32 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	return m, nil
 }
 
-func (e *Engine) compile(ctx context.Context, module metered, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
+// ErrWASI refuses a module of the class wasi-null where that is off.
+var ErrWASI = errors.New("a module of the class wasi-null, which is off here")
+
+func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
+	if p.class == abi.ClassWASI && !e.wasi {
+		return nil, ErrWASI
+	}
+	module, fuel := p.meter(), p.limits().fuel
 	config := wazero.NewRuntimeConfig()
 	if e.interpret {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
 	rt := wazero.NewRuntimeWithConfig(ctx, config.
 		WithCoreFeatures(features).
-		WithMemoryLimitPages(abi.MaxPages).
+		WithMemoryLimitPages(uint32(p.class.MaxPages())).
 		WithDebugInfoEnabled(false))
-	deadline, cancel := context.WithTimeout(experimental.WithCompilationWorkers(ctx, compileWorkers), compileTime)
+	within := compileTime
+	if p.class == abi.ClassWASI {
+		within = compileWASITime
+	}
+	deadline, cancel := context.WithTimeout(experimental.WithCompilationWorkers(ctx, compileWorkers), within)
 	defer cancel()
 	compiled, err := rt.CompileModule(deadline, module.binary)
+	if err == nil && p.class == abi.ClassWASI {
+		err = nullWASI(ctx, rt)
+	}
 	if err == nil {
 		err = checkExports(compiled)
 	}
@@ -136,10 +159,11 @@ func (e *Engine) compile(ctx context.Context, module metered, digest fieldmark.D
 		ref:    ref,
 		pool: newPool(e.instances, poolConfig{
 			runtime: rt, compiled: compiled, globals: module.globals,
-			inputSize: abi.InputSize(len(manifest.Inputs)), ref: ref, observe: &e.observe,
+			inputSize: abi.InputSize(len(manifest.Inputs)), fuel: fuel, warmUp: p.class == abi.ClassWASI, ref: ref, observe: &e.observe,
 		}),
 
 		manifest: manifest,
+		fuel:     fuel,
 		points:   manifest.Points(),
 	}, nil
 }

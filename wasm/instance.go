@@ -21,6 +21,7 @@ type instance struct {
 	run     api.Function
 	fuel    api.MutableGlobal
 	depth   api.MutableGlobal
+	budget  int64               // of fuel
 	globals []api.MutableGlobal // the module's own
 	input   []byte              // the part of view where the inputs go
 	image   *image
@@ -41,7 +42,7 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", firstLine(err))
 	}
-	in := &instance{module: module, memory: module.ExportedMemory(abi.ExportMemory), run: module.ExportedFunction(abi.ExportScore)}
+	in := &instance{module: module, memory: module.ExportedMemory(abi.ExportMemory), run: module.ExportedFunction(abi.ExportScore), budget: p.fuel}
 	if err := p.prepare(ctx, in); err != nil {
 		in.close()
 		return nil, fmt.Errorf("instantiate: %w", err)
@@ -82,6 +83,11 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 	if again, err := in.askInput(ctx); err != nil || again != addr {
 		return fmt.Errorf("%s says %d, then %d (%v)", abi.ExportInput, addr, again, err)
 	}
+	if p.warmUp {
+		if err := in.warmUp(ctx, addr, p.inputSize); err != nil {
+			return fmt.Errorf("%s: %w", abi.ExportScore, err)
+		}
+	}
 	var ok bool
 	if in.view, ok = in.memory.Read(0, in.memory.Size()); !ok {
 		return errors.New("memory cannot be read")
@@ -92,6 +98,19 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 	}
 	in.input = in.view[addr:addr:end]
 	return p.adopt(in, addr)
+}
+
+// warmUp scores once with nothing known: a language with a runtime of its own
+// makes on its first call what it needs for every other.
+func (in *instance) warmUp(ctx context.Context, addr uint32, size int) error {
+	if !in.memory.Write(addr, make([]byte, size)) {
+		return fmt.Errorf("inputs of %d bytes at %d, in a memory of %d", size, addr, in.memory.Size())
+	}
+	in.refill()
+	if err := in.run.CallWithStack(ctx, in.stack[:]); err != nil {
+		return in.fault(err)
+	}
+	return nil
 }
 
 // askInput calls the module's function for the address of its inputs.
@@ -148,19 +167,19 @@ func (in *instance) score(ctx context.Context, values []int64, states []byte, ou
 
 // refill gives the module the budget of one call.
 func (in *instance) refill() {
-	in.fuel.Set(MaxFuel)
+	in.fuel.Set(uint64(in.budget))
 	in.depth.Set(MaxDepth)
 }
 
 // spent is the fuel used since refill.
-func (in *instance) spent() int64 { return MaxFuel - int64(in.fuel.Get()) }
+func (in *instance) spent() int64 { return in.budget - int64(in.fuel.Get()) }
 
 // fault says what a trap meant. The counters tell, for the module traps itself
 // when it has used one up.
 func (in *instance) fault(err error) error {
 	switch {
 	case int64(in.fuel.Get()) < 0:
-		return &Fault{Kind: FaultFuel, Err: fmt.Errorf("used more than %d units of fuel", MaxFuel)}
+		return &Fault{Kind: FaultFuel, Err: fmt.Errorf("used more than %d units of fuel", in.budget)}
 	case int32(in.depth.Get()) < 0:
 		return &Fault{Kind: FaultDepth, Err: fmt.Errorf("calls nested deeper than %d", MaxDepth)}
 	}

@@ -15,6 +15,11 @@ const (
 	// times what the built-in needs.
 	MaxFuel = 2_000_000
 
+	// MaxWASIFuel is the budget of the class wasi-null: its garbage collector
+	// needs more, and may hold the process up for half a second. So edges must
+	// opt in.
+	MaxWASIFuel = 100_000_000
+
 	// MaxDepth bounds calls within calls, in frames of a kilobyte of code. The
 	// stack then stays within about 4 MiB; without a bound the engine lets it
 	// grow to 50 MB and keeps them.
@@ -56,7 +61,7 @@ func (p *program) meter() metered {
 		}
 	}
 	exports, names := m.exports(sections[sectionExport])
-	for _, id := range []byte{1, 2, 3, 4, 5, sectionGlobal, sectionExport, 8, sectionElement, sectionDataCount, sectionCode, sectionData} {
+	for _, id := range []byte{1, sectionImport, 3, 4, 5, sectionGlobal, sectionExport, 8, sectionElement, sectionDataCount, sectionCode, sectionData} {
 		content, ok := sections[id]
 		switch id {
 		case sectionGlobal:
@@ -87,7 +92,7 @@ func (m *meter) globals(section []byte) []byte {
 	n := c.u32()
 	b := binary.AppendUvarint(nil, uint64(n)+2)
 	b = append(b, section[c.at:]...)
-	b = appendSigned(append(b, typeI64, 1, opI64Const), MaxFuel)
+	b = appendSigned(append(b, typeI64, 1, opI64Const), m.p.limits().fuel)
 	b = appendSigned(append(b, opEnd, typeI32, 1, opI32Const), MaxDepth)
 	return append(b, opEnd)
 }

@@ -18,6 +18,7 @@ type Module struct {
 	pool   *pool
 
 	manifest *abi.Manifest
+	fuel     int64   // of one call
 	points   []int64 // of the signals, in the order of a result
 }
 
@@ -40,8 +41,8 @@ func read(module []byte) (*abi.Module, *program, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := walk(sections)
 	parsed, err := abi.Parse(module)
+	p := walk(sections, parsed.Class, parsed.Imported)
 	if err != nil {
 		list, ok := errors.AsType[abi.Complaints](err)
 		if !ok {
@@ -70,6 +71,9 @@ func (m *Module) Score(ctx context.Context, values []int64, states []byte, out *
 	_, err := m.Measure(ctx, values, states, out)
 	return err
 }
+
+// Fuel is the budget of one call.
+func (m *Module) Fuel() int64 { return m.fuel }
 
 // Measure is Score and says how much fuel it took, also where it failed. The
 // same inputs always take the same fuel, on every machine and either engine.

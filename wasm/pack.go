@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
@@ -63,11 +62,11 @@ func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, 
 	if len(r.Complaints) > 0 {
 		return nil, abi.Complaints(r.Complaints)
 	}
-	engine, err := New(Config{Instances: runtime.GOMAXPROCS(0)})
+	engine, err := New(Config{Instances: 1, WASI: true})
 	if err != nil {
 		return nil, err
 	}
-	m, err := engine.compile(ctx, p.meter(), r.Digest, parsed.Manifest)
+	m, err := engine.compile(ctx, p, r.Digest, parsed.Manifest)
 	if err != nil {
 		return nil, err
 	}

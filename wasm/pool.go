@@ -34,6 +34,8 @@ type poolConfig struct {
 	compiled  wazero.CompiledModule
 	globals   []string // exports of the module's mutable globals
 	inputSize int
+	fuel      int64 // of one call
+	warmUp    bool  // before the image is taken
 	ref       fieldmark.ModuleRef
 	observe   *Observer
 }

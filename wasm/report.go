@@ -14,6 +14,7 @@ import (
 // activated.
 type Report struct {
 	Digest   fieldmark.Digest `json:"digest"`
+	Class    string           `json:"class"` // standard, or wasi-null: only edges that opted in run it
 	Bytes    int              `json:"bytes"`
 	Manifest *abi.Manifest    `json:"manifest,omitempty"` // unless it cannot be read
 	Vectors  int              `json:"vectors"`
@@ -57,14 +58,19 @@ func inspect(module []byte) (Report, *abi.Module, *program) {
 	}
 	parsed, p, err := read(module)
 	r.complain(err)
-	r.limit("bytes", len(module), fieldmark.MaxModule)
+	class := abi.ClassStandard
+	if parsed != nil {
+		class = parsed.Class
+	}
+	r.Class = class.String()
+	r.limit("bytes", len(module), class.MaxBytes())
 	if p != nil {
-		r.limits(&p.used)
+		r.limits(&p.used, p.limits())
 	}
 	if parsed != nil {
 		r.Manifest, r.Vectors = parsed.Manifest, len(parsed.Vectors)
 		r.Imports, r.Exports = append(r.Imports, parsed.Imports...), append(r.Exports, parsed.Exports...)
-		r.limit("memory pages", parsed.Pages, abi.MaxPages)
+		r.limit("memory pages", parsed.Pages, class.MaxPages())
 	}
 	return r, parsed, p
 }
@@ -86,15 +92,15 @@ func (r *Report) limit(name string, used, limit int) {
 	r.Limits = append(r.Limits, LimitUse{name, used, limit})
 }
 
-func (r *Report) limits(u *usage) {
+func (r *Report) limits(u *usage, class classLimits) {
 	r.limit("types", u.types, maxTypes)
 	r.limit("functions", u.functions, maxFunctions)
 	r.limit("globals", u.globals, maxGlobals)
 	r.limit("table entries", u.table, maxTable)
-	r.limit("bytes of a function", u.body, maxBody)
+	r.limit("bytes of a function", u.body, class.body)
 	r.limit("locals of a function", u.locals, maxLocals)
 	r.limit("targets of a br_table", u.branchTable, maxBranchTable)
 	r.limit("blocks of a function", u.blocks, maxBlocks)
 	r.limit("loops of a function", u.loops, maxLoops)
-	r.limit("blocks", u.allBlocks, maxAllBlocks)
+	r.limit("blocks", u.allBlocks, class.blocks)
 }

@@ -11,18 +11,32 @@ import (
 // took 37 s, 81 kB of loops 16 s. At these limits the worst function found
 // compiles in under a second.
 const (
-	maxTypes       = 1000     // signatures; guests of whole languages have under 100
-	maxFunctions   = 10_000   // Go's own runtime has 3,000
-	maxGlobals     = 1024     // each mutable one is restored after every call
-	maxTable       = 10_000   // entries, 16 bytes of host memory each; a stock Go guest has 6,222
-	maxBody        = 32 << 10 // bytes of one function; the largest seen has 29 kB
-	maxLocals      = 512      // of one function with its parameters; the most seen are 152
-	maxBranchTable = 2048     // targets; the most seen are 1,525
-	maxBlocks      = 2000     // blocks, loops and ifs of one function
-	maxLoops       = 500      // loops of one function
-	maxAllBlocks   = 60_000   // of the whole module
-	maxConstant    = 16       // bytes of a constant expression; the longest needs 12
+	maxTypes       = 1000   // signatures; guests of whole languages have under 100
+	maxFunctions   = 10_000 // Go's own runtime has 3,000
+	maxGlobals     = 1024   // each mutable one is restored after every call
+	maxTable       = 10_000 // entries, 16 bytes of host memory each; a stock Go guest has 6,222
+	maxLocals      = 512    // of one function with its parameters; the most seen are 152
+	maxBranchTable = 2048   // targets; the most seen are 1,525
+	maxBlocks      = 2000   // blocks, loops and ifs of one function
+	maxLoops       = 500    // loops of one function
+	maxConstant    = 16     // bytes of a constant expression; the longest needs 12
 )
+
+// classLimits are the limits that differ between the classes of modules.
+type classLimits struct {
+	body   int   // bytes of one function; the largest seen has 29 kB
+	blocks int   // of the whole module
+	fuel   int64 // of one call
+}
+
+func limitsOf(c abi.Class) classLimits {
+	if c == abi.ClassWASI {
+		return classLimits{body: 64 << 10, blocks: 150_000, fuel: MaxWASIFuel}
+	}
+	return classLimits{body: 32 << 10, blocks: 60_000, fuel: MaxFuel}
+}
+
+func (p *program) limits() classLimits { return limitsOf(p.class) }
 
 // shownComplaints bounds the answer to a module that is wrong everywhere.
 const shownComplaints = 50
@@ -31,6 +45,7 @@ const shownComplaints = 50
 const (
 	sectionCustom    = 0
 	sectionType      = 1
+	sectionImport    = 2
 	sectionFunction  = 3
 	sectionTable     = 4
 	sectionGlobal    = 6
@@ -45,6 +60,8 @@ const (
 // lets pass only what the rewriter understands to the byte; whether the rest is
 // valid is for the engine to say.
 type program struct {
+	class     abi.Class
+	imported  int // functions, which come first in the numbering
 	sections  []abi.Section
 	params    []int    // of each type
 	functions []uint32 // type of each function
@@ -63,8 +80,8 @@ type usage struct {
 
 // walk takes a module apart and lists all that is wrong with its structure. The
 // sections must have passed abi.Parse or be as abi.Sections gave them.
-func walk(sections []abi.Section) *program {
-	p := &program{sections: sections}
+func walk(sections []abi.Section, class abi.Class, imported int) *program {
+	p := &program{sections: sections, class: class, imported: imported}
 	for i := range sections {
 		s := &sections[i]
 		c := cursor{b: s.Body}
@@ -268,8 +285,8 @@ func (p *program) codeSection(c *cursor) {
 		}
 		p.bodies = append(p.bodies, p.function(i, raw))
 	}
-	if p.used.allBlocks > maxAllBlocks {
-		p.complain("%d blocks in all, at most %d", p.used.allBlocks, maxAllBlocks)
+	if most := p.limits().blocks; p.used.allBlocks > most {
+		p.complain("%d blocks in all, at most %d", p.used.allBlocks, most)
 	}
 }
 

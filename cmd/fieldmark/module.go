@@ -22,6 +22,7 @@ import (
 // moduleCmd works on scoring modules: in files, without a server, for authors;
 // and at an origin, for operators.
 type moduleCmd struct {
+	New     moduleNewCmd     `cmd:"" help:"Begin a scorer with an example."`
 	Build   moduleBuildCmd   `cmd:"" help:"Compile a scorecard to a module."`
 	Format  moduleFormatCmd  `cmd:"" help:"Write a scorecard as it should be written."`
 	Schema  moduleSchemaCmd  `cmd:"" help:"Print the JSON Schema of a scorecard."`
@@ -65,7 +66,7 @@ func (m *moduleFile) read(s *streams) ([]byte, error) {
 }
 
 func readModule(r io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(r, fieldmark.MaxModule+1))
+	return io.ReadAll(io.LimitReader(r, fieldmark.MaxAnyModule+1))
 }
 
 type moduleInspectCmd struct {
@@ -252,7 +253,7 @@ func readFacts(path string) (fieldmark.Facts, error) {
 
 // withModule loads a module for one use.
 func withModule(ctx context.Context, module []byte, use func(*wasm.Module) error) (err error) {
-	engine, err := wasm.New(wasm.Config{Instances: 1})
+	engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true})
 	if err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (c *moduleBenchCmd) Run(ctx context.Context, s *streams) error {
 		t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "load\t%s with its vectors\n", loaded.Round(10*time.Microsecond))
 		fmt.Fprintf(t, "score\t%s at best, %s median, %s in 99 of 100 calls\n", took[0], took[len(took)/2], took[len(took)*99/100])
-		fmt.Fprintf(t, "fuel\t%d at most, %.2f %% of the budget\n", fuel, float64(fuel)/wasm.MaxFuel*100)
+		fmt.Fprintf(t, "fuel\t%d at most, %.2f %% of the budget\n", fuel, float64(fuel)/float64(m.Fuel())*100)
 		return t.Flush()
 	})
 }

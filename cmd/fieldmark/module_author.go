@@ -15,10 +15,25 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/card"
+	"github.com/fieldmark/fieldmark/wasm/examples"
 )
 
 // wasmRef names a module, or says every reason why it is none.
 func wasmRef(module []byte) (fieldmark.ModuleRef, error) { return wasm.Ref(module) }
+
+type moduleNewCmd struct {
+	Language string `arg:"" help:"assemblyscript, c, card, go or rust."`
+	Folder   string `arg:"" type:"path" help:"Where the project goes; it must be empty or not exist."`
+}
+
+// Run begins a project with an example that can be built at once.
+func (c *moduleNewCmd) Run(s *streams) error {
+	if err := examples.Write(c.Language, c.Folder); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "a scorer in %s; begin with %s\n", c.Folder, map[bool]string{true: "card.json", false: "README.md"}[c.Language == "card"])
+	return err
+}
 
 type modulePackCmd struct {
 	moduleFile

@@ -129,7 +129,7 @@ func TestBadAnswers(t *testing.T) {
 		{"not JSON in a line", each, answer(200, "application/x-ndjson", "x\n"), fieldmark.CodeInternal},
 		{"endless answer", one, answer(200, "application/json", strings.Repeat(" ", 9<<20)), fieldmark.CodeInternal},
 		{"not JSON", one, answer(200, "application/json", "<html>"), fieldmark.CodeInternal},
-		{"too large a module", module, answer(200, "application/wasm", strings.Repeat("x", fieldmark.MaxModule+1)), fieldmark.CodeInternal},
+		{"too large a module", module, answer(200, "application/wasm", strings.Repeat("x", fieldmark.MaxAnyModule+1)), fieldmark.CodeInternal},
 		{"a proxy without origin", one, answer(502, "text/html", "<html>"), fieldmark.CodeOriginUnavailable},
 		{"a proxy out of patience", one, answer(504, "text/html", "<html>"), fieldmark.CodeTimeout},
 		{"a problem of another product", one, answer(400, fieldmark.ProblemType, `{"title":"x"}`), fieldmark.CodeInternal},

@@ -158,7 +158,7 @@ func (c *Client) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 func (c *Client) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var module []byte
 	err := c.read(ctx, c.internal(fieldmark.PathInternalModules+"/"+string(digest)), func(resp *http.Response) (err error) {
-		module, err = readAll(resp.Body, fieldmark.MaxModule)
+		module, err = readAll(resp.Body, fieldmark.MaxAnyModule)
 		return err
 	})
 	return module, err

@@ -181,7 +181,7 @@ func (m *Manifest) Check() error {
 	c.url("methodology.url", m.Methodology.URL)
 	c.text("author", m.Author, maxLabel)
 	c.text("licence", m.Licence, maxLabel)
-	c.require(m.Limits.Pages >= 1 && m.Limits.Pages <= MaxPages, "limits.pages", "is %d, may be 1 to %d", m.Limits.Pages, MaxPages)
+	c.require(m.Limits.Pages >= 1 && m.Limits.Pages <= MaxWASIPages, "limits.pages", "is %d, may be 1 to %d", m.Limits.Pages, MaxWASIPages)
 	units := m.checkInputs(&c)
 	m.checkComponents(&c, units)
 	m.checkGates(&c)

@@ -99,7 +99,7 @@ func TestManifestCheck(t *testing.T) {
 		{"methodology.url", func(m *abi.Manifest) { m.Methodology.URL = "//elsewhere.example" }},
 		{"author", func(m *abi.Manifest) { m.Author = "" }},
 		{"licence", func(m *abi.Manifest) { m.Licence = "MIT\nor else" }},
-		{"limits.pages", func(m *abi.Manifest) { m.Limits.Pages = 17 }},
+		{"limits.pages", func(m *abi.Manifest) { m.Limits.Pages = 257 }},
 		{"inputs are 0", func(m *abi.Manifest) { m.Inputs = nil }},
 		{"inputs are 257", func(m *abi.Manifest) { m.Inputs = make([]abi.Input, 257) }},
 		{"inputs[1].name", func(m *abi.Manifest) { m.Inputs[1].Name = "a.b" }},

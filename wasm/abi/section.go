@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -36,7 +37,9 @@ const (
 type Module struct {
 	Manifest *Manifest
 	Vectors  []Vector
-	Imports  []string // as module.name; a module that has any is refused
+	Class    Class
+	Imports  []string // as module.name
+	Imported int      // how many functions, which come first in the numbering
 	Exports  []string // names, in the order of the module
 	Pages    int      // declared maximum of the memory
 }
@@ -49,7 +52,7 @@ func Parse(module []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	var w walker
+	w := walker{size: len(module)}
 	for i := range sections {
 		w.section(&sections[i])
 	}
@@ -66,8 +69,8 @@ type Section struct {
 // Sections takes a module apart. It refuses what is too large, is no core
 // module, or has sections out of order or cut short.
 func Sections(module []byte) ([]Section, error) {
-	if len(module) > fieldmark.MaxModule {
-		return nil, fmt.Errorf("module of %d bytes, at most %d", len(module), fieldmark.MaxModule)
+	if len(module) > fieldmark.MaxAnyModule {
+		return nil, fmt.Errorf("module of %d bytes, at most %d", len(module), fieldmark.MaxAnyModule)
 	}
 	if bytes.HasPrefix(module, []byte(componentHeader)) {
 		return nil, fmt.Errorf("a component; scorer/1 wants a core module")
@@ -132,6 +135,9 @@ type walker struct {
 	manifest, vectors []byte
 	hasMemory         bool
 	pages             uint32 // declared maximum
+	size              int    // of the module
+	class             Class
+	imported          int
 	exports           map[string]byte
 	imports, names    []string
 	complaints        Complaints
@@ -150,8 +156,7 @@ func (w *walker) section(s *Section) {
 		w.custom(&r)
 	case sectionImport:
 		if n := r.u32(); n != 0 {
-			w.imports = importNames(r, n)
-			w.complain("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
+			w.importSection(&r, n)
 		}
 	case sectionMemory:
 		w.memory(&r)
@@ -163,6 +168,25 @@ func (w *walker) section(s *Section) {
 	if r.failed {
 		w.complain("section %d is malformed", s.ID)
 	}
+}
+
+// importSection admits the functions that the class wasi-null is given, all of
+// them or none: a module that wants anything else is of the standard class, and
+// may not.
+func (w *walker) importSection(r *reader, n uint32) {
+	all := *r
+	for range min(n, maxImports+1) {
+		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
+		r.u32() // type
+		if r.failed || n > maxImports || kind != kindFunction || string(module) != WASIModule || !slices.Contains(WASIFunctions(), string(name)) {
+			w.imports = importNames(all, n)
+			w.complain("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
+			r.failed = false
+			return
+		}
+		w.imports = append(w.imports, WASIModule+"."+string(name))
+	}
+	w.class, w.imported = ClassWASI, int(n)
 }
 
 // shownImports is how many imports a complaint names.
@@ -211,14 +235,17 @@ func (w *walker) memory(r *reader) {
 		w.complain("%d memories, exactly one is allowed", n)
 		return
 	}
-	if flags := r.byte(); flags != memoryHasMax {
+	flags := r.byte()
+	if flags != memoryHasMax && (flags != 0 || w.class == ClassStandard) {
 		w.complain("memory with limits of kind %d, a declared maximum is required", flags)
 		return
 	}
-	least := r.u32()
-	w.pages = r.u32()
-	if w.pages > MaxPages || least > w.pages {
-		w.complain("memory of %d to %d pages, at most %d", least, w.pages, MaxPages)
+	least, limit := r.u32(), uint32(w.class.MaxPages())
+	if w.pages = limit; flags == memoryHasMax { // else the host declares it
+		w.pages = r.u32()
+	}
+	if w.pages > limit || least > w.pages {
+		w.complain("memory of %d to %d pages, at most %d", least, w.pages, limit)
 	}
 }
 
@@ -254,7 +281,10 @@ func (w *walker) exported(r *reader) {
 
 // finish checks what the sections only show together.
 func (w *walker) finish() *Module {
-	m := &Module{Imports: w.imports, Exports: w.names, Pages: int(w.pages)}
+	m := &Module{Class: w.class, Imports: w.imports, Imported: w.imported, Exports: w.names, Pages: int(w.pages)}
+	if limit := w.class.MaxBytes(); w.size > limit {
+		w.complain("module of %d bytes, at most %d", w.size, limit)
+	}
 	if !w.hasMemory {
 		w.complain("no memory")
 	}

@@ -1,0 +1,70 @@
+package examples
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark/wasm/guest"
+)
+
+//go:embed c assemblyscript rust go
+var files embed.FS
+
+// Languages lists what Write has an example in.
+func Languages() []string { return []string{"assemblyscript", "c", "card", "go", "rust"} }
+
+// Write begins a project in a folder that must not exist or be empty: the example
+// of the language with the file of the SDK it needs, or a scorecard alone.
+func Write(language, folder string) error {
+	if !slices.Contains(Languages(), language) {
+		return fmt.Errorf("no example in %q; there are %s", language, strings.Join(Languages(), ", "))
+	}
+	if old, err := os.ReadDir(folder); err == nil && len(old) > 0 {
+		return fmt.Errorf("%s is not empty", folder)
+	}
+	if language == "card" {
+		return copyOut("c", folder, func(name string) bool { return name == "card.json" })
+	}
+	if err := copyOut(language, folder, func(string) bool { return true }); err != nil {
+		return err
+	}
+	name, text := guest.SDK(language)
+	if name == "" {
+		return nil
+	}
+	return write(folder, name, text)
+}
+
+func copyOut(language, folder string, want func(name string) bool) error {
+	return fs.WalkDir(files, language, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := strings.TrimPrefix(path, language+"/")
+		if !want(name) {
+			return nil
+		}
+		text, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return write(folder, name, text)
+	})
+}
+
+func write(folder, name string, text []byte) error {
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if strings.HasSuffix(name, ".sh") {
+		mode = 0o755
+	}
+	return os.WriteFile(path, text, mode)
+}

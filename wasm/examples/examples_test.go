@@ -1,0 +1,213 @@
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/card"
+	"github.com/fieldmark/fieldmark/wasm/examples"
+)
+
+// -facts is how many random facts every module is held against its card on; zero
+// means 100,000, and fewer of what takes long. -update writes the digests anew.
+var (
+	facts  = flag.Int("facts", 0, "random facts for every module")
+	update = flag.Bool("update", false, "write the digests of the modules anew")
+)
+
+// example is a scorer, what compiles it, and how much slower it is than others.
+type example struct {
+	language string
+	needs    [][]string // programs, one of each
+	dear     int
+	optional bool // its tool chain is not asked for by the tests
+}
+
+var all = []example{
+	{language: "c", needs: [][]string{{"clang-19", "clang"}, {"wasm-ld-19", "wasm-ld"}}, dear: 1},
+	{language: "assemblyscript", needs: [][]string{{"npm"}, {"node"}}, dear: 1},
+	{language: "go", needs: [][]string{{"go"}}, dear: 50},
+	{language: "rust", needs: [][]string{{"cargo"}}, dear: 1, optional: true},
+}
+
+// TestExamples builds each scorer from a project as `fieldmark module new` makes
+// it, wants the committed digest, and holds the module against its card.
+func TestExamples(t *testing.T) {
+	for _, e := range all {
+		t.Run(e.language, func(t *testing.T) {
+			packed, oracle := e.build(t)
+			e.checkDigest(t, packed)
+			engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true})
+			must(t, err)
+			t.Cleanup(func() { must(t, engine.Close(context.Background())) })
+			m, err := engine.Load(t.Context(), packed)
+			must(t, err)
+			n := *facts
+			if n == 0 {
+				n = 100_000 / e.dear / slow
+			}
+			compare(t, m, oracle, n)
+			t.Logf("%d bytes, equal on %d facts", len(packed), n)
+		})
+	}
+}
+
+// build makes a project, compiles it and packs the module.
+func (e *example) build(t *testing.T) ([]byte, *card.Card) {
+	t.Helper()
+	for _, names := range e.needs {
+		if !slices.ContainsFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil }) {
+			e.missing(t, "none of %v is on the PATH", names)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "scorer")
+	must(t, examples.Write(e.language, folder))
+	env := os.Environ()
+	switch e.language {
+	case "assemblyscript":
+		env = append(env, "ASC="+installed(t))
+	case "rust":
+		if out, err := exec.Command("rustc", "--print", "target-libdir", "--target", "wasm32-unknown-unknown").Output(); err != nil || !exists(strings.TrimSpace(string(out))) {
+			t.Skip("the target wasm32-unknown-unknown is not installed")
+		}
+	case "go":
+		folder = "go" // it imports the SDK, which stands in this module
+	}
+	raw := filepath.Join(t.TempDir(), "raw.wasm")
+	build := exec.Command("sh", "build.sh", raw)
+	build.Dir, build.Env = folder, env
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build.sh: %v\n%s", err, said)
+	}
+	compiled, err := os.ReadFile(raw)
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(folder, "card.json"))
+	must(t, err)
+	oracle, err := card.Parse(text)
+	must(t, err)
+	packed, err := wasm.Pack(compiled, oracle.Manifest(), oracle.Vectors())
+	must(t, err)
+	return packed, oracle
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func (e *example) missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" && !e.optional {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// installed returns AssemblyScript's compiler, installed by npm the first time.
+func installed(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	folder := filepath.Join(cache, "fieldmark-npm", "assemblyscript")
+	tool := filepath.Join(folder, "node_modules", ".bin", "asc")
+	if exists(tool) {
+		return tool
+	}
+	must(t, os.MkdirAll(folder, 0o755))
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("assemblyscript", name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o644))
+	}
+	install := exec.Command("npm", "ci", "--silent", "--ignore-scripts")
+	install.Dir = folder
+	if said, err := install.CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("npm could not install AssemblyScript: %v\n%s", err, said)
+		}
+		t.Skipf("npm could not install AssemblyScript: %v", err)
+	}
+	return tool
+}
+
+// checkDigest holds the module to the digest in digests.txt, which is of one
+// version of its compiler: with another one only says so.
+func (e *example) checkDigest(t *testing.T, packed []byte) {
+	t.Helper()
+	version := e.version(t)
+	line := fmt.Sprintf("%s %s", e.language, fieldmark.DigestOf(sha256.Sum256(packed)))
+	text, err := os.ReadFile("digests.txt")
+	must(t, err)
+	for old := range strings.Lines(string(text)) {
+		named, with, _ := strings.Cut(strings.TrimSpace(old), " by ")
+		if !strings.HasPrefix(named, e.language+" ") {
+			continue
+		}
+		switch {
+		case *update:
+			must(t, os.WriteFile("digests.txt", bytes.Replace(text, []byte(old), []byte(line+" by "+version+"\n"), 1), 0o644))
+		case with != version:
+			t.Logf("compiled by %s; digests.txt is of %s", version, with)
+		case named != line:
+			t.Errorf("compiled by %s: got %s, want %s", version, line, named)
+		}
+		return
+	}
+	t.Logf("no digest is committed: %s by %s", line, version)
+}
+
+// version names the compiler.
+func (e *example) version(t *testing.T) string {
+	t.Helper()
+	command := map[string][]string{
+		"c": {"sh", "-c", `"$(command -v clang-19 || command -v clang)" --version | head -1`}, "go": {"go", "env", "GOVERSION"}, "rust": {"rustc", "--version"},
+	}[e.language]
+	if e.language == "assemblyscript" {
+		command = []string{installed(t), "--version"}
+	}
+	out, err := exec.Command(command[0], command[1:]...).Output()
+	must(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// compare holds a module against a card on n random facts.
+func compare(t *testing.T, m *wasm.Module, oracle *card.Card, n int) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, uint64(n)))
+	inputs := oracle.Manifest().Inputs
+	values, states := make([]int64, len(inputs)), make([]byte, len(inputs))
+	var got abi.Result
+	for range n {
+		for i := range values {
+			states[i] = abi.StateMeasured
+			if random.IntN(8) == 0 {
+				states[i] = byte(random.IntN(3))
+			}
+			values[i] = 0
+			if states[i] == abi.StateMeasured {
+				values[i] = random.Int64N([]int64{2, 1100, 1_000_000, abi.MaxValue}[random.IntN(4)]) * int64(1-2*random.IntN(8)/7)
+			}
+		}
+		must(t, m.Score(t.Context(), values, states, &got))
+		if want := oracle.Eval(values, states); got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
+			t.Fatalf("values %v, states %v: got %v, want %v", values, states, got, want)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

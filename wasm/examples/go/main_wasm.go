@@ -1,0 +1,11 @@
+// Command go is the module: it hands the scorer to the SDK.
+package main
+
+import (
+	"github.com/fieldmark/fieldmark/wasm/examples/go/shop"
+	"github.com/fieldmark/fieldmark/wasm/guest"
+)
+
+func init() { guest.Serve(shop.Inputs, shop.Signals, shop.Score) }
+
+func main() {}

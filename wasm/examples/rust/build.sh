@@ -1,0 +1,14 @@
+#!/bin/sh
+# Compiles the scorer to $1, for the target wasm32-unknown-unknown.
+set -eu
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r Cargo.toml src "$work"
+if [ ! -e src/scorer.rs ]; then
+  sed 's/^#!\[cfg_attr.*//; s/^\/\/!/\/\//' ../../guest/rust/src/lib.rs >"$work/src/scorer.rs"
+fi
+cd "$work"
+RUSTFLAGS='-C target-cpu=mvp -C target-feature=+bulk-memory,+sign-ext -C link-arg=-zstack-size=8192 -C link-arg=--initial-memory=65536 -C link-arg=--max-memory=65536' \
+  cargo build --quiet --release --target wasm32-unknown-unknown
+cp target/wasm32-unknown-unknown/release/strict.wasm "$1"

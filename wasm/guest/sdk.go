@@ -1,0 +1,22 @@
+//go:build !wasm
+
+package guest
+
+import "embed"
+
+//go:embed c/scorer.h assemblyscript/scorer.ts rust/Cargo.toml rust/src/lib.rs
+var files embed.FS
+
+// SDK returns the file of the SDK for another language that an example of the
+// language needs beside it, and its name; nil for one that needs none.
+func SDK(language string) (name string, text []byte) {
+	path := map[string]string{"c": "c/scorer.h", "assemblyscript": "assemblyscript/scorer.ts", "rust": "rust/src/lib.rs"}[language]
+	if path == "" {
+		return "", nil
+	}
+	text, err := files.ReadFile(path)
+	if err != nil {
+		panic("BUG: an SDK that is not embedded: " + err.Error())
+	}
+	return map[string]string{"c": "scorer.h", "assemblyscript": "scorer.ts", "rust": "src/scorer.rs"}[language], text
+}

@@ -1,0 +1,133 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/fieldmark/fieldmark/wasm/abi"
+)
+
+// What a function of WASI preview 1 answers: that it worked, or that there is no
+// such thing.
+const (
+	errnoSuccess = 0
+	errnoBadFile = 8
+	errnoInval   = 28
+)
+
+const (
+	maxVectors = 16  // of one write; what is behind is not written
+	maxRandom  = 256 // bytes of one call; a runtime seeds itself with 64 at most
+)
+
+// nullWASI gives a module of the class wasi-null what its runtime cannot start
+// without: a clock that stands still, randomness that is always the same, no
+// arguments, no environment and no files. What it writes is dropped. Nothing has
+// a memory, so every instance begins like every other.
+func nullWASI(ctx context.Context, rt wazero.Runtime) error {
+	types := func(n32 int, wide ...int) []api.ValueType {
+		t := make([]api.ValueType, n32)
+		for i := range t {
+			t[i] = api.ValueTypeI32
+		}
+		for _, i := range wide {
+			t[i] = api.ValueTypeI64
+		}
+		return t
+	}
+	b := rt.NewHostModuleBuilder(abi.WASIModule)
+	for name, f := range map[string]struct {
+		params []api.ValueType
+		run    func(m api.Module, stack []uint64) uint32
+	}{
+		"args_get":            {types(2), succeed},
+		"args_sizes_get":      {types(2), twoZeros},
+		"environ_get":         {types(2), succeed},
+		"environ_sizes_get":   {types(2), twoZeros},
+		"clock_time_get":      {types(3, 1), standStill},
+		"fd_close":            {types(1), noFile},
+		"fd_fdstat_get":       {types(2), noFile},
+		"fd_fdstat_set_flags": {types(2), noFile},
+		"fd_prestat_get":      {types(2), noFile},
+		"fd_prestat_dir_name": {types(3), noFile},
+		"fd_read":             {types(4), noFile},
+		"fd_seek":             {types(4, 1), noFile},
+		"fd_write":            {types(4), swallow},
+		"path_open":           {types(9, 5, 6), noFile},
+		"poll_oneoff":         {types(4), refuse},
+		"random_get":          {types(2), sameAgain},
+		"sched_yield":         {types(0), succeed},
+	} {
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
+			stack[0] = uint64(f.run(m, stack))
+		}), f.params, types(1)).Export(name)
+	}
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(context.Context, api.Module, []uint64) {
+		panic(errExit)
+	}), types(1), nil).Export("proc_exit")
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+// errExit is the trap of a module that wants to end: it is called, not run.
+var errExit = errors.New("the module called proc_exit")
+
+func succeed(api.Module, []uint64) uint32 { return errnoSuccess }
+
+func noFile(api.Module, []uint64) uint32 { return errnoBadFile }
+
+func refuse(api.Module, []uint64) uint32 { return errnoInval }
+
+// twoZeros answers how many and how long: none.
+func twoZeros(m api.Module, stack []uint64) uint32 {
+	if !m.Memory().WriteUint32Le(uint32(stack[0]), 0) || !m.Memory().WriteUint32Le(uint32(stack[1]), 0) {
+		return errnoInval
+	}
+	return errnoSuccess
+}
+
+// standStill tells the time: it is always the same.
+func standStill(m api.Module, stack []uint64) uint32 {
+	if !m.Memory().WriteUint64Le(uint32(stack[2]), 1) { // Go takes a clock at 0 for none
+		return errnoInval
+	}
+	return errnoSuccess
+}
+
+// swallow takes what is written and keeps nothing of it.
+func swallow(m api.Module, stack []uint64) uint32 {
+	vectors, n, told := uint32(stack[1]), min(uint32(stack[2]), maxVectors), uint32(stack[3])
+	var sum uint32
+	for i := range n {
+		length, ok := m.Memory().ReadUint32Le(vectors + 8*i + 4)
+		if !ok {
+			return errnoInval
+		}
+		sum += length
+	}
+	if !m.Memory().WriteUint32Le(told, sum) {
+		return errnoInval
+	}
+	return errnoSuccess
+}
+
+// sameAgain gives bytes that look random and are the same at every call.
+func sameAgain(m api.Module, stack []uint64) uint32 {
+	at, n := uint32(stack[0]), uint32(stack[1])
+	if n > maxRandom {
+		return errnoInval
+	}
+	buf, ok := m.Memory().Read(at, n)
+	if !ok {
+		return errnoInval
+	}
+	state := uint64(0x9e3779b97f4a7c15)
+	for i := range buf {
+		state = state*6364136223846793005 + 1442695040888963407
+		buf[i] = byte(state >> 56)
+	}
+	return errnoSuccess
+}
