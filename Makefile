@@ -35,6 +35,11 @@ check: ## gofmt, vet, staticcheck, who may import whom, the shape of the code
 bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: chaos
+chaos: ## pull the plug 200 times, and storm a hundred endpoints of which one is dead
+	$(GO) test ./cmd/fieldmark -run 'TestKill$$' -count 1 -v -timeout 30m -args -chaos
+	$(GO) test ./origin -run 'TestStorm$$' -count 1 -v -timeout 30m -args -chaos
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ (default 10s) each
 	@for pkg in $$($(GO) list ./...); do \

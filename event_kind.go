@@ -58,6 +58,7 @@ func WebhookEvents() []EventKind {
 		mission(EventMissionCanceled, MissionCanceled, "A mission was called off."),
 		mission(EventMissionClosed, MissionClosed, "A mission is over for good."),
 		mission(EventMissionUpdated, MissionScheduled, "What a mission says or its plan changed, not its status."),
+		mission(EventMissionSourceResolved, MissionInProgress, "What a mission was opened for is over, says its source."),
 		sla(EventSLAAtRisk, SLAAtRisk{SLASubject: subject, ThresholdPercent: 75, TargetMinutes: 240, ElapsedMinutes: 180, RemainingMinutes: 60, DueAt: &at}, "A share of the time a mission has is over."),
 		sla(EventSLABreached, SLABreach{SLASubject: subject, TargetMinutes: 240, DueAt: &at, BreachedAt: &at}, "The time a mission had is over."),
 		sla(EventSLAMet, SLAMeet{SLASubject: subject, DueAt: &at, StoppedAt: &at, ElapsedMinutes: 200}, "What a mission promised was done in time."),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,6 +103,16 @@ func TestEventWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, "event/"+string(k.Type), e)
+	}
+}
+
+// TestEveryEventIsDescribed holds the table of events to the lists of their
+// types: what is told and not described cannot be subscribed to.
+func TestEveryEventIsDescribed(t *testing.T) {
+	for _, e := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
+		if _, ok := fieldmark.KindOf(e); !ok {
+			t.Errorf("%s is no row of WebhookEvents", e)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,10 +18,18 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
-const (
-	kills   = 20
-	writers = 8
-)
+const writers = 8
+
+// chaos makes a longer storm of it: make chaos.
+var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20")
+
+// kills is how often the plug is pulled.
+func kills() int {
+	if *chaos {
+		return 200
+	}
+	return 20
+}
 
 // TestKill kills a Fieldmark that is being written to, again and again, at any
 // moment. What it acknowledged must be there in the end, every mission once,
@@ -42,7 +51,7 @@ func killing(t *testing.T, record ...string) {
 	serve := append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
 	serve = append(serve, record...)
 
-	for round := range kills {
+	for round := range kills() {
 		p := start(t, dir, serve...)
 		base := p.logged("serve", "listen")
 		if round == 0 {
@@ -262,7 +271,7 @@ func (s *storm) report() {
 		}
 	}
 	s.t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
-		kills, len(s.created), len(s.completed), len(s.arrived), doubled)
+		kills(), len(s.created), len(s.completed), len(s.arrived), doubled)
 	for what, events := range s.clocks {
 		if len(events) != 1 {
 			s.t.Errorf("%s was told by %d events", what, len(events))
@@ -272,7 +281,7 @@ func (s *storm) report() {
 	if len(s.clocks) == 0 {
 		s.t.Error("no deadline passed")
 	}
-	if len(s.created) < kills || len(s.completed) == 0 {
+	if len(s.created) < kills() || len(s.completed) == 0 {
 		s.t.Errorf("the storm was too weak to show anything")
 	}
 }
