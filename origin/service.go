@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +65,7 @@ type Service struct {
 	keepDeliveries, keepEvents time.Duration
 
 	paymentDueOn fieldmark.MissionStatus
-	hours        atomic.Pointer[hours]
+	zones        sync.Map // name -> *time.Location
 
 	vault    vault
 	inFlight inFlight

@@ -6,21 +6,25 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// hours are calendars made ready to count, for one revision of the rules: every
-// mission asks for one of a few.
-type hours struct {
-	revision int64
-	ready    *sync.Map // hoursKey -> fieldmark.WorkingTime
+// zone returns a time zone by its name. Reading one takes longer than counting
+// in it; there are a few hundred of them, and they do not change.
+func (s *Service) zone(name string) (*time.Location, error) {
+	if known, ok := s.zones.Load(name); ok {
+		return known.(*time.Location), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("read time zone %s: %w", name, err)
+	}
+	s.zones.Store(name, zone)
+	return zone, nil
 }
-
-type hoursKey struct{ calendar, zone string }
 
 // terms are what a mission's clocks go by under the rules in force.
 func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (fieldmark.SLATerms, error) {
@@ -29,26 +33,15 @@ func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (fieldmark.SLATerm
 	if !ok {
 		return fieldmark.SLATerms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
 	}
-	zone := calendar.TimeZone
+	name := calendar.TimeZone
 	if calendar.FollowsLocation && m.Location != nil && m.Location.TimeZone != "" {
-		zone = m.Location.TimeZone
+		name = m.Location.TimeZone
 	}
-	h := s.hours.Load()
-	if h == nil || h.revision != r.Revision {
-		h = &hours{r.Revision, &sync.Map{}}
-		s.hours.Store(h)
-	}
-	key := hoursKey{calendar.Name, zone}
-	if clock, ok := h.ready.Load(key); ok {
-		return fieldmark.SLATerms{Policy: policy, Clock: clock.(fieldmark.WorkingTime)}, nil
-	}
-	place, err := time.LoadLocation(zone)
+	zone, err := s.zone(name)
 	if err != nil {
-		return fieldmark.SLATerms{}, fmt.Errorf("read the time zone of calendar %s: %w", calendar.Name, err)
+		return fieldmark.SLATerms{}, fmt.Errorf("count by calendar %s: %w", calendar.Name, err)
 	}
-	clock := calendar.In(place)
-	h.ready.Store(key, clock)
-	return fieldmark.SLATerms{Policy: policy, Clock: clock}, nil
+	return fieldmark.SLATerms{Policy: policy, Clock: calendar.In(zone)}, nil
 }
 
 // startClocks sets the clocks of a mission that is being opened.
@@ -80,9 +73,11 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 	if err != nil {
 		return nil, err
 	}
-	is, err := a.s.terms(rules, &m.Mission)
-	if err != nil {
-		return nil, err
+	is := was
+	if before.Priority != m.Priority {
+		if is, err = a.s.terms(rules, &m.Mission); err != nil {
+			return nil, err
+		}
 	}
 	timers, told := fieldmark.StepSLA(m.Clocks.Timers, before, &m.Mission, was, is, now)
 	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.Clocks.Revision, Rules: rules.Revision, DueAt: fieldmark.NextSLA(timers, is)}
