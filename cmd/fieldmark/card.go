@@ -13,7 +13,7 @@ import (
 
 // cardFile is the scorecard a command is about.
 type cardFile struct {
-	File string `arg:"" help:"The scorecard, a JSON file."`
+	File string `arg:"" help:"The scorecard: JSON, or YAML by the name of the file."`
 }
 
 func (c *cardFile) read() ([]byte, error) {
@@ -48,7 +48,7 @@ func (c *moduleBuildCmd) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := card.Parse(text)
+	parsed, err := parseCard(c.File, text)
 	if err != nil {
 		return c.explain(s, err)
 	}
@@ -69,6 +69,14 @@ func (c *moduleFormatCmd) Run(s *streams) error {
 	text, err := c.read()
 	if err != nil {
 		return err
+	}
+	if isYAML(c.File) {
+		if c.Write {
+			return fmt.Errorf("%s: only JSON is formatted in place; without -w its JSON is printed", c.File)
+		}
+		if _, text, err = yamlToJSON(text); err != nil {
+			return c.explain(s, err)
+		}
 	}
 	formatted, err := card.Format(text)
 	if err != nil {

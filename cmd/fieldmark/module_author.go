@@ -14,7 +14,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
-	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/examples"
 )
 
@@ -94,9 +93,6 @@ func readStrict(path string, into any) error {
 	}
 	return nil
 }
-
-// parseCard reads a scorecard in JSON or, by the name of its file, in YAML.
-func parseCard(_ string, text []byte) (*card.Card, error) { return card.Parse(text) }
 
 type moduleTestCmd struct {
 	moduleFile

@@ -1,0 +1,51 @@
+package wasm_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/wasmtest"
+)
+
+// population calls fn with a site for each number of words, and one without facts.
+func population(words ...int64) func(func(fieldmark.BrandState) error) error {
+	return func(fn func(fieldmark.BrandState) error) error {
+		for i, n := range words {
+			facts := &fieldmark.Facts{Version: fieldmark.FactsVersion, Pages: 10, AsOf: fieldmark.At(auditedAt), Facts: []fieldmark.Fact{
+				{ID: "text.words", State: fieldmark.Measured, Value: n * 1000, Unit: "words"}}}
+			if err := fn(fieldmark.BrandState{Brand: fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("s%d", i))}, Facts: facts}); err != nil {
+				return err
+			}
+		}
+		return fn(fieldmark.BrandState{Brand: fieldmark.Brand{Slug: "young"}})
+	}
+}
+
+// TestCompare wants what going from one module to another changes, to the digit.
+func TestCompare(t *testing.T) {
+	from, to := wasmtest.Words(t, "1.0.0", "words", 1000), wasmtest.Words(t, "2.0.0", "words", 2000)
+	got, err := wasm.Compare(t.Context(), from, to, auditedAt, population(100, 400, 900, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 10, 40, 90 and 0 become 5, 20, 45 and 0; D becomes E and A becomes D.
+	if got.Brands != 4 || got.Moved != 3 || got.GradesChanged != 2 || got.GradeShare != 500 || got.MeanMove != 17_500 || got.LargestMove != 45_000 || got.RankCorrelation != 1000 || got.Faults != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if m := got.Movers[0]; m.Slug != "s2" || *m.From != 90_000 || *m.To != 45_000 || m.Grades != [2]fieldmark.Grade{"A", "D"} ||
+		len(m.Reasons) != 1 || m.Reasons[0].ID != "all.words" || m.Reasons[0].From != 90_000 || m.Reasons[0].To != 45_000 {
+		t.Errorf("first mover %+v", m)
+	}
+	bad, err := wasm.Compare(t.Context(), from, wasmtest.Bad(t, "3.0.0"), auditedAt, population(100, wasmtest.BadWords, 5))
+	if err != nil || bad.Faults != 1 || !strings.HasPrefix(bad.FirstFault, "s1: ") || bad.Moved != 0 {
+		t.Errorf("a module that traps: %+v, %v", bad, err)
+	}
+	stop := errors.New("stop")
+	if _, err := wasm.Compare(t.Context(), from, to, auditedAt, func(func(fieldmark.BrandState) error) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of the population: %v", err)
+	}
+}
