@@ -18,6 +18,7 @@ const (
 	CodeDuplicateMember      Code = "duplicate_member"
 	CodeInvalidUTF8          Code = "invalid_utf8"
 	CodeInvalidParameter     Code = "invalid_parameter"
+	CodeMalformedRequest     Code = "malformed_request"
 	CodeInvalidCursor        Code = "invalid_cursor"
 	CodeInvalidIdempotency   Code = "invalid_idempotency_key"
 	CodeMissingCredentials   Code = "missing_credentials"
@@ -29,6 +30,7 @@ const (
 	CodeModuleDisabled       Code = "module_disabled"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
 	CodeNotAcceptable        Code = "not_acceptable"
+	CodeRequestTimeout       Code = "request_timeout"
 	CodeMissionExists        Code = "mission_exists"
 	CodeBrandExists          Code = "brand_exists"
 	CodeInvalidTransition    Code = "invalid_transition"
@@ -59,6 +61,7 @@ var codeTable = map[Code]struct {
 	CodeMalformedJSON:        {http.StatusBadRequest, "The body is not valid JSON"},
 	CodeDuplicateMember:      {http.StatusBadRequest, "A JSON object names the same member twice"},
 	CodeInvalidUTF8:          {http.StatusBadRequest, "The body is not valid UTF-8"},
+	CodeMalformedRequest:     {http.StatusBadRequest, "This is not an HTTP/1.1 request"},
 	CodeInvalidParameter:     {http.StatusBadRequest, "A query parameter is not acceptable"},
 	CodeInvalidCursor:        {http.StatusBadRequest, "The cursor was not issued by this server"},
 	CodeInvalidIdempotency:   {http.StatusBadRequest, "The Idempotency-Key is not acceptable"},
@@ -71,6 +74,7 @@ var codeTable = map[Code]struct {
 	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},
 	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method is not allowed here"},
 	CodeNotAcceptable:        {http.StatusNotAcceptable, "No offered media type is acceptable"},
+	CodeRequestTimeout:       {http.StatusRequestTimeout, "The request took too long to arrive"},
 	CodeMissionExists:        {http.StatusConflict, "A different mission has this source and externalId"},
 	CodeBrandExists:          {http.StatusConflict, "A brand has this slug"},
 	CodeInvalidTransition:    {http.StatusConflict, "The mission cannot move to that status"},

@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo": {""},
 	"deploy/release":     {},
 
-	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/site", "edge/upstream"},
+	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/framing", "edge/site", "edge/upstream"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
 	"edge/proxy":    {"cache", "cache/rfc9111"},

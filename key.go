@@ -44,7 +44,19 @@ type Key struct {
 	ExpiresAt  *Time   `json:"expiresAt"`
 	RevokedAt  *Time   `json:"revokedAt"`
 	LastUsedAt *Time   `json:"lastUsedAt"`
+
+	RateLimit *RateLimit `json:"rateLimit,omitempty"` // of its own; nil: what every key has
 }
+
+// RateLimit is what a key may ask in a minute; zero is what every key may.
+type RateLimit struct {
+	Reads  int `json:"reads,omitempty" minimum:"0" maximum:"1000000"`
+	Writes int `json:"writes,omitempty" minimum:"0" maximum:"1000000"`
+}
+
+// MaxRate bounds a key's own rate, in requests a minute: above it a node is the
+// limit.
+const MaxRate = 1_000_000
 
 // Allows reports whether the key has the scope.
 func (k *Key) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
@@ -61,6 +73,8 @@ type KeyRequest struct {
 	Name          string  `json:"name" minLength:"1" maxLength:"100"`
 	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"10"`
 	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
+
+	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 }
 
 // NewKey is a key just made: the only time its token is told.

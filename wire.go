@@ -49,6 +49,10 @@ const (
 	// HeaderClient carries the address of the client an edge speaks for; an edge
 	// writes it and never believes one from outside.
 	HeaderClient = "Fieldmark-Client"
+	// HeaderQuota tells an edge that the key of a request is good, and what it may
+	// ask: its id and, where it has a rate of its own, the reads and writes it is
+	// allowed in a minute: key_…;r=600;w=300. An edge takes it out.
+	HeaderQuota = "Fieldmark-Quota"
 	// HeaderEdition names the program that made an answer which follows from its
 	// request alone: an edge may keep such an answer for as long as the origin is
 	// of that edition, and takes the field out before its client sees it.

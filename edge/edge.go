@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -17,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -31,9 +35,9 @@ const (
 	readTimeout = 15 * time.Second
 	// idleTimeout is how long a kept-alive connection may be silent.
 	idleTimeout = 75 * time.Second
-	// readBuffer bounds a request's head, in bytes; it is below what net/http
-	// accepts at the origin, so that the origin never refuses what we passed on.
-	readBuffer = 16 << 10
+	// readBuffer is above what a request's head may have, so that it is refused
+	// for its size before it fills the buffer.
+	readBuffer = framing.MaxHead + 1<<10
 	// fillTimeout bounds how long a client waits for an answer that has to be
 	// derived first.
 	fillTimeout = 5 * time.Second
@@ -63,6 +67,16 @@ type Config struct {
 	WASI       bool                  // run modules of the class wasi-null too, which may hold the process up for half a second
 	BuiltIn    []fieldmark.Digest    // modules that came with the program and need nobody to vouch for them
 
+	// TrustedNetworks are where proxies of the operator's stand: what one of them
+	// says of its client is believed, and its connections are not counted.
+	TrustedNetworks []netip.Prefix
+	NetworkConns    int           // most connections of one client network; 0: DefaultNetworkConns
+	Inflight        int           // most requests answered at once; 0: DefaultInflight
+	RateLimit       RateLimit     // where what clients ask of the APIs is counted
+	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
+	DrainDelay      time.Duration // how long a stopping node says so before it takes no more connections
+	ServerTiming    bool          // tell every client how long its answer took
+
 	Log *slog.Logger
 }
 
@@ -87,6 +101,9 @@ type Edge struct {
 
 	visitors visitors
 	clock    clock
+	inflight atomic.Int64
+	leaving  atomic.Bool // the node was told to stop
+	limits   *limits
 
 	edition edition // of the origin
 }
@@ -112,6 +129,11 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.NetworkConns = cmp.Or(cfg.NetworkConns, DefaultNetworkConns)
+	cfg.Inflight = cmp.Or(cfg.Inflight, DefaultInflight)
+	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
+		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
+	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), id: newID(fieldmark.PrefixNode)}
 	e.clock.set(time.Now())
 	e.meters.watch(e)
@@ -131,6 +153,8 @@ func New(cfg Config) (*Edge, error) {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
 	e.cursor = newCursorKey(cfg.NodeToken)
+	e.limits = newLimits(cfg.RateLimit, cfg.NetworkQuota, e.redis)
+	e.visitors.most = cfg.NetworkConns
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
@@ -174,6 +198,8 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	}
 	g.Go(func() error {
 		<-ctx.Done()
+		e.leaving.Store(true)
+		time.Sleep(e.cfg.DrainDelay) // whoever sends clients here hears of it while they are still answered
 		for _, ln := range listeners {
 			_ = ln.Close() // a second listener is closed whatever the first says
 		}
@@ -190,6 +216,9 @@ func (e *Edge) Handler() fasthttp.RequestHandler { return e.serve }
 
 // Ready says why the node cannot answer from its own knowledge yet, or nil.
 func (e *Edge) Ready() error {
+	if e.leaving.Load() {
+		return errors.New("this node is stopping")
+	}
 	if _, err := e.modules.active.Ref(); err != nil {
 		return errors.New("no scoring module is loaded")
 	}

@@ -47,6 +47,7 @@ type house struct {
 	cacheBytes int64                 // of the next edge; 0: 16 MiB
 	keys       []fieldmark.ModuleKey // that the next edge trusts
 	store      *store.Store
+	change     func(*edge.Config) // of the next edge; nil: nothing
 }
 
 func newHouse(t testing.TB) *house {
@@ -92,8 +93,12 @@ func (h *house) startEdge() {
 	must(t, err)
 	target, err := url.Parse(h.origin.URL)
 	must(t, err)
-	h.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
-		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}})
+	cfg := edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base, CacheBytes: cmp.Or(h.cacheBytes, 16<<20),
+		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}}
+	if h.change != nil {
+		h.change(&cfg)
+	}
+	h.edge, err = edge.New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
@@ -528,7 +533,8 @@ func TestPassed(t *testing.T) {
 		t.Errorf("origin saw %s %s %q for host %s", seen.Method, seen.URL.RequestURI(), body, seen.Host)
 	}
 	for name, want := range map[string]string{
-		"Forwarded": "", "X-Forwarded-For": "", "X-Hop": "", "Idempotency-Key": "k1", "X-Request-Id": "my-own-request-id",
+		"Forwarded":       fmt.Sprintf("for=127.0.0.1;host=%q;proto=http", strings.TrimPrefix(h.base, "http://")),
+		"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "", "X-Hop": "", "Idempotency-Key": "k1", "X-Request-Id": "my-own-request-id",
 		fieldmark.HeaderClient: "127.0.0.1", fieldmark.HeaderNode: nodeToken,
 	} {
 		if got := seen.Header.Get(name); got != want {

@@ -6,9 +6,6 @@ func Glance(b []byte) (target, match []byte, size int, ok bool) {
 	return g.target, g.match, g.size, ok
 }
 
-// Whole is whole for its fuzz test.
-var Whole = whole
-
 // AppendGlance answers a head by a glance, or says that it is none for it.
 func (e *Edge) AppendGlance(dst, head []byte) ([]byte, bool) {
 	g, ok := glance(head)

@@ -191,32 +191,6 @@ func visible(b []byte) bool {
 	return true
 }
 
-// whole reports whether b is exactly one or more complete heads and none of them
-// announces a body: after them, the next byte of the connection begins a request.
-func whole(b []byte) bool {
-	if !bytes.HasSuffix(b, []byte("\r\n\r\n")) || !(bytes.HasPrefix(b, []byte("GET ")) || bytes.HasPrefix(b, []byte("HEAD "))) {
-		return false
-	}
-	for len(b) > 0 {
-		end := bytes.IndexByte(b, '\n')
-		if end < 1 || b[end-1] != '\r' || b[0] == ' ' || b[0] == '\t' {
-			return false
-		}
-		name, _, _ := bytes.Cut(b[:end], colon)
-		switch b[0] | 0x20 {
-		case 'c', 't', 'e', 'u':
-			if foldPrefix(name, "content-length") || foldPrefix(name, "transfer-encoding") || foldPrefix(name, "expect") ||
-				foldPrefix(name, "upgrade") && !foldEqual(name, "upgrade-insecure-requests") {
-				return false
-			}
-		}
-		b = b[end+1:]
-	}
-	return true
-}
-
-var colon = []byte(":")
-
 // The parts of an answer that are always the same. They are in the order in
 // which fasthttp writes them.
 const (

@@ -68,7 +68,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	}
 	rc, cancel := requestContext()
 	defer cancel()
-	id, client := requestID(ctx), ctx.RemoteIP().String()
+	id, client := requestID(ctx), e.client(ctx).String()
 	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {
 		return e.fillLLMs(fc, q, known, id, client)
 	})

@@ -38,6 +38,9 @@ type meters struct {
 	set      *metrics.Set
 	requests [routeCount][6]*metrics.Counter // by route and status class
 	panics   *metrics.Counter
+	shed     *metrics.Counter
+	limited  *metrics.Counter
+	turned   *metrics.Counter
 	purges   *metrics.Counter
 	follows  *metrics.Counter
 	lost     *metrics.Counter
@@ -65,6 +68,9 @@ func newMeters() *meters {
 		m.took[r] = set.NewPrometheusHistogramExt(fmt.Sprintf(`fieldmark_edge_request_seconds{route=%q}`, name), secondBuckets)
 	}
 	m.panics = set.NewCounter("fieldmark_edge_panics_total")
+	m.shed = set.NewCounter(`fieldmark_edge_shed_total{what="request"}`)
+	m.turned = set.NewCounter(`fieldmark_edge_shed_total{what="connection"}`)
+	m.limited = set.NewCounter("fieldmark_edge_rate_limited_total")
 	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
 	m.follows = set.NewCounter("fieldmark_edge_followed_events_total")
 	m.lost = set.NewCounter("fieldmark_edge_log_lost_total")

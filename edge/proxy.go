@@ -5,41 +5,28 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
-)
-
-// Limits of the hop to the origin.
-const (
-	// dialTimeout is short: an origin is near, and a client waits.
-	dialTimeout = 2 * time.Second
-	// headTimeout bounds the wait for the head of an answer.
-	headTimeout = 20 * time.Second
-	// originIdle is below what an origin keeps connections open, so that we
-	// never write on one it is just closing.
-	originIdle = 30 * time.Second
-	// originConns bounds what one node opens to the origin.
-	originConns = 128
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
 // newProxy makes what everything that is not the edge's own goes through.
 func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	e.origin = cfg.Transport
 	if e.origin == nil {
-		e.origin = &http.Transport{
-			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
-			MaxConnsPerHost:       originConns,
-			MaxIdleConnsPerHost:   originConns,
-			IdleConnTimeout:       originIdle,
-			ResponseHeaderTimeout: headTimeout,
-			DisableCompression:    true,
+		own, err := upstream.New(upstream.Config{Origins: []*url.URL{cfg.OriginURL}, Log: cfg.Log})
+		if err != nil {
+			return nil, err
 		}
+		e.origin = own
 	}
+	e.origin = &outward{next: e.origin, limits: e.limits, most: int64(cfg.Inflight) / 2, shed: e.meters.shed.Inc}
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
@@ -65,16 +52,7 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 // prepare writes what the edge says of a request beside what its client does. The
 // answer depends on none of it but in what is never stored.
 func (e *Edge) prepare(ctx *fasthttp.RequestCtx, h http.Header) {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
-		h.Del(name)
-	}
-	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
-	h.Del(fieldmark.HeaderClient)
-	h.Del(fieldmark.HeaderNode)
-	if e.cfg.NodeToken != "" {
-		h.Set(fieldmark.HeaderClient, ctx.RemoteIP().String())
-		h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
-	}
+	e.forward(ctx, h)
 }
 
 // bodyLimit is what a body may weigh: administrators import lists, a file to
@@ -93,6 +71,12 @@ func bodyLimit(path []byte) int64 {
 
 // passError says why a request could not be answered.
 func passError(err error) error {
+	if fe, ok := errors.AsType[*fieldmark.Error](err); ok {
+		return fe
+	}
+	if refused, ok := errors.AsType[*framing.Error](err); ok {
+		return malformed(refused)
+	}
 	var ne net.Error
 	switch {
 	case errors.Is(err, proxy.ErrTarget):

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/framing"
 )
 
 // head is what an answer says before its body; it is built once, when the
@@ -159,6 +161,7 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	h.SetContentType(fieldmark.ProblemType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set(fieldmark.HeaderRequestID, id)
 	after := fe.RetryAfter
@@ -185,7 +188,16 @@ func requestID(ctx *fasthttp.RequestCtx) string {
 func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	e.meters.count(routeRefused, fasthttp.StatusBadRequest)
 	var small *fasthttp.ErrSmallBuffer
+	refused, malformedly := errors.AsType[*framing.Error](err)
+	var late net.Error
 	switch {
+	case malformedly:
+		e.fail(ctx, malformed(refused))
+		if refused.Status == http.StatusMethodNotAllowed {
+			ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+		}
+	case errors.As(err, &late) && late.Timeout():
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeRequestTimeout, "the request did not arrive in time"))
 	case errors.As(err, &small):
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", readBuffer))
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
@@ -193,9 +205,23 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 		fe.Limit = fieldmark.MaxBulkBody
 		e.fail(ctx, fe)
 	default:
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "this is not an HTTP/1.1 request"))
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
 	}
 	ctx.SetConnectionClose()
+}
+
+// malformed says why a request was refused before it was read.
+func malformed(refused *framing.Error) *fieldmark.Error {
+	code := fieldmark.CodeMalformedRequest
+	switch refused.Status {
+	case http.StatusMethodNotAllowed:
+		code = fieldmark.CodeMethodNotAllowed
+	case http.StatusRequestURITooLong:
+		code = fieldmark.CodeURITooLong
+	case http.StatusRequestHeaderFieldsTooLarge:
+		code = fieldmark.CodeHeadersTooLarge
+	}
+	return fieldmark.Errorf(code, "%s", refused.Reason)
 }
 
 // recoverPanic turns our own bug into an internal problem; the node lives on.

@@ -14,10 +14,7 @@ import (
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	defer e.recoverPanic(ctx)
 	began := time.Now()
-	route := e.route(ctx)
-	if e.visitors.stopping.Load() {
-		ctx.SetConnectionClose()
-	}
+	route := e.front(ctx)
 	e.meters.count(route, ctx.Response.StatusCode())
 	since(e.meters.took[route], began)
 }
@@ -39,8 +36,10 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.get(ctx, routeBoard, e.serveMethodology)
 	case string(path) == "/methodology":
 		return e.get(ctx, routePage, e.seeMethodology)
+	case isPublicAPI(path) && isPreflight(ctx):
+		return e.preflight(ctx)
 	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
-		return e.serveLLMs(ctx)
+		return e.limited(ctx, e.serveLLMs)
 	case string(path) == "/":
 		return e.get(ctx, routePage, e.serveHome)
 	case bytes.HasPrefix(path, brandPath):
@@ -55,6 +54,16 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
 		return routeRefused
 	}
+	if isPublicAPI(path) {
+		defer share(ctx)
+	}
+	if isPublicAPI(path) || bytes.HasPrefix(path, adminAPIPath) {
+		return e.limited(ctx, e.passOn)
+	}
+	return e.passOn(ctx)
+}
+
+func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
 	e.pass(ctx)
 	return routePassed
 }
@@ -67,6 +76,7 @@ var (
 	brandPath    = []byte(fieldmark.PathBrandPage)
 	staticPath   = []byte("/static/")
 	internalPath = []byte(fieldmark.PathInternal)
+	adminAPIPath = []byte(fieldmark.PathAdminAPI)
 )
 
 func isAdmin(path []byte) bool {

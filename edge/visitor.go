@@ -1,13 +1,12 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -60,16 +59,15 @@ type visitor struct {
 	look func(fd uintptr) bool
 
 	desk    *desk  // held from a successful wait to the hand-over of its last byte
-	pending []byte // of desk, not yet handed over
+	pending []byte // not yet handed over
 	n       int    // of the last look
 	err     error  // of the last look
 
-	whole   bool  // after what was lent, the connection stands at a request's beginning
-	back    bool  // fasthttp gave the connection back
-	looked  bool  // the cache was asked for what is pending
-	wrote   bool  // an answer went out and nothing has come since
-	bounded bool  // writing has a deadline
-	renewed int64 // second of the clock
+	lent    loan
+	back    bool       // fasthttp gave the connection back
+	looked  bool       // the cache was asked for what is pending
+	renewed int64      // second of the clock
+	network netip.Addr // it is counted by; invalid: it is not
 	state   atomic.Int32
 	closed  atomic.Bool
 	parts   atomic.Int32 // of two that must end: the work on it, and the connection
@@ -85,17 +83,19 @@ const (
 type visitors struct {
 	mu       sync.Mutex
 	open     map[*visitor]struct{}
+	from     map[netip.Addr]int // of each client network
+	most     int                // of one of them
 	stopping atomic.Bool
 	gone     sync.WaitGroup
 }
 
 // admit takes a connection in, unless the node stops.
 func (e *Edge) admit(c net.Conn) (*visitor, bool) {
-	v := &visitor{Conn: c, edge: e}
+	v := &visitor{Conn: c, edge: e, network: e.countedBy(c)}
 	v.prepare()
 	e.visitors.mu.Lock()
 	defer e.visitors.mu.Unlock()
-	if e.visitors.stopping.Load() {
+	if e.visitors.stopping.Load() || !e.visitors.room(v.network) {
 		return nil, false
 	}
 	if e.visitors.open == nil {
@@ -115,6 +115,7 @@ func (v *visitor) part() {
 	e := v.edge
 	e.visitors.mu.Lock()
 	delete(e.visitors.open, v)
+	e.visitors.leave(v.network)
 	e.visitors.mu.Unlock()
 	e.visitors.gone.Done()
 }
@@ -154,19 +155,24 @@ func (e *Edge) drain(limit time.Duration) (cut int) {
 
 // accept serves the connections of a listener until it is closed.
 func (e *Edge) accept(ln net.Listener) error {
+	var pause time.Duration
 	for {
 		c, err := ln.Accept()
 		if err != nil {
-			var passing net.Error
-			if errors.As(err, &passing) && passing.Timeout() {
-				continue
+			if errors.Is(err, net.ErrClosed) || e.visitors.stopping.Load() {
+				return err
 			}
-			return err
+			if pause = min(max(2*pause, 5*time.Millisecond), acceptPause); pause == acceptPause {
+				e.log.Error("accept a connection", "listen", ln.Addr().String(), "err", err)
+			}
+			time.Sleep(pause)
+			continue
 		}
+		pause = 0
 		if v, ok := e.admit(c); ok {
 			go v.serve()
 		} else {
-			_ = c.Close()
+			e.turnAway(c)
 		}
 	}
 }
@@ -177,7 +183,7 @@ func (v *visitor) serve() {
 	conn := v.lend()
 	if v.SetReadDeadline(time.Now().Add(readTimeout)) == nil {
 		for v.glances() {
-			v.back = false
+			v.back, v.lent.whole = false, false
 			err := v.edge.server.ServeConn(conn)
 			if !v.back && err == nil && !v.closed.Load() {
 				return // it is a tunnel now, and who made it closes it
@@ -226,23 +232,27 @@ func (v *visitor) hurry() { _ = v.Conn.SetReadDeadline(time.Now().Add(wakeTime))
 // of another request pending, and false at the connection's end.
 func (v *visitor) glances() bool {
 	for {
-		v.waits()
-		if !v.wait() {
-			return false
+		if len(v.pending) == 0 {
+			v.waits()
+			if !v.wait() {
+				return false
+			}
 		}
 		v.state.Store(visitorServed)
 		if !v.answer() {
 			return false
 		}
 		if len(v.pending) > 0 {
-			v.whole = whole(v.pending)
-			return !v.bounded || v.unbind()
+			return true
 		}
 	}
 }
 
 // answer writes what it can answer of the pending bytes and leaves the rest.
 func (v *visitor) answer() bool {
+	if v.desk == nil { // what is pending came with another request
+		v.desk = desks.Get().(*desk)
+	}
 	d, e := v.desk, v.edge
 	now := e.clock.now.Load()
 	d.out = d.out[:0]
@@ -276,16 +286,10 @@ func (v *visitor) answer() bool {
 // renew moves the deadline of both directions on.
 func (v *visitor) renew(now *tick) bool {
 	if second := now.at.Unix(); second-v.renewed >= renewEvery {
-		v.renewed, v.bounded = second, true
+		v.renewed = second
 		return v.Conn.SetDeadline(time.Now().Add(idleTimeout)) == nil
 	}
 	return true
-}
-
-// unbind takes the bound of writing away again: fasthttp has its own.
-func (v *visitor) unbind() bool {
-	v.bounded = false
-	return v.Conn.SetWriteDeadline(time.Time{}) == nil
 }
 
 func (v *visitor) put() {
@@ -310,52 +314,6 @@ func (v *visitor) wait() bool {
 	}
 	v.pending = v.desk.in[:v.n]
 	return true
-}
-
-// Read hands fasthttp what is pending, and after it what comes, as long as the
-// connection is lent.
-func (v *visitor) Read(p []byte) (int, error) {
-	if len(v.pending) > 0 {
-		n := copy(p, v.pending)
-		if v.pending = v.pending[n:]; len(v.pending) == 0 {
-			v.put()
-		}
-		return n, nil
-	}
-	if v.whole {
-		v.back = true
-		return 0, io.EOF
-	}
-	if v.wrote {
-		v.waits()
-	}
-	n, err := v.Conn.Read(p)
-	if n > 0 {
-		v.wrote = false
-		v.state.Store(visitorServed)
-	}
-	return n, err
-}
-
-// Write notes whether an answer went out.
-func (v *visitor) Write(p []byte) (int, error) {
-	v.wrote = !bytes.HasPrefix(p, interim)
-	return v.Conn.Write(p)
-}
-
-// interim begins answers that another follows, like 100 Continue.
-var interim = []byte("HTTP/1.1 1")
-
-// Close closes the connection, unless fasthttp is only giving it back.
-func (v *visitor) Close() error {
-	if v.back {
-		return nil
-	}
-	err := v.Conn.Close()
-	if !v.closed.Swap(true) {
-		v.part()
-	}
-	return err
 }
 
 // SetReadDeadline keeps fasthttp's deadlines apart from ours.

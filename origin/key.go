@@ -33,7 +33,7 @@ func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.Key
 	row := store.Key{
 		Key: fieldmark.Key{
 			ID: newID(fieldmark.PrefixKey, now), Prefix: token.Public(), Account: account,
-			Name: r.Name, Scopes: r.Scopes, CreatedAt: fieldmark.At(now),
+			Name: r.Name, Scopes: r.Scopes, CreatedAt: fieldmark.At(now), RateLimit: r.RateLimit,
 		},
 		Hash: s.vault.hashToken(token.String()), HashVersion: keyHashVersion,
 	}
@@ -74,6 +74,16 @@ func checkKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	}
 	if r.ExpiresInDays < -1 || r.ExpiresInDays > fieldmark.MaxKeyDays {
 		bad.add("/expiresInDays", "range", fmt.Sprintf("must be -1 for never, or 1 to %d", fieldmark.MaxKeyDays))
+	}
+	if l := r.RateLimit; l != nil {
+		for name, n := range map[string]int{"reads": l.Reads, "writes": l.Writes} {
+			if n < 0 || n > fieldmark.MaxRate {
+				bad.add("/rateLimit/"+name, "range", fmt.Sprintf("must be 1 to %d a minute, or 0 for what every key may", fieldmark.MaxRate))
+			}
+		}
+		if *l == (fieldmark.RateLimit{}) {
+			r.RateLimit = nil
+		}
 	}
 	return bad
 }

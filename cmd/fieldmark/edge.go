@@ -22,6 +22,8 @@ import (
 
 // edgeSettings are those of an edge, whether it runs alone or with an origin.
 type edgeSettings struct {
+	frontSettings `embed:""`
+
 	Listen      string   `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address clients reach this edge at."`
 	BaseURL     string   `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address, as it stands in links; that of --listen if unset."`
 	CacheBytes  int64    `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Bound of cached answers in memory, in bytes."`
@@ -51,18 +53,23 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		return nil, err
 	}
 	profile, _ := rfc9111.ParseProfile(c.Profile) // the parser lets nothing else in
-	return edge.New(edge.Config{
+	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields,
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log,
 		ModuleKeys: keys, WASI: c.WASIModules, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
-	})
+	}
+	c.apply(&cfg)
+	return edge.New(cfg)
 }
 
 // base is the public address of the edge.
 func (c *edgeSettings) base(ln net.Listener) string {
 	if c.BaseURL != "" {
 		return strings.TrimSuffix(c.BaseURL, "/")
+	}
+	if c.TLSCert != "" {
+		return strings.Replace(urlOf(ln), "http://", "https://", 1)
 	}
 	return urlOf(ln)
 }
@@ -100,7 +107,12 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	s.log.Info("edge", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "origin", c.Origin)
-	return runEdge(ctx, e, origins, ln, debug, debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics))
+	public, renew, err := c.secure(ln, s.log)
+	if err != nil {
+		return err
+	}
+	return runEdge(ctx, e, []func(context.Context) error{origins.Run, renew}, public, debug,
+		debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics))
 }
 
 // anyOrigin stands for the origins where an address needs a host; nothing
@@ -132,12 +144,15 @@ func (c *edgeCmd) edgeToken(log *slog.Logger) (string, error) {
 }
 
 // runEdge serves clients on ln and operators on debug until ctx ends. What the
-// edge holds is given back after the last request.
-func runEdge(ctx context.Context, e *edge.Edge, origins *upstream.Upstream, ln, debug net.Listener, debugging http.Handler) error {
+// edge holds is given back after the last request. What it needs runs as long as
+// it drains, and operators are told so.
+func runEdge(ctx context.Context, e *edge.Edge, needs []func(context.Context) error, ln, debug net.Listener, debugging http.Handler) error {
 	g, ctx := errgroup.WithContext(ctx)
-	asking, stopAsking := context.WithCancel(context.WithoutCancel(ctx)) // the drain still asks
-	g.Go(func() error { return origins.Run(asking) })
-	g.Go(func() error { defer stopAsking(); return e.Run(ctx, ln) })
-	g.Go(func() error { return serveHTTP(ctx, debugging, debug) })
+	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g.Go(func() error { defer stop(); return e.Run(ctx, ln) })
+	g.Go(func() error { return serveHTTP(behind, debugging, debug) })
+	for _, run := range needs {
+		g.Go(func() error { return run(behind) })
+	}
 	return g.Wait()
 }

@@ -22,11 +22,13 @@ type keyCreateCmd struct {
 	Name          string   `required:"" help:"What the key is for."`
 	Scope         []string `required:"" help:"Scopes: mission:create, mission:read, and admin:* for everything under /api/admin/ (which does not include the others)."`
 	ExpiresInDays int      `default:"365" help:"Life in days; -1 never ends."`
+	Reads         int      `help:"Reads a minute, if not what every key may."`
+	Writes        int      `help:"Writes a minute, if not what every key may."`
 }
 
 // Run creates the key and prints its token, once.
 func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
-	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays}
+	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays, RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}}
 	for _, name := range c.Scope {
 		scope, err := fieldmark.ParseScope(name)
 		if err != nil {

@@ -48,7 +48,7 @@ func killing(t *testing.T, record ...string) {
 		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}, clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
-	serve := append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
+	serve := append([]string{"serve", "--public-api", "--rate-limit", "off", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
 	serve = append(serve, record...)
 
 	for round := range kills() {

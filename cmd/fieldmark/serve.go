@@ -72,6 +72,10 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return err
 	}
+	public, renew, err := c.secure(l.edge, s.log)
+	if err != nil {
+		return err
+	}
 	c.publicURL = c.base(l.edge)
 	n, err := c.open(ctx, token, auditDelay, s.log)
 	if err != nil {
@@ -97,7 +101,8 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	g.Go(func() error { return n.run(originCtx, l.origin, inside) })
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
-		return runEdge(frontCtx, e, origins, l.edge, l.debug, debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write))
+		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, renew}, public, l.debug,
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write))
 	})
 	if c.Demo {
 		base := siteBase(l.demo)

@@ -125,7 +125,7 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 		q.prep = q.Header.Clone()
 		p.cfg.Prepare(ctx, q.prep)
 	}
-	q.key = p.keyOf(ctx.IsTLS(), q)
+	q.key = p.keyOf(q.secure(ctx), q)
 	return q, nil
 }
 
@@ -171,6 +171,15 @@ func (p *Proxy) classify(q *query) {
 		return // its own conditions go to the origin
 	}
 	q.mode = queues
+}
+
+// secure reports whether the reader came over TLS: here, or at a proxy that Prepare
+// believes. An answer for the one may send the other in circles.
+func (q *query) secure(ctx *fasthttp.RequestCtx) bool {
+	if proto := q.prep.Get("X-Forwarded-Proto"); proto != "" {
+		return proto == "https"
+	}
+	return ctx.IsTLS()
 }
 
 // ownField reports whether a field is one that Prepare writes anew.

@@ -57,6 +57,9 @@ func (s *server) admit(c *call) error {
 		return err
 	}
 	c.key, c.w.key = k, k.ID
+	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
+		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
+	}
 	if !k.Allows(who.scope) {
 		c.w.Header().Set("WWW-Authenticate", fmt.Sprintf("%s, error=\"insufficient_scope\", scope=%q", challenge, who.scope))
 		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "this needs the scope %s", who.scope)
@@ -64,6 +67,18 @@ func (s *server) admit(c *call) error {
 		return e
 	}
 	return nil
+}
+
+// quotaOf tells an edge what a good key may ask (see fieldmark.HeaderQuota).
+func quotaOf(k fieldmark.Key) string {
+	said := k.ID
+	if l := k.RateLimit; l != nil && l.Reads > 0 {
+		said += fmt.Sprintf(";r=%d", l.Reads)
+	}
+	if l := k.RateLimit; l != nil && l.Writes > 0 {
+		said += fmt.Sprintf(";w=%d", l.Writes)
+	}
+	return said
 }
 
 // bearer takes the token out of an Authorization field.

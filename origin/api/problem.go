@@ -18,6 +18,8 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMalformedJSON:        "Send one JSON document (RFC 8259) and nothing after it. The detail says at which byte reading stopped.",
 	fieldmark.CodeDuplicateMember:      "Name each member once. Readers disagree about which of two to believe, so neither is.",
 	fieldmark.CodeInvalidUTF8:          "Send the body as UTF-8, without unpaired surrogates.",
+	fieldmark.CodeMalformedRequest:     "Send one request as RFC 9112 has it: lines end in CRLF, one Host, one length, a path without dot segments. Ordinary HTTP clients do.",
+	fieldmark.CodeRequestTimeout:       "Send the whole request without long pauses; a body at 256 bytes a second or more.",
 	fieldmark.CodeInvalidParameter:     "See errors: each pointer begins with a question mark and the name of the query parameter.",
 	fieldmark.CodeInvalidCursor:        "Take the cursor from nextCursor of the page before, unchanged, or begin again without one.",
 	fieldmark.CodeInvalidIdempotency:   "Send 1 to 255 visible ASCII characters, bare or as a structured field in double quotes (RFC 9651), in one Idempotency-Key field.",

@@ -15,11 +15,15 @@ type Key struct {
 	HashVersion int    // how it was made
 }
 
-const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at`
+const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes`
 
 func scanKey(row scanner) (k Key, err error) {
+	var rate fieldmark.RateLimit
 	err = row.Scan(&k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, document{&k.Scopes},
-		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt})
+		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt}, &rate.Reads, &rate.Writes)
+	if rate != (fieldmark.RateLimit{}) {
+		k.RateLimit = &rate
+	}
 	return k, none(err)
 }
 
@@ -29,9 +33,13 @@ func (t *Tx) AddKey(ctx context.Context, k *Key) error {
 	if err != nil {
 		return fmt.Errorf("write the scopes of key %s: %w", k.ID, err)
 	}
-	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), micros(k.ExpiresAt))
+	var rate fieldmark.RateLimit
+	if k.RateLimit != nil {
+		rate = *k.RateLimit
+	}
+	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at, rate_reads, rate_writes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), micros(k.ExpiresAt), rate.Reads, rate.Writes)
 	if err != nil {
 		return fmt.Errorf("add key %s: %w", k.ID, err)
 	}

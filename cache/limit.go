@@ -1,0 +1,180 @@
+package cache
+
+import (
+	"context"
+	"hash/maphash"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// limiterKeys bounds how many keys a Limiter remembers; each costs about a
+// hundred bytes. Who is forgotten starts with a full allowance, which is less
+// harm than memory without end.
+const limiterKeys = 1 << 18
+
+// limiterShards keeps requests of different clients from waiting for each other.
+const limiterShards = 64
+
+// Rate is how much is allowed: Quota in each Window on the whole, of which Burst
+// may come at once. All must be positive.
+type Rate struct {
+	Quota  int
+	Window time.Duration
+	Burst  int
+}
+
+// interval is the time in which one more is allowed.
+func (r Rate) interval() time.Duration { return r.Window / time.Duration(r.Quota) }
+
+// Verdict is what a Limiter says of one request.
+type Verdict struct {
+	// OK reports that the request is within its rate, and was counted. One that is
+	// not was not counted: asking in vain does not make it longer.
+	OK bool
+	// Remaining is how many more may come at once.
+	Remaining int
+	// Reset is how long it takes until all of Burst may come again.
+	Reset time.Duration
+	// Retry is how long it takes until one more may come; zero if OK.
+	Retry time.Duration
+}
+
+// Limiter allows requests at a rate for each key, by the generic cell rate
+// algorithm: one time stamp for each key, no windows whose edges let double
+// through. It is safe for concurrent use.
+type Limiter struct {
+	redis  *Redis // nil: this process alone
+	seed   maphash.Seed
+	start  time.Time
+	shards [limiterShards]limiterShard
+}
+
+type limiterShard struct {
+	mu sync.Mutex
+
+	// due is when each key's allowance is full again, since start.
+	due   map[string]time.Duration
+	swept time.Duration
+}
+
+// NewLimiter makes a Limiter. With a Redis, processes that share it share their
+// counts too; while Redis is in trouble each counts for itself.
+func NewLimiter(redis *Redis) *Limiter {
+	l := &Limiter{redis: redis, seed: maphash.MakeSeed(), start: time.Now()}
+	for i := range l.shards {
+		l.shards[i].due = map[string]time.Duration{}
+	}
+	return l
+}
+
+// Take counts one request under key.
+func (l *Limiter) Take(ctx context.Context, key string, r Rate) Verdict {
+	return l.ask(ctx, key, r, true)
+}
+
+// Look says what Take would, and counts nothing.
+func (l *Limiter) Look(ctx context.Context, key string, r Rate) Verdict {
+	return l.ask(ctx, key, r, false)
+}
+
+func (l *Limiter) ask(ctx context.Context, key string, r Rate, count bool) Verdict {
+	if l.redis != nil {
+		if v, ok := l.redis.ask(ctx, key, r, count); ok {
+			return v
+		}
+	}
+	now := time.Since(l.start)
+	s := &l.shards[maphash.String(l.seed, key)%limiterShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due, v := r.judge(s.due[key], now)
+	if v.OK && count {
+		s.makeRoom(now)
+		s.due[key] = due
+	}
+	return v
+}
+
+// judge is the algorithm: due is when the allowance would be full again. It
+// returns when it will be.
+func (r Rate) judge(due, now time.Duration) (time.Duration, Verdict) {
+	step := r.interval()
+	most := step * time.Duration(r.Burst)
+	due = max(due, now)
+	if over := due + step - now - most; over > 0 {
+		return due, Verdict{Reset: due - now, Retry: over}
+	}
+	due += step
+	return due, Verdict{OK: true, Remaining: int((most - (due - now)) / step), Reset: due - now}
+}
+
+// makeRoom forgets keys whose allowance is full, and if that is not enough any.
+func (s *limiterShard) makeRoom(now time.Duration) {
+	const most = limiterKeys / limiterShards
+	if len(s.due) < most {
+		return
+	}
+	if now-s.swept > time.Second {
+		s.swept = now
+		for key, due := range s.due {
+			if due <= now {
+				delete(s.due, key)
+			}
+		}
+	}
+	for key := range s.due {
+		if len(s.due) < most {
+			return
+		}
+		delete(s.due, key)
+	}
+}
+
+// rateScript is judge in Redis, by Redis's own clock, so that nodes need not
+// agree on the time. It returns whether, and in microseconds until full and until
+// one more.
+const rateScript = `local t = redis.call("TIME")
+local now = t[1] * 1000000 + t[2]
+local due = math.max(tonumber(redis.call("GET", KEYS[1]) or "0"), now)
+local over = due + ARGV[1] - now - ARGV[2]
+if over > 0 then return {0, due - now, over} end
+due = due + ARGV[1]
+if ARGV[3] == "1" then redis.call("SET", KEYS[1], string.format("%d", due), "PX", math.ceil((due - now) / 1000)) end
+return {1, due - now, 0}`
+
+// ask asks Redis; not ok means that it cannot tell.
+func (r *Redis) ask(ctx context.Context, key string, rate Rate, count bool) (Verdict, bool) {
+	counts := "0"
+	if count {
+		counts = "1"
+	}
+	step := rate.interval().Microseconds()
+	most := step * int64(rate.Burst)
+	var said []int64
+	err := r.call(ctx, func(ctx context.Context) (err error) {
+		said, err = r.client.Eval(ctx, rateScript, []string{joinKey("", "rate:", key)},
+			strconv.FormatInt(step, 10), strconv.FormatInt(most, 10), counts).Int64Slice()
+		return err
+	})
+	if err != nil || len(said) != 3 || step <= 0 {
+		return Verdict{}, false
+	}
+	v := Verdict{OK: said[0] == 1, Reset: time.Duration(said[1]) * time.Microsecond, Retry: time.Duration(said[2]) * time.Microsecond}
+	if v.OK {
+		v.Remaining = int((most - said[1]) / step)
+	}
+	return v, true
+}
+
+// Len is how many keys are remembered here.
+func (l *Limiter) Len() int {
+	n := 0
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		n += len(s.due)
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,124 @@
+package cache_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/cachetest"
+)
+
+var perMinute = cache.Rate{Quota: 300, Window: time.Minute, Burst: 60}
+
+// TestLimiter walks through a rate in time that passes at once.
+func TestLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := cache.NewLimiter(nil)
+		for i := range 60 {
+			v := l.Take(t.Context(), "a", perMinute)
+			want := cache.Verdict{OK: true, Remaining: 59 - i, Reset: time.Duration(i+1) * 200 * time.Millisecond}
+			if v != want {
+				t.Fatalf("request %d: %+v, want %+v", i, v, want)
+			}
+		}
+		for range 3 { // asking in vain costs nothing, and looking less
+			l.Look(t.Context(), "b", perMinute)
+			if v, want := l.Take(t.Context(), "a", perMinute), (cache.Verdict{Reset: 12 * time.Second, Retry: 200 * time.Millisecond}); v != want {
+				t.Fatalf("the 61st: %+v, want %+v", v, want)
+			}
+		}
+		if v := l.Take(t.Context(), "b", perMinute); !v.OK || v.Remaining != 59 {
+			t.Errorf("another key: %+v", v)
+		}
+		allowed := 0
+		for range 60 * 10 { // ten times the rate, for a minute
+			time.Sleep(100 * time.Millisecond)
+			if l.Take(t.Context(), "a", perMinute).OK {
+				allowed++
+			}
+		}
+		if allowed != 300 {
+			t.Errorf("%d allowed in a minute, want 300", allowed)
+		}
+		time.Sleep(time.Minute)
+		if v := l.Take(t.Context(), "a", perMinute); !v.OK || v.Remaining != 59 {
+			t.Errorf("after a rest: %+v", v)
+		}
+	})
+}
+
+// TestLimiterForgets: keys without end do not take memory without end.
+func TestLimiterForgets(t *testing.T) {
+	l := cache.NewLimiter(nil)
+	fast := cache.Rate{Quota: 1, Window: time.Nanosecond, Burst: 1}
+	for i := range 1<<18 + 1<<16 {
+		l.Take(t.Context(), fmt.Sprint(i), fast)
+	}
+	if n := l.Len(); n > 1<<18 {
+		t.Errorf("%d keys are remembered", n)
+	}
+}
+
+// TestLimiterShared: two processes and one Redis allow one rate; without Redis
+// each allows its own.
+func TestLimiterShared(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	var nodes [2]*cache.Limiter
+	var failed atomic.Int64 // calls that were too slow, as on a machine that does much else
+	for i := range nodes {
+		r, err := cache.NewRedis(cache.RedisConfig{URL: server.URL, Events: cache.RedisEvents{
+			Failed: func(error) { failed.Add(1) }, Skipped: func() { failed.Add(1) }}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		if err := r.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		nodes[i] = cache.NewLimiter(r)
+	}
+	hour := cache.Rate{Quota: 100, Window: 100 * time.Hour, Burst: 20} // nothing comes back within the test
+	var allowed atomic.Int64
+	var wg sync.WaitGroup
+	for _, l := range nodes {
+		for range 4 {
+			wg.Go(func() {
+				for range 10 {
+					if v := l.Take(t.Context(), "a", hour); v.OK {
+						allowed.Add(1)
+					} else if v.Retry <= 0 || v.Retry > time.Hour || v.Reset <= 0 {
+						t.Errorf("refused with %+v", v)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if n := allowed.Load(); n < 20 || n > 20+failed.Load() {
+		t.Errorf("%d allowed by both together, %d of them by one alone; want 20", n, failed.Load())
+	}
+	if v := nodes[1].Look(t.Context(), "a", hour); v.OK && failed.Load() == 0 {
+		t.Errorf("a look at what is used up: %+v", v)
+	}
+	if nodes[1].Look(t.Context(), "c", hour); !nodes[0].Take(t.Context(), "c", hour).OK {
+		t.Error("a look was counted")
+	}
+	server.Kill()
+	if v := nodes[0].Take(t.Context(), "a", hour); !v.OK || v.Remaining != 19 {
+		t.Errorf("without Redis: %+v, want an allowance of its own", v)
+	}
+}
+
+func BenchmarkLimiter(b *testing.B) {
+	l := cache.NewLimiter(nil)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			l.Take(b.Context(), "192.0.2.1", perMinute)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// DefaultInflight bounds the requests a node answers at once. A request takes a
+// few microseconds if it is a hit; thousands at once are all waiting for an
+// origin, and one more would wait behind them.
+const DefaultInflight = 4096
+
+// front does for every request what does not depend on its address: it refuses
+// what there is no room for, and writes what every answer carries.
+func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
+	flying := e.inflight.Add(1)
+	defer e.inflight.Add(-1)
+	var r route
+	switch {
+	case flying > int64(e.cfg.Inflight):
+		r = routeRefused
+		e.meters.shed.Inc()
+		e.fail(ctx, overloaded())
+	case !ownForm(ctx.RequestURI()):
+		r = e.oddForm(ctx)
+	default:
+		r = e.route(ctx)
+	}
+	if e.visitors.stopping.Load() || e.leaving.Load() {
+		ctx.SetConnectionClose()
+	}
+	if v := visitorOf(ctx.Conn()); v != nil && ctx.Hijacked() {
+		v.lent.tunnel = true
+	}
+	if e.cfg.ServerTiming {
+		ctx.Response.Header.Set("Server-Timing", fmt.Sprintf("edge;dur=%.3f", float64(time.Since(ctx.Time()).Microseconds())/1000))
+	}
+	return r
+}
+
+// overloaded is the answer to a request there is no room for. Clients come back
+// at different times.
+func overloaded() *fieldmark.Error {
+	return &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too much is asked at once just now; repeat the request a little later", RetryAfter: jittered(time.Second)}
+}
+
+// ownForm reports whether a request's address is a path.
+func ownForm(target []byte) bool { return len(target) > 0 && target[0] == '/' }
+
+// oddForm answers the other two forms of an address (RFC 9112, 3.2): an absolute
+// one must name the host that Host names, and is the path in it.
+func (e *Edge) oddForm(ctx *fasthttp.RequestCtx) route {
+	target := ctx.RequestURI()
+	if string(target) == "*" {
+		ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+		return routePassed
+	}
+	_, rest, _ := bytes.Cut(target, []byte("://"))
+	end := bytes.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	if !bytes.EqualFold(rest[:end], ctx.Request.Header.Host()) {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address names another host than Host"))
+		return routeRefused
+	}
+	path := string(rest[end:])
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	ctx.Request.SetRequestURI(path)
+	return e.route(ctx)
+}
+
+// trusts reports whether what a peer says of its own client is believed.
+func (e *Edge) trusts(peer netip.Addr) bool {
+	for _, p := range e.cfg.TrustedNetworks {
+		if p.Contains(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// peer is the address at the other end of the connection.
+func peer(ctx *fasthttp.RequestCtx) netip.Addr {
+	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// client is who asks: the peer, or whom a trusted peer says it asks for. Of a
+// chain the last address that is not trusted counts: everything before it can be
+// made up.
+func (e *Edge) client(ctx *fasthttp.RequestCtx) netip.Addr {
+	at := peer(ctx)
+	if len(e.cfg.TrustedNetworks) == 0 || !e.trusts(at) {
+		return at
+	}
+	chain := strings.Split(string(bytes.Join(ctx.Request.Header.PeekAll("X-Forwarded-For"), []byte(","))), ",")
+	for i := len(chain) - 1; i >= 0; i-- {
+		a, err := parseNode(chain[i])
+		if err != nil {
+			break
+		}
+		if at = a; !e.trusts(a) {
+			break
+		}
+	}
+	return at
+}
+
+// parseNode reads an address with or without a port.
+func parseNode(s string) (netip.Addr, error) {
+	s = strings.TrimSpace(s)
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone(""), nil
+	}
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	return a.Unmap().WithZone(""), err
+}
+
+// scheme is how the client reached the site.
+func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
+	if len(e.cfg.TrustedNetworks) > 0 && e.trusts(peer(ctx)) {
+		if said := string(ctx.Request.Header.Peek("X-Forwarded-Proto")); said == "https" || said == "http" {
+			return said
+		}
+	}
+	if ctx.IsTLS() {
+		return "https"
+	}
+	return "http"
+}
+
+// claims are the fields by which clients could say who they are, or have an
+// origin answer another question than the one in the key.
+var claims = []string{
+	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Prefix",
+	"X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Ssl", "X-Forwarded-Uri", "X-Forwarded-Method", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
+	"True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "X-Host", "X-Http-Host-Override", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
+	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "Front-End-Https", "Proxy",
+}
+
+// forward writes into a request to the origin who asks, and takes out what its
+// client said of that.
+func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
+	for _, name := range claims {
+		h.Del(name)
+	}
+	client, scheme, host := e.client(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
+	if client.IsValid() {
+		h.Set("X-Forwarded-For", client.String())
+		node := client.String()
+		if client.Is6() {
+			node = `"[` + node + `]"`
+		}
+		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
+	}
+	h.Del(fieldmark.HeaderClient)
+	h.Del(fieldmark.HeaderNode)
+	if e.cfg.NodeToken != "" {
+		h.Set(fieldmark.HeaderClient, client.String())
+		h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
+	}
+	h.Set("X-Forwarded-Proto", scheme) // Host is passed on as it came, so its twin says nothing new
+	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+}
+
+// Cross-origin access to the API that needs no cookie. Keys travel in
+// Authorization, which a script has to be given; so any site may ask.
+const (
+	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
+	corsExposed = "ETag, Link, Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	corsSeconds = 86400
+)
+
+// isPublicAPI reports whether scripts of other sites may ask there.
+func isPublicAPI(path []byte) bool {
+	return bytes.HasPrefix(path, publicPath) || bytes.HasPrefix(path, llmsPath)
+}
+
+var (
+	publicPath = []byte(fieldmark.PathPublic)
+	llmsPath   = []byte(fieldmark.PathLLMs)
+)
+
+// preflight answers a browser that asks what a script may do.
+func (e *Edge) preflight(ctx *fasthttp.RequestCtx) route {
+	h := &ctx.Response.Header
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	h.Set("Access-Control-Allow-Headers", corsHeaders)
+	h.Set("Access-Control-Max-Age", strconv.Itoa(corsSeconds))
+	ctx.SetStatusCode(fasthttp.StatusNoContent)
+	return routePassed
+}
+
+// isPreflight reports whether a browser asks before a script does.
+func isPreflight(ctx *fasthttp.RequestCtx) bool {
+	return ctx.IsOptions() && len(ctx.Request.Header.Peek("Access-Control-Request-Method")) > 0
+}
+
+// share lets scripts of other sites read an answer.
+func share(ctx *fasthttp.RequestCtx) {
+	h := &ctx.Response.Header
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", corsExposed)
+}

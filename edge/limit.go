@@ -1,0 +1,280 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+)
+
+// What may be asked of the APIs in a minute, and how much of it at once.
+const (
+	readQuota      = 600 // with a key
+	writeQuota     = 300 // with a key
+	anonymousQuota = 30  // without one, for each client network
+	quotaBurst     = 60
+	quotaWindow    = time.Minute
+	// DefaultNetworkQuota is what one client network may have the origin asked in
+	// a minute, whatever for. What is in the cache is not counted: it costs us
+	// less than counting.
+	DefaultNetworkQuota = 6000
+	networkBurst        = 1000
+	// maxRetryAfter is what tools that retry will still wait for: several give up
+	// after five tries of five seconds.
+	maxRetryAfter = 5 * time.Second
+	// maxKnownKeys bounds the keys a node remembers as good; beyond that some are
+	// forgotten, and asked for again.
+	maxKnownKeys = 100_000
+)
+
+// RateLimit says where requests are counted.
+type RateLimit string
+
+// The places.
+const (
+	RateLimitOff    RateLimit = ""       // nowhere
+	RateLimitLocal  RateLimit = "local"  // on each node for itself
+	RateLimitShared RateLimit = "shared" // in Redis, for all nodes together
+)
+
+// limits hold clients to what they may ask. Which keys are good only the origin
+// knows: its answers tell, and until then a key is nobody's.
+type limits struct {
+	limiter *cache.Limiter // nil: there are none
+	network cache.Rate     // of what reaches the origin; zero: no limit
+
+	mu sync.Mutex
+
+	known map[keyHash]quota
+}
+
+// keyHash stands for a key's token, which is kept nowhere.
+type keyHash [sha256.Size]byte
+
+// quota is what a key may ask in a minute.
+type quota struct {
+	id            string
+	reads, writes int
+}
+
+func newLimits(where RateLimit, perNetwork int, redis *cache.Redis) *limits {
+	l := &limits{known: map[keyHash]quota{}}
+	switch where {
+	case RateLimitLocal:
+		l.limiter = cache.NewLimiter(nil)
+	case RateLimitShared:
+		l.limiter = cache.NewLimiter(redis)
+	}
+	if perNetwork > 0 {
+		l.network = cache.Rate{Quota: perNetwork, Window: quotaWindow, Burst: min(networkBurst, perNetwork)}
+	}
+	return l
+}
+
+// limitTimeout bounds the question to Redis, which has a shorter limit of its own.
+const limitTimeout = time.Second
+
+// bucket is what one request is counted in.
+type bucket struct {
+	name string // of the policy, for its client
+	key  string
+	rate cache.Rate
+}
+
+func (b bucket) write(h *fasthttp.ResponseHeader, v cache.Verdict) {
+	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", b.name, b.rate.Quota, int(b.rate.Window/time.Second)))
+	t := v.Reset
+	if !v.OK {
+		t = v.Retry
+	}
+	h.Set("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", b.name, v.Remaining, seconds(t)))
+}
+
+func perMinute(n int) cache.Rate {
+	return cache.Rate{Quota: n, Window: quotaWindow, Burst: min(n, quotaBurst)}
+}
+
+// anonymous is the bucket of who shows no key.
+func anonymous(client netip.Addr) bucket {
+	return bucket{name: "anonymous", key: "anonymous:" + networkOf(client).String(), rate: perMinute(anonymousQuota)}
+}
+
+// count takes one from a bucket.
+func (l *limits) count(b bucket) cache.Verdict {
+	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
+	defer cancel()
+	return l.limiter.Take(ctx, b.key, b.rate)
+}
+
+// look says whether one could be taken.
+func (l *limits) look(b bucket) cache.Verdict {
+	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
+	defer cancel()
+	return l.limiter.Look(ctx, b.key, b.rate)
+}
+
+// of is the bucket of a key.
+func (q quota) of(writes bool) bucket {
+	if writes {
+		return bucket{name: "writes", key: "writes:" + q.id, rate: perMinute(q.writes)}
+	}
+	return bucket{name: "reads", key: "reads:" + q.id, rate: perMinute(q.reads)}
+}
+
+// limited answers a request to an API by next if its client may ask it.
+func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
+	if e.limits.limiter == nil {
+		return next(ctx)
+	}
+	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
+	hash, keyed := keyOf(ctx.Request.Header.Peek("Authorization"))
+	b := anonymous(e.client(ctx))
+	var v cache.Verdict
+	q, known := e.limits.find(hash)
+	switch {
+	case keyed && known && bytes.HasPrefix(ctx.Path(), adminAPIPath):
+		return next(ctx) // the operator's own; only guessing keys is counted
+	case keyed && known:
+		b = q.of(writes)
+		v = e.limits.count(b)
+	case keyed: // pays only if the origin does not know it either
+		v = e.limits.look(b)
+	default:
+		v = e.limits.count(b)
+	}
+	if !v.OK {
+		e.meters.limited.Inc()
+		e.fail(ctx, tooOften(ctx.Path(), v))
+		b.write(&ctx.Response.Header, v)
+		return routeRefused
+	}
+	r := next(ctx)
+	if keyed && !known {
+		if q, known = e.limits.find(hash); known {
+			b = q.of(writes)
+			v = e.limits.count(b)
+		} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
+			v = e.limits.count(b)
+		}
+	}
+	b.write(&ctx.Response.Header, v)
+	return r
+}
+
+// tooOften is the answer to a request beyond its rate. Those that monitoring
+// systems send are told that we are busy: 429 makes them drop an alert.
+func tooOften(path []byte, v cache.Verdict) *fieldmark.Error {
+	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: retryIn(v.Retry),
+		Detail: "more was asked than is allowed; RateLimit-Policy says how much is, Retry-After when to go on"}
+	if bytes.HasPrefix(path, integrationsPath) {
+		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when to send again"
+	}
+	return fe
+}
+
+var integrationsPath = []byte(fieldmark.PathPublic + "v1/integrations/")
+
+// retryIn is a time to wait, in whole seconds, different for each client.
+func retryIn(least time.Duration) time.Duration {
+	return time.Duration(max(seconds(least), min(seconds(least)+rand.IntN(3), int(maxRetryAfter/time.Second)))) * time.Second
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// jittered is a time of one to three times least.
+func jittered(least time.Duration) time.Duration {
+	return least + time.Duration(rand.IntN(3))*least
+}
+
+// keyOf takes an API key out of Authorization. Text that cannot be one is none.
+func keyOf(field []byte) (hash keyHash, ok bool) {
+	scheme, token, _ := strings.Cut(string(field), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") {
+		return hash, false
+	}
+	if _, err := fieldmark.ParseKeyToken(token); err != nil {
+		return hash, false
+	}
+	return sha256.Sum256([]byte(token)), true
+}
+
+func (l *limits) find(hash keyHash) (quota, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q, ok := l.known[hash]
+	return q, ok
+}
+
+// learn takes what an answer of the origin says of the key that was shown.
+func (l *limits) learn(authorization string, resp *http.Response) {
+	said := resp.Header.Get(fieldmark.HeaderQuota)
+	resp.Header.Del(fieldmark.HeaderQuota)
+	hash, ok := keyOf([]byte(authorization))
+	if !ok {
+		return
+	}
+	q, good := parseQuota(said)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case good:
+		for h := range l.known {
+			if len(l.known) < maxKnownKeys {
+				break
+			}
+			delete(l.known, h)
+		}
+		l.known[hash] = q
+	case resp.StatusCode == http.StatusUnauthorized:
+		delete(l.known, hash)
+	}
+}
+
+// parseQuota reads what an origin says of a key.
+func parseQuota(s string) (quota, bool) {
+	id, rest, _ := strings.Cut(s, ";")
+	q := quota{id: id, reads: readQuota, writes: writeQuota}
+	for rest != "" {
+		var item string
+		item, rest, _ = strings.Cut(rest, ";")
+		name, value, _ := strings.Cut(item, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return quota{}, false
+		}
+		switch name {
+		case "r":
+			q.reads = n
+		case "w":
+			q.writes = n
+		}
+	}
+	return q, id != ""
+}
+
+// networkOf is what a client is counted by: an address of IPv4, or the /64 that
+// one site has of IPv6.
+func networkOf(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); !a.Is6() {
+		return a
+	}
+	p, err := a.WithZone("").Prefix(64)
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}

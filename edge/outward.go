@@ -1,0 +1,97 @@
+package edge
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// outward is the way of requests to the origin. It bounds how many are under way
+// and how many a client network causes, and hears what the origin says of keys.
+type outward struct {
+	next   http.RoundTripper
+	limits *limits
+	most   int64
+	flying atomic.Int64
+	shed   func()
+}
+
+// RoundTrip implements http.RoundTripper. A refusal is a *fieldmark.Error; what
+// is cached may be sent in its place.
+func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
+	if o.flying.Add(1) > o.most {
+		o.flying.Add(-1)
+		o.shed()
+		return nil, refuse(r, overloaded())
+	}
+	land := sync.OnceFunc(func() { o.flying.Add(-1) })
+	if err := o.admit(r); err != nil {
+		land()
+		return nil, refuse(r, err)
+	}
+	resp, err := o.next.RoundTrip(r)
+	if err != nil {
+		land()
+		return nil, err
+	}
+	o.limits.learn(r.Header.Get("Authorization"), resp)
+	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body = &flyingTunnel{rw, land}
+	} else {
+		resp.Body = &flyingBody{resp.Body, land}
+	}
+	return resp, nil
+}
+
+// admit counts a request for the network it comes from.
+func (o *outward) admit(r *http.Request) *fieldmark.Error {
+	client, err := netip.ParseAddr(cmp.Or(r.Header.Get(fieldmark.HeaderClient), r.Header.Get("X-Forwarded-For")))
+	if err != nil || o.limits.limiter == nil || o.limits.network.Quota == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limitTimeout)
+	defer cancel()
+	v := o.limits.limiter.Take(ctx, "network:"+networkOf(client).String(), o.limits.network)
+	if v.OK {
+		return nil
+	}
+	return tooOften([]byte(r.URL.Path), v)
+}
+
+// refuse ends a request that is not sent, as a RoundTripper must.
+func refuse(r *http.Request, err *fieldmark.Error) error {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+	return err
+}
+
+// flyingBody counts an answer as under way until it is read.
+type flyingBody struct {
+	io.ReadCloser
+	land func()
+}
+
+// Close implements io.Closer.
+func (b *flyingBody) Close() error {
+	defer b.land()
+	return b.ReadCloser.Close()
+}
+
+// flyingTunnel counts a tunnel as under way until it ends.
+type flyingTunnel struct {
+	io.ReadWriteCloser
+	land func()
+}
+
+// Close implements io.Closer.
+func (t *flyingTunnel) Close() error {
+	defer t.land()
+	return t.ReadWriteCloser.Close()
+}
