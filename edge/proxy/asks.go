@@ -13,6 +13,7 @@ import (
 type asks struct {
 	mu    sync.Mutex
 	byURL map[string]*asked
+	open  map[*exchange]func() // ends each that is under way
 }
 
 // asked is one address that is being asked for.
@@ -40,6 +41,32 @@ func (a *asks) leave(url string, x *asked) {
 	defer a.mu.Unlock()
 	if x.n--; x.n == 0 {
 		delete(a.byURL, url)
+	}
+}
+
+// keeps notes that the answer of an exchange may be stored, until it is ended.
+func (p *Proxy) keeps(q *query, x *exchange) {
+	at, cancel := q.host+q.target, x.cancel
+	url := p.asks.enter(at)
+	p.asks.mu.Lock()
+	p.asks.open[x] = cancel
+	p.asks.mu.Unlock()
+	x.url = url
+	x.cancel = sync.OnceFunc(func() {
+		p.asks.mu.Lock()
+		delete(p.asks.open, x)
+		p.asks.mu.Unlock()
+		p.asks.leave(at, url)
+		cancel()
+	})
+}
+
+// endAll ends every exchange under way: no origin may keep a node from stopping.
+func (a *asks) endAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, cancel := range a.open {
+		cancel()
 	}
 }
 

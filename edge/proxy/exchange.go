@@ -81,13 +81,6 @@ func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.He
 	return x, nil
 }
 
-// keeps notes that the answer of an exchange may be stored, until it is closed.
-func (p *Proxy) keeps(q *query, x *exchange) {
-	url, at, cancel := p.asks.enter(q.host+q.target), q.host+q.target, x.cancel
-	x.url = url
-	x.cancel = sync.OnceFunc(func() { p.asks.leave(at, url); cancel() })
-}
-
 // interim passes 1xx answers on as they come (RFC 9110, 15.2).
 type interim struct {
 	mu   sync.Mutex
@@ -275,6 +268,10 @@ func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 	}
 	policy := rfc9111.ReadPolicy(code, h, x.received)
 	why := p.cfg.Profile.Storable(&q.Request, code, h, &policy)
+	if code == http.StatusPartialContent && f.v == nil && p.keepsParts(q) {
+		why = p.cfg.Profile.Storable(&q.Request, http.StatusOK, h, &policy)
+		q = q.part()
+	}
 	if why == "" && x.resp.ContentLength > p.limit {
 		why = "too-large"
 	}

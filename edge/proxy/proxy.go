@@ -134,7 +134,7 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	slices.Sort(p.keyed)
 	p.flights.byKey = map[string]*flight{}
-	p.asks.byURL = map[string]*asked{}
+	p.asks.byURL, p.asks.open = map[string]*asked{}, map[*exchange]func(){}
 	for range compressors {
 		p.behind.Go(p.compressAll)
 	}
@@ -145,6 +145,7 @@ func New(cfg Config) (*Proxy, error) {
 // request.
 func (p *Proxy) Close() {
 	close(p.ending)
+	p.asks.endAll()
 	p.behind.Wait()
 	p.cache.Close()
 }
@@ -199,6 +200,9 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 		if f.v != nil && p.useStored(ctx, q, &f, now) {
 			return
 		}
+		if f.v == nil && p.usePart(ctx, q, now) {
+			return
+		}
 		if q.Ask.OnlyIfCached { // RFC 9111, 5.2.1.7
 			p.cfg.Fail(ctx, ErrNotCached)
 			return
@@ -230,6 +234,34 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 			return
 		}
 	}
+}
+
+// usePart answers with a part that was asked for in the same words before.
+func (p *Proxy) usePart(ctx *fasthttp.RequestCtx, q *query, now time.Time) bool {
+	if !p.keepsParts(q) {
+		return false
+	}
+	f := p.find(q.part())
+	if f.v == nil || p.cfg.Profile.Reuse(&q.Ask, f.v.Response, now, f.invalid) != rfc9111.Use {
+		return false
+	}
+	p.cfg.Events.Hit()
+	p.send(ctx, q, f.v, status{hit: true})
+	return true
+}
+
+// keepsParts: a 206 may answer the same request again, word for word (RFC 9111,
+// 3.3). Parts are never joined or cut. A strict cache keeps none: readers of films
+// ask for a new one each time.
+func (p *Proxy) keepsParts(q *query) bool {
+	return p.cfg.Profile == rfc9111.RFC && q.Method == http.MethodGet && len(q.Header["Range"]) == 1 && len(q.Header["If-Range"]) == 0
+}
+
+// part is the query under the key of its own range.
+func (q *query) part() *query {
+	part := *q
+	part.key += "\x00range=" + q.Header["Range"][0]
+	return &part
 }
 
 // join finds or begins the flight that brings what q asks for. Who leads it ends

@@ -283,3 +283,33 @@ func TestLargeUpload(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestCloseEndsWhatRunsBehind: an origin that hangs does not keep a node from
+// stopping.
+func TestCloseEndsWhatRunsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, proxy.Config{})
+		var hangs atomic.Bool
+		w.respond = func(conn net.Conn, r *http.Request) error {
+			if hangs.Swap(true) {
+				time.Sleep(time.Hour)
+				return io.EOF
+			}
+			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=1, stale-while-revalidate=600"}, content: []string{"one"}}, time.Now())
+		}
+		const get = "GET /a HTTP/1.1\r\nHost: site.example\r\n\r\n"
+		for range 2 {
+			if _, body, _, err := w.do("GET", get); err != nil || body != "one" {
+				t.Fatalf("%q %v", body, err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		began := time.Now()
+		w.proxy.Close()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("closing took %s while an origin hung", took)
+		}
+		w.carry.CloseIdleConnections()
+		w.served.Wait()
+	})
+}
