@@ -20,6 +20,9 @@ const (
 	maxReady       = 64  // endpoints looked at in one transaction; the others are next
 	maxRecorded    = 256 // attempts written in one transaction: more only delay the first
 	maxTakenAtOnce = 64  // messages of one endpoint in one transaction
+
+	lingerFrom = 32                   // messages on the wire from which on a turn waits for company
+	linger     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
 )
 
 // result is a message that was tried.
@@ -44,7 +47,7 @@ func (s *Service) dispatch(ctx context.Context) error {
 	defer alarm.Stop()
 	for {
 		due := s.store.Watch(store.TopicDeliveries)
-		kept = append(kept, gather(results, maxRecorded-len(kept))...)
+		kept = gather(kept, results, flying)
 		flying -= len(kept)
 		jobs, next, err := s.turn(ctx, kept, MaxSending-flying)
 		if err != nil { // the record may come back; what was tried is kept until then
@@ -77,17 +80,34 @@ func (s *Service) dispatch(ctx context.Context) error {
 	}
 }
 
-// gather takes what is there, up to n.
-func gather(results chan result, n int) (taken []result) {
-	for len(taken) < n {
+// gather takes what came of messages. Where many are on the wire it waits a
+// little until half of them are back, so that they share a transaction and the
+// claims of the next.
+func gather(kept []result, results chan result, flying int) []result {
+	var late <-chan time.Time
+	if len(kept) > 0 && flying >= lingerFrom {
+		timer := time.NewTimer(linger)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for len(kept) < maxRecorded {
 		select {
 		case r := <-results:
-			taken = append(taken, r)
+			kept = append(kept, r)
+			continue
 		default:
-			return taken
+		}
+		if late == nil || len(kept) >= flying/2 {
+			break
+		}
+		select {
+		case r := <-results:
+			kept = append(kept, r)
+		case <-late:
+			late = nil
 		}
 	}
-	return taken
+	return kept
 }
 
 // turn writes what was tried and takes what is due. It returns when to look
