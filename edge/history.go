@@ -95,9 +95,6 @@ func parseMoment(text string) (time.Time, bool) {
 	return at.UTC().Truncate(time.Second), err == nil
 }
 
-// nothingMore knows no parameter.
-func nothingMore(string, string) (string, string, bool) { return "", "", false }
-
 // serveScoreAt answers GET /api/v1/score/{slug}?asOf=: what the facts of then come
 // to by today's module, judged as of then.
 func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {

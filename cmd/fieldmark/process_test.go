@@ -22,7 +22,7 @@ import (
 // TestMain lets the test binary be the program too: scripts call it as
 // fieldmark, and tests of whole processes start it under the same name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer})
+	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer, "glutton": glutton})
 }
 
 // TestScripts runs the command line as a person would.
