@@ -253,6 +253,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	defer usage.Stop()
 	old := time.NewTicker(sweepOldEvery)
 	defer old.Stop()
+	report("sweep kept answers", s.sweepOnce(ctx)) // what an origin that stopped left behind
 	for {
 		select {
 		case <-ctx.Done():

@@ -27,6 +27,16 @@ var rules = []rule{
 	{"every completed mission has its event", `SELECT m.id FROM mission m
 		WHERE m.completed_at IS NOT NULL AND ` + untrimmed("m.completed_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.completed')`},
+	{"every closed or canceled mission has its event", `SELECT m.id FROM mission m
+		WHERE (m.closed_at IS NOT NULL AND ` + untrimmed("m.closed_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.closed'))
+		OR (m.canceled_at IS NOT NULL AND ` + untrimmed("m.canceled_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.canceled'))`},
+	{"a mission's status and priority are known", `SELECT m.id FROM mission m
+		WHERE m.status NOT IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'COMPLETED', 'UNABLE_TO_COMPLETE', 'CLOSED', 'CANCELED')
+		OR m.priority NOT IN ('LOW', 'MEDIUM', 'HIGH', 'CRITICAL') OR (m.held <> '') <> (m.status = 'ON_HOLD')`},
+	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
+		WHERE m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l) AND (SELECT MAX(l.at) FROM log l) > 0`},
+	{"a kept answer names a mission of its account", `SELECT i.name FROM idempotency i
+		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission AND m.account = i.account)`},
 	{"a mission has one event per version", `SELECT m.id FROM mission m
 		WHERE ` + untrimmed("m.created_at") + ` AND m.version <> (SELECT COUNT(*) FROM event e WHERE e.subject = m.id AND e.type LIKE 'mission.%')`},
 	{"a delivery has its endpoint and its event", `SELECT d.id FROM delivery d

@@ -1,0 +1,121 @@
+package api_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// BenchmarkOpenMission opens missions through the whole handler from 64 clients
+// at once: key, strict decoding, checks, mission, clocks, event and answer. Each
+// engine's turn first inserts bare rows of the same size, durably and one by one
+// as a client would, and is told as a ratio of that: SQLite with
+// synchronous=FULL, and a PostgreSQL that syncs every commit. p99-ms is what one
+// client in a hundred had to wait at least.
+func BenchmarkOpenMission(b *testing.B) {
+	raw := map[string]float64{}
+	file := store.Config{Path: filepath.Join(b.TempDir(), "record.db")}
+	b.Run("sqlite/raw", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "raw.db")
+		raw["sqlite"] = benchRaw(b, 1, "sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
+	})
+	b.Run("sqlite/handler", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], false) })
+	b.Run("sqlite/keyed", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], true) })
+	server := storetest.DurablePostgres(b)
+	b.Run("postgres/raw", func(b *testing.B) { raw["postgres"] = benchRaw(b, benchClients, "pgx", server.URL) })
+	b.Run("postgres/handler", func(b *testing.B) { benchHandler(b, server, raw["postgres"], false) })
+	b.Run("postgres/keyed", func(b *testing.B) { benchHandler(b, server, raw["postgres"], true) })
+}
+
+// benchClients is how many callers wait at once.
+const benchClients = 64
+
+var missionNumber atomic.Int64 // one record serves all rounds of a benchmark
+
+// benchHandler opens missions, under an Idempotency-Key each if they are keyed.
+func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool) {
+	w := openWorld(b, at, func(cfg *api.Config) { cfg.Log = nil })
+	rate := benchAtOnce(b, "missions/s", func() error {
+		n := missionNumber.Add(1)
+		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"Replace the fan of the unit on the roof",
+			"priority":"HIGH","description":%q,"location":{"name":"Site 4","address":{"city":"Vienna","country":"AT"}},"labels":{"team":"field"},"metadata":{"sys_id":"9d3"}}`, n, benchText)}
+		if keyed {
+			a = a.keyed(fmt.Sprint("key-", n))
+		}
+		if rec := w.send(a); rec.Code != http.StatusCreated {
+			return fmt.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		return nil
+	})
+	if raw > 0 {
+		b.ReportMetric(rate/raw, "of-raw")
+	}
+}
+
+var benchText = strings.Repeat("What was seen, and what is to be done. ", 12)
+
+func benchRaw(b *testing.B, connections int, driver, address string) float64 {
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	if _, err := db.Exec(`CREATE TABLE IF NOT EXISTS raw (id TEXT PRIMARY KEY, body TEXT NOT NULL)`); err != nil {
+		b.Fatal(err)
+	}
+	insert, err := db.Prepare(`INSERT INTO raw (id, body) VALUES ($1, $2)`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer insert.Close()
+	body := string(slices.Repeat([]byte("x"), 900))
+	return benchAtOnce(b, "rows/s", func() error {
+		_, err := insert.Exec(fmt.Sprint(missionNumber.Add(1)), body)
+		return err
+	})
+}
+
+// benchAtOnce calls write b.N times from benchClients goroutines, reports the
+// rate and the 99th percentile of the wait, and returns the rate.
+func benchAtOnce(b *testing.B, unit string, write func() error) float64 {
+	b.ReportAllocs()
+	b.ResetTimer()
+	waits := make([]time.Duration, b.N)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range benchClients {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
+				began := time.Now()
+				if err := write(); err != nil {
+					b.Error(err)
+					return
+				}
+				waits[i] = time.Since(began)
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	slices.Sort(waits)
+	rate := float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate, unit)
+	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds())/1000, "p99-ms")
+	return rate
+}

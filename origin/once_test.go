@@ -1,0 +1,91 @@
+package origin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// An origin that starts deletes the answers that need not be kept any more,
+// however many there are, and no others.
+func TestKeptAnswersAreSwept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx := t.Context()
+		keep := func(prefix string, n int) {
+			t.Helper()
+			err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				for i := range n {
+					if err := tx.Keep(ctx, store.Kept{Account: origin.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		keep("old", 1001) // more than one transaction deletes
+		time.Sleep(time.Hour)
+		keep("new", 2)
+		time.Sleep(origin.OnceFor - 30*time.Minute)
+		stop := w.run(t)
+		time.Sleep(2 * time.Second)
+		stop()
+		for key, there := range map[string]bool{"old0": false, "old1000": false, "new0": true, "new1": true} {
+			_, err := w.Store.Kept(ctx, origin.DefaultAccount, key, time.Time{})
+			if gone := errors.Is(err, store.ErrNone); gone == there || !gone && err != nil {
+				t.Errorf("answer %s: %v, want kept %v", key, err, there)
+			}
+		}
+	})
+}
+
+// Two origins answer one key once: whoever comes second finds the answer of the
+// other in the record.
+func TestTwoOriginsAnswerOnce(t *testing.T) {
+	a, b := pair(t)
+	once := origin.Once{Account: origin.DefaultAccount, Key: "k", Request: fieldmark.DigestOf([32]byte{1})}
+	answers := make(chan origin.Answer, 40)
+	for i := range 40 {
+		go func() {
+			w := []*world{a, b}[i%2]
+			// Begin is left out: it would find the answer first.
+			answer, err := w.Do(context.WithoutCancel(t.Context()), once, func(ctx context.Context, act *origin.Act) (origin.Answer, error) {
+				in, err := origin.NewIntake(origin.DefaultAccount, request("same"))
+				if err != nil {
+					return origin.Answer{}, err
+				}
+				m, created, err := act.OpenMission(ctx, in)
+				return origin.Answer{Status: 201, Body: []byte(fmt.Sprint(m.ID, created)), Mission: m.ID}, err
+			})
+			if err != nil {
+				t.Errorf("do: %v", err)
+			}
+			answers <- answer
+		}()
+	}
+	fresh, bodies := 0, map[string]bool{}
+	for range 40 {
+		answer := <-answers
+		bodies[string(answer.Body)] = true
+		if !answer.Replayed {
+			fresh++
+		}
+	}
+	if fresh != 1 || len(bodies) != 1 {
+		t.Errorf("%d answers that were not replayed, %d bodies; want 1 and 1", fresh, len(bodies))
+	}
+	other := once
+	other.Request = fieldmark.DigestOf([32]byte{2})
+	_, _, err := b.Begin(t.Context(), other)
+	wantCode(t, "another request under the key", err, fieldmark.CodeIdempotencyReused)
+}
