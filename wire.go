@@ -17,6 +17,8 @@ const (
 	PathAlerts      = "/api/public/v1/integrations/"
 	PathWebhooks    = "/api/public/v1/webhooks"
 	PathAdminAPI    = "/api/admin/v1/"
+	// PathMissionBatch opens several missions at once.
+	PathMissionBatch = "/api/public/v1/missions/batch"
 	// PathPublicEvents is where integrators read events that cannot be sent to them.
 	PathPublicEvents = "/api/public/v1/events"
 

@@ -63,6 +63,8 @@ func bodyLimit(path []byte) int64 {
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
 		return fieldmark.MaxAlertBody
+	case text(path) == fieldmark.PathMissionBatch:
+		return fieldmark.MaxBatchBody
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
 	}

@@ -23,7 +23,7 @@ func (s *server) routes() []*route {
 	update, cancel, operate := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel), key(fieldmark.ScopeMissionOperate)
 	return append(s.webhookRoutes(), []*route{
 		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}, once: true}},
-		{"POST", missions + "/batch", create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
+		{"POST", fieldmark.PathMissionBatch, create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first, or as they changed", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
 		{"GET", missions + "/{id}", read, s.getMission, op{id: "getMission", does: "Read a mission", out: of[fieldmark.Mission](), status: []int{200, 304}}},
 		{"PATCH", missions + "/{id}", update, s.editMission, op{id: "editMission", does: "Change what a mission says, by a merge patch (RFC 7396)", in: of[fieldmark.MissionPatch](), takes: []string{mergePatchType}, out: of[fieldmark.Mission](), once: true, versioned: true}},

@@ -1,0 +1,94 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// TestMissions speaks the whole mission contract through the edge: what keys,
+// conditions and refusals rest on comes through as it was sent, both ways.
+func TestMissions(t *testing.T) {
+	h := newHouse(t)
+	key, err := h.service.CreateKey(t.Context(), origin.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
+		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
+	must(t, err)
+	send := func(method, path, body string, header ...string) answer {
+		t.Helper()
+		if body != "" {
+			header = append(header, "Content-Type", "application/json")
+		}
+		return h.do(method, path, body, append(header, "Authorization", "Bearer "+key.Token)...)
+	}
+	mission := func(a answer, status int) (m fieldmark.Mission) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(a.body), &m); err != nil || a.status != status {
+			t.Fatalf("%d %s, want %d", a.status, a.body, status)
+		}
+		return m
+	}
+	const body = `{"externalId":"INC-1","source":"itsm","title":"Replace the router"}`
+
+	opened := send("POST", fieldmark.PathMissions, body, fieldmark.HeaderIdempotencyKey, `"k 1"`)
+	m := mission(opened, 201)
+	place := fieldmark.PathMissions + "/" + m.ID
+	if opened.header.Get("Location") != place || opened.header.Get("ETag") != `"1"` {
+		t.Errorf("201: %v, want Location %s and an ETag", opened.header, place)
+	}
+	again := send("POST", fieldmark.PathMissions, body, fieldmark.HeaderIdempotencyKey, `"k 1"`)
+	if again.status != 201 || again.body != opened.body || again.header.Get(fieldmark.HeaderReplayed) != "true" || again.header.Get("Location") != place {
+		t.Errorf("the same under its key: %d %v %s", again.status, again.header, again.body)
+	}
+	h.wantProblem(send("POST", fieldmark.PathMissions, strings.Replace(body, "INC-1", "INC-2", 1), fieldmark.HeaderIdempotencyKey, `"k 1"`), 422, fieldmark.CodeIdempotencyReused)
+	if found := send("POST", fieldmark.PathMissions, body); mission(found, 200).ID != m.ID || found.header.Get(fieldmark.HeaderDeduplicated) != "true" {
+		t.Errorf("the same without a key: %v", found.header)
+	}
+	conflict := send("POST", fieldmark.PathMissions, strings.Replace(body, "router", "modem", 1))
+	h.wantProblem(conflict, 409, fieldmark.CodeMissionExists)
+	var p fieldmark.Problem
+	must(t, json.Unmarshal([]byte(conflict.body), &p))
+	if p.MissionID != m.ID || len(p.Errors) != 1 || p.Errors[0].Pointer != "/title" || conflict.header.Get("Location") != place {
+		t.Errorf("409: %s, want the mission and what differs", conflict.body)
+	}
+
+	h.wantProblem(send("PATCH", place, `{"priority":"HIGH"}`, "If-Match", `"9"`), 412, fieldmark.CodeVersionMismatch)
+	edited := send("PATCH", place, `{"priority":"HIGH"}`, "If-Match", `"1"`)
+	if m := mission(edited, 200); m.Priority != fieldmark.PriorityHigh || edited.header.Get("ETag") != `"2"` {
+		t.Errorf("edited: %s", edited.body)
+	}
+	mission(send("PUT", place+"/plan", `{"assignee":{"id":"7"}}`), 200)
+	refused := send("POST", place+"/transitions", `{"status":"COMPLETED"}`)
+	h.wantProblem(refused, 409, fieldmark.CodeInvalidTransition)
+	must(t, json.Unmarshal([]byte(refused.body), &p))
+	if p.From != fieldmark.MissionNew || p.To != fieldmark.MissionCompleted || len(p.Allowed) != 4 {
+		t.Errorf("409: %s, want from, to and what is allowed", refused.body)
+	}
+	mission(send("POST", place+"/transitions", `{"status":"SCHEDULED"}`), 200)
+	mission(send("POST", place+"/cancel", ""), 200)
+	current := send("GET", place, "")
+	if unchanged := send("GET", place, "", "If-None-Match", current.header.Get("ETag")); unchanged.status != 304 || unchanged.body != "" {
+		t.Errorf("unchanged: %d %s", unchanged.status, unchanged.body)
+	}
+
+	var batch []string
+	for i := range 20 { // more than one mission alone may weigh
+		batch = append(batch, fmt.Sprintf(`{"externalId":"b%d","source":"itsm","title":"t","description":%q}`, i, strings.Repeat("x", 9000)))
+	}
+	var report fieldmark.BatchReport
+	a := send("POST", fieldmark.PathMissionBatch, `{"missions":[`+strings.Join(batch, ",")+`]}`)
+	must(t, json.Unmarshal([]byte(a.body), &report))
+	if a.status != 200 || len(report.Results) != 20 || report.Results[19].Status != 201 {
+		t.Errorf("batch: %d with %d results", a.status, len(report.Results))
+	}
+	h.wantProblem(send("POST", fieldmark.PathMissionBatch, strings.Repeat(" ", fieldmark.MaxBatchBody+1)), 413, fieldmark.CodeBodyTooLarge)
+	next := send("GET", fieldmark.PathMissions+"?limit=5&source=ITSM&updatedSince=1970-01-01T00:00:00Z", "")
+	var page fieldmark.List[fieldmark.Mission]
+	must(t, json.Unmarshal([]byte(next.body), &page))
+	if len(page.Data) != 5 || !page.HasMore || !strings.Contains(next.header.Get("Link"), `rel="next"`) {
+		t.Errorf("list: %d of a page, Link %q", len(page.Data), next.header.Get("Link"))
+	}
+}
