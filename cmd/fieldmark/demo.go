@@ -98,7 +98,8 @@ func (c *serveCmd) demoFacts(ctx context.Context, svc *origin.Service) (f demoFa
 		return f, false, err
 	}
 	key, err := svc.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{
-		Name: "demo", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}})
+		Name: "demo", Scopes: []fieldmark.Scope{
+			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
 	if err != nil {
 		return f, false, err
 	}

@@ -137,6 +137,7 @@ func demoMission(t *testing.T, dir string, facts demoFacts) {
 	if status, _, body := ask(t, "POST", facts.BaseURL+"/api/public/v1/missions", other, "Authorization", "Bearer "+facts.APIKey); status != 409 || !strings.Contains(body, m.ID) {
 		t.Errorf("another mission under the same name: %d %s", status, body)
 	}
+	demoMissionCommands(t, dir, m.ID)
 	if out := runOnce(t, dir, "mission", "complete", m.ID, "--data", "var"); !strings.Contains(out, "COMPLETED") {
 		t.Errorf("mission complete printed %s", out)
 	}
@@ -145,5 +146,33 @@ func demoMission(t *testing.T, dir string, facts demoFacts) {
 	<-listener.done
 	if status, _, body := ask(t, "GET", facts.BaseURL+"/api/admin/v1/webhooks", "", "Authorization", "Bearer "+facts.AdminKey); status != 200 || strings.Contains(body, "whk_") {
 		t.Errorf("endpoints after the listener ended: %d %s", status, body)
+	}
+}
+
+// demoMissionCommands does to missions what the command line offers.
+func demoMissionCommands(t *testing.T, dir, id string) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(dir, "mission.json"), []byte(`{"source":"demo","externalId":"2","title":"Swap the disk","skills":["lift"]}`), 0o600))
+	created := runOnce(t, dir, "mission", "create", "mission.json", "--data", "var")
+	again := runOnce(t, dir, "mission", "create", "--source", "DEMO", "--external-id", "1", "--title", "Replace the router", "--data", "var")
+	if !strings.Contains(created, `"lift"`) || !strings.Contains(again, "there already") || !strings.Contains(again, id) {
+		t.Errorf("mission create printed %s and then %s", created, again)
+	}
+	if out := runOnce(t, dir, "mission", "edit", id, `{"priority":"high","labels":{"site":"4"}}`, "--data", "var"); !strings.Contains(out, `"HIGH"`) || !strings.Contains(out, `"version": 2`) {
+		t.Errorf("mission edit printed %s", out)
+	}
+	if out := runOnce(t, dir, "mission", "show", id, "--data", "var"); !strings.Contains(out, `"site": "4"`) {
+		t.Errorf("mission show printed %s", out)
+	}
+	other := runOnce(t, dir, "mission", "list", "--account", "default", "--source", "demo", "--priority", "MEDIUM", "--status", "new", "--created-since", "2020-01-01T00:00:00Z", "--data", "var")
+	otherID, _, _ := strings.Cut(other, " ")
+	if !strings.Contains(other, "demo/2") || strings.Contains(other, id) {
+		t.Errorf("mission list printed %s", other)
+	}
+	if out := runOnce(t, dir, "mission", "cancel", otherID, "--reason-text", "not needed", "--data", "var"); !strings.Contains(out, "CANCELED") {
+		t.Errorf("mission cancel printed %s", out)
+	}
+	if out := runOnce(t, dir, "mission", "list", "--status", "CANCELED", "--data", "var"); !strings.Contains(out, otherID) {
+		t.Errorf("mission list of what was canceled printed %s", out)
 	}
 }

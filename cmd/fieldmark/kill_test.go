@@ -32,8 +32,9 @@ func kills() int {
 }
 
 // TestKill kills a Fieldmark that is being written to, again and again, at any
-// moment. What it acknowledged must be there in the end, every mission once,
-// and every completion must have reached the receiver.
+// moment. What it acknowledged must be there in the end, every mission once and
+// with every move once, and every event of it must have reached the receiver.
+// What it did not acknowledge is sent again under the same key and happens once.
 func TestKill(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { killing(t) })
 	t.Run("postgres", func(t *testing.T) {
@@ -44,8 +45,9 @@ func TestKill(t *testing.T) {
 // killing storms and kills an origin whose record the settings name.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &storm{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read"), admin: newKeyAt(t, dir, record, "admin:*"),
-		created: map[string]string{}, completed: map[string]bool{}, arrived: map[string]int{}, clocks: map[string]map[string]bool{}}
+	s := &storm{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, dir, record, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
+		clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
 	defer receiver.Close()
 	serve := append([]string{"serve", "--public-api", "--rate-limit", "off", "--allow-networks", "127.0.0.0/8", "--log-level", "INFO"}, freePorts("var")...)
@@ -55,7 +57,7 @@ func killing(t *testing.T, record ...string) {
 		p := start(t, dir, serve...)
 		base := p.logged("serve", "listen")
 		if round == 0 {
-			status, _, body := ask(t, "POST", base+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.completed"]}`, receiver.URL+"/"), "Authorization", "Bearer "+s.admin)
+			status, _, body := ask(t, "POST", base+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+s.admin)
 			if status != http.StatusCreated {
 				t.Fatalf("register the receiver: %d %s", status, body)
 			}
@@ -106,12 +108,19 @@ type storm struct {
 	next       atomic.Int64
 
 	mu        sync.Mutex
-	created   map[string]string // externalId -> mission id, acknowledged
-	completed map[string]bool   // mission id, acknowledged
-	arrived   map[string]int    // mission id -> messages
+	created   map[string]string          // externalId -> mission id, acknowledged
+	completed map[string]bool            // mission id, acknowledged
+	moved     map[string]int             // mission id -> moves acknowledged
+	open      []attempt                  // sent, and never answered
+	messages  int                        // that arrived
+	events    map[string]string          // event id -> what it told
+	arrived   map[string]map[string]bool // mission id -> "type version" of what arrived
 
 	clocks map[string]map[string]bool // what was told of a clock -> ids of the events that told it
 }
+
+// attempt is a request that may have had its effect.
+type attempt struct{ path, body, key string }
 
 // blow writes from several goroutines and pulls the plug after a while.
 func (s *storm) blow(base string, after time.Duration, kill func()) {
@@ -136,41 +145,92 @@ func (s *storm) blow(base string, after time.Duration, kill func()) {
 	wg.Wait()
 }
 
-// write creates one mission and completes every other, noting what was
-// acknowledged.
+// write creates one mission under a key and moves or completes two in three,
+// noting what was acknowledged and what was left open.
 func (s *storm) write(base string) {
+	s.again(base)
 	n := s.next.Add(1)
 	id := fmt.Sprintf("job-%d", n)
 	request := missionJSON(id)
 	if n%hurried == 0 {
 		request = strings.Replace(request, "{", `{"priority":"HIGH",`, 1)
 	}
-	status, _, body, err := try("POST", base+"/api/public/v1/missions", request, "Authorization", "Bearer "+s.key)
-	if err != nil || status == http.StatusServiceUnavailable {
+	m, ok := s.send(base, attempt{"/api/public/v1/missions", request, "create-" + id}, http.StatusCreated)
+	if !ok {
 		return
 	}
-	var m fieldmark.Mission
-	if status != http.StatusCreated || json.Unmarshal([]byte(body), &m) != nil {
-		s.t.Errorf("create %s: %d %s", id, status, body)
-		return
+	s.note(func() { s.created[id] = m.ID })
+	switch n % 3 {
+	case 0:
+		status, _, body, err := try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization", "Bearer "+s.admin)
+		if err != nil || status == http.StatusServiceUnavailable {
+			return
+		}
+		if status != http.StatusOK {
+			s.t.Errorf("complete %s: %d %s", m.ID, status, body)
+			return
+		}
+		s.note(func() { s.completed[m.ID], s.moved[m.ID] = true, 3 })
+	case 1:
+		for i, to := range []string{"SCHEDULED", "DISPATCHED", "ON_HOLD", "DISPATCHED"} {
+			move := attempt{"/api/public/v1/missions/" + m.ID + "/transitions", fmt.Sprintf(`{"status":%q}`, to), fmt.Sprintf("move-%s-%d", id, i)}
+			if _, ok := s.send(base, move, http.StatusOK); !ok {
+				return
+			}
+			s.note(func() { s.moved[m.ID]++ })
+		}
 	}
+}
+
+func (s *storm) note(what func()) {
 	s.mu.Lock()
-	s.created[id] = m.ID
-	s.mu.Unlock()
-	if n%2 == 0 {
+	defer s.mu.Unlock()
+	what()
+}
+
+// send sends a request under its key. One that is not answered is kept, to be
+// sent again.
+func (s *storm) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
+	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key, fieldmark.HeaderIdempotencyKey, a.key)
+	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
+		s.note(func() { s.open = append(s.open, a) })
+		return m, false
+	}
+	if status != want || json.Unmarshal([]byte(body), &m) != nil {
+		s.t.Errorf("%s %s: %d %s", a.path, a.body, status, body)
+		return m, false
+	}
+	return m, true
+}
+
+// again repeats what was left open: the answer is the same whether or not the
+// first attempt had its effect.
+func (s *storm) again(base string) {
+	var a attempt
+	s.note(func() {
+		if n := len(s.open); n > 0 {
+			a, s.open = s.open[n-1], s.open[:n-1]
+		}
+	})
+	if a.key == "" {
 		return
 	}
-	status, _, body, err = try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization", "Bearer "+s.admin)
-	if err != nil || status == http.StatusServiceUnavailable {
+	create := strings.HasPrefix(a.key, "create-")
+	want := http.StatusOK
+	if create {
+		want = http.StatusCreated
+	}
+	m, ok := s.send(base, a, want)
+	if !ok {
 		return
 	}
-	if status != http.StatusOK {
-		s.t.Errorf("complete %s: %d %s", m.ID, status, body)
-		return
-	}
-	s.mu.Lock()
-	s.completed[m.ID] = true
-	s.mu.Unlock()
+	s.note(func() {
+		if create {
+			s.created[strings.TrimPrefix(a.key, "create-")] = m.ID
+		} else {
+			s.moved[m.ID]++
+		}
+	})
 }
 
 func missionJSON(id string) string {
@@ -192,7 +252,19 @@ func (s *storm) receive(_ http.ResponseWriter, r *http.Request) {
 		s.noteClock(e)
 		return
 	}
-	s.arrived[m.ID]++
+	s.messages++
+	told := fmt.Sprintf("%s %d", e.Type, m.Version)
+	if before, ok := s.events[e.ID]; ok && before != m.ID+told {
+		s.t.Errorf("event %s told %q and then %q", e.ID, before, m.ID+told)
+	}
+	if _, again := s.events[e.ID]; !again && s.arrived[m.ID][told] {
+		s.t.Errorf("%s of mission %s was told by two events", told, m.ID)
+	}
+	s.events[e.ID] = m.ID + told
+	if s.arrived[m.ID] == nil {
+		s.arrived[m.ID] = map[string]bool{}
+	}
+	s.arrived[m.ID][told] = true
 }
 
 // clocksPath is where the receiver takes what is told of clocks.
@@ -235,11 +307,15 @@ func (s *storm) noteClock(e fieldmark.Envelope) {
 
 // settle waits for every message and looks up every mission.
 func (s *storm) settle(base string) {
-	eventually(s.t, "every acknowledged completion has arrived", func() bool {
+	for left := true; left; {
+		s.again(base)
+		s.note(func() { left = len(s.open) > 0 })
+	}
+	eventually(s.t, "every event of every acknowledged mission has arrived", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for id := range s.completed {
-			if s.arrived[id] == 0 {
+		for _, id := range s.created {
+			if len(s.arrived[id]) < 1+s.moved[id] {
 				return false
 			}
 		}
@@ -253,6 +329,9 @@ func (s *storm) settle(base string) {
 			s.t.Errorf("mission %s (%s) after the kills: %d %s", external, id, status, body)
 			continue
 		}
+		if m := page.Data[0]; s.moved[id] > 0 && m.Version != 1+s.moved[id] {
+			s.t.Errorf("mission %s was moved %d times and is at version %d", id, s.moved[id], m.Version)
+		}
 		if s.completed[id] && page.Data[0].Status != fieldmark.MissionCompleted {
 			s.t.Errorf("mission %s was acknowledged as completed and is %s", id, page.Data[0].Status)
 		}
@@ -264,14 +343,12 @@ func (s *storm) settle(base string) {
 func (s *storm) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	doubled := 0
-	for _, times := range s.arrived {
-		if times > 1 {
-			doubled++
-		}
+	moves := 0
+	for _, n := range s.moved {
+		moves += n
 	}
-	s.t.Logf("%d kills: %d missions and %d completions acknowledged, %d messages for them, %d of those sent more than once",
-		kills(), len(s.created), len(s.completed), len(s.arrived), doubled)
+	s.t.Logf("%d kills: %d missions, %d moves and %d completions acknowledged, %d events in %d messages",
+		kills(), len(s.created), moves, len(s.completed), len(s.events), s.messages)
 	for what, events := range s.clocks {
 		if len(events) != 1 {
 			s.t.Errorf("%s was told by %d events", what, len(events))
