@@ -19,6 +19,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
+// benchClients is how many callers wait at once.
+const benchClients = 64
+
+var missionNumber atomic.Int64 // one record serves all rounds of a benchmark
+
 // wireSink answers every message with 204 and does as little else as can be: it
 // shares two processors with what is measured. It tells of each message's path
 // and body.
