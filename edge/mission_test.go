@@ -71,7 +71,7 @@ func TestMissions(t *testing.T) {
 	mission(send("POST", place+"/cancel", ""), 200)
 	current := send("GET", place, "")
 	if unchanged := send("GET", place, "", "If-None-Match", current.header.Get("ETag")); unchanged.status != 304 || unchanged.body != "" {
-		t.Errorf("unchanged: %d %s", unchanged.status, unchanged.body)
+		t.Errorf("unchanged since %s: %d %v %s", current.header.Get("ETag"), unchanged.status, unchanged.header, unchanged.body)
 	}
 
 	var batch []string

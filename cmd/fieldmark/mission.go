@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -69,7 +67,7 @@ type missionCreateCmd struct {
 func (c *missionCreateCmd) Run(ctx context.Context, s *streams) error {
 	r := fieldmark.MissionRequest{Source: c.Source, ExternalID: c.ExternalID, Title: c.Title, Description: c.Description, Priority: fieldmark.Priority(c.Priority)}
 	if c.File != "" {
-		raw, err := readInput(s, c.File, fieldmark.MaxBody)
+		raw, err := readInput(s, c.File)
 		if err != nil {
 			return err
 		}
@@ -91,24 +89,6 @@ func (c *missionCreateCmd) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintln(s.err, "It was there already.")
 	}
 	return printJSON(s, m)
-}
-
-// readInput reads a file, or standard input for -, of at most limit bytes.
-func readInput(s *streams, name string, limit int64) ([]byte, error) {
-	in := s.in
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", name, limit)
-	}
-	return raw, err
 }
 
 type missionShowCmd struct {
@@ -140,7 +120,7 @@ func (c *missionEditCmd) Run(ctx context.Context, s *streams) error {
 	patch := []byte(c.Patch)
 	if c.Patch == "-" {
 		var err error
-		if patch, err = readInput(s, "-", fieldmark.MaxBody); err != nil {
+		if patch, err = readInput(s, "-"); err != nil {
 			return err
 		}
 	}

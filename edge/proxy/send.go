@@ -141,8 +141,9 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.
 	p.blank.CopyTo(&ctx.Response.Header)
 	ctx.Response.Header.SetServer(oneLine.Replace(h.Get("Server")))
 	code := resp.StatusCode
-	if q.mode == queues && code == http.StatusOK && len(q.Header["If-None-Match"])+len(q.Header["If-Modified-Since"]) > 0 {
-		// The origin was asked for the whole, so its reader's condition is ours.
+	if q.mode != bypass && code == http.StatusOK && len(q.Header["If-None-Match"])+len(q.Header["If-Modified-Since"]) > 0 {
+		// The origin may have been asked for the whole, so its reader's condition is
+		// ours; where it was asked with it, a 200 means that it does not match.
 		if r := rfc9111.NewResponse(code, h, x.requested, x.received); r.NotModified(q.Header) {
 			code = http.StatusNotModified
 		}
