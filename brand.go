@@ -170,6 +170,17 @@ type BrandHistory struct {
 // kept: more than seven years of weekly audits.
 const MaxRevisions = 400
 
+// AuditRun is an audit in line, and how far it has come.
+type AuditRun struct {
+	Brand       Slug   `json:"brand"`
+	RequestedAt Time   `json:"requestedAt"`
+	DueAt       Time   `json:"dueAt"`
+	Attempts    int    `json:"attempts"` // begun
+	Running     bool   `json:"running"`
+	Step        string `json:"step,omitempty"`  // what it does, in a few words
+	Steps       int    `json:"steps,omitempty"` // begun so far
+}
+
 // ImportReport says what became of each brand of an import.
 type ImportReport struct {
 	Added     int          `json:"added"`

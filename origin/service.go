@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,6 +31,7 @@ type Config struct {
 	Secret     []byte                // required: the application secret, at least MinSecret bytes; keys at rest are derived from it
 	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
 	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
+	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: DefaultAuditEvery; negative: only when asked
 	Module     []byte                // the built-in scoring module; nil when there is none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
 	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
@@ -51,6 +53,8 @@ type Service struct {
 	store      *store.Store
 	http       *safehttp.Client
 	auditor    *audit.Auditor
+	auditEvery time.Duration // 0 or less: never
+	steps      steps
 	module     []byte
 	moduleRef  fieldmark.ModuleRef
 	moduleKeys []fieldmark.ModuleKey
@@ -114,7 +118,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
-		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor,
+		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,

@@ -18,7 +18,7 @@ import (
 
 // Bounds of the work Run does unasked.
 const (
-	maxAuditing     = 4                // audits at once: each is slow by politeness, not by work
+	maxAuditing     = 32               // audits at once: each is slow by politeness, not by work
 	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
 	lease           = 10 * time.Second // what a dead worker held waits that long for another
 	renewEvery      = 3 * time.Second  // so that two renewals may fail, or clocks differ by some seconds
@@ -47,6 +47,9 @@ func (s *Service) Run(ctx context.Context) error {
 	})
 	if s.auditor != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
+		if s.auditEvery > 0 {
+			g.Go(func() error { return s.schedule(ctx) })
+		}
 	}
 	if s.desk.Compare != nil {
 		g.Go(func() error { return s.work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
@@ -89,7 +92,10 @@ func (s *Service) renew(ctx context.Context) error {
 		}
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			now := time.Now()
-			return tx.RenewLeases(ctx, s.worker, now, now.Add(lease))
+			if err := tx.RenewLeases(ctx, s.worker, now, now.Add(lease)); err != nil {
+				return err
+			}
+			return s.steps.each(func(slug fieldmark.Slug, n stepNote) error { return tx.NoteStep(ctx, slug, s.worker, n.step, n.count) })
 		})
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("renew leases", slog.Any("error", err))
@@ -214,8 +220,12 @@ func (s *Service) audit(ctx context.Context, a store.Audit) {
 func (s *Service) findOut(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, auditDeadline)
 	defer cancel()
+	defer s.steps.forget(b.Slug)
 	return s.auditor.Audit(ctx, audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language},
-		func(step string) { log.Debug("audit", slog.String("step", step)) })
+		func(step string) {
+			s.steps.note(b.Slug, step)
+			log.Debug("audit", slog.String("step", step))
+		})
 }
 
 // endAudit writes facts and takes the audit out of line in one transaction.
@@ -233,6 +243,11 @@ func (s *Service) endAudit(ctx context.Context, a store.Audit, was fieldmark.Bra
 		}
 		if b.URL == was.URL {
 			if _, err := s.putFacts(ctx, tx, a.Brand, doc); err != nil {
+				return err
+			}
+		}
+		if s.auditEvery > 0 {
+			if err := tx.NoteAudit(ctx, a.Brand, s.nextAudit(time.Now()), audit.Rules); err != nil {
 				return err
 			}
 		}

@@ -22,6 +22,7 @@ type brandCmd struct {
 	Import brandImportCmd `cmd:"" help:"Register the brands of a JSON file."`
 	List   brandListCmd   `cmd:"" help:"List brands."`
 	Audit  brandAuditCmd  `cmd:"" help:"Have a registered brand audited now."`
+	Audits brandAuditsCmd `cmd:"" help:"List the audits that run, with their progress, and those that wait."`
 	Rename brandRenameCmd `cmd:"" help:"Give a brand another slug; the old one leads to it."`
 	Alias  brandAliasCmd  `cmd:"" help:"Set the other slugs that lead to a brand."`
 	Remove brandRemoveCmd `cmd:"" help:"Take a brand down, everywhere and at once."`
@@ -101,6 +102,7 @@ func (c *brandListCmd) Run(ctx context.Context, s *streams) error {
 type brandAuditCmd struct {
 	targetSettings `embed:""`
 	Slug           string `arg:"" help:"The brand's slug."`
+	Wait           bool   `help:"Show the audit's progress and wait for its end."`
 }
 
 // Run queues the audit.
@@ -115,6 +117,9 @@ func (c *brandAuditCmd) Run(ctx context.Context, s *streams) error {
 	}
 	if err := api.RequestAudit(ctx, slug); err != nil {
 		return err
+	}
+	if c.Wait {
+		return waitForAudit(ctx, s, api, slug)
 	}
 	_, err = fmt.Fprintf(s.out, "%s will be audited\n", slug)
 	return err

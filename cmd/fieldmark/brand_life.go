@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/client"
 )
 
 type brandRenameCmd struct {
@@ -96,4 +99,57 @@ func (c *brandRemoveCmd) Run(ctx context.Context, s *streams) error {
 	}
 	_, err = fmt.Fprintf(s.out, "%s is gone\n", slug)
 	return err
+}
+
+type brandAuditsCmd struct {
+	targetSettings `embed:""`
+}
+
+// Run prints a line per audit.
+func (c *brandAuditsCmd) Run(ctx context.Context, s *streams) error {
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	runs, err := api.Audits(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range runs {
+		state := "waits until " + a.DueAt.String()
+		if a.Running {
+			state = "runs: " + firstOf(a.Step, "begins")
+		}
+		fmt.Fprintf(s.out, "%-32s try %d  %s\n", a.Brand, max(a.Attempts, 1), state)
+	}
+	return nil
+}
+
+// auditPoll is how often a person's wait is looked after.
+const auditPoll = time.Second
+
+// waitForAudit shows how far a brand's audit has come until it is out of line.
+func waitForAudit(ctx context.Context, s *streams, api *client.Client, slug fieldmark.Slug) error {
+	said := ""
+	for {
+		runs, err := api.Audits(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(runs, func(a fieldmark.AuditRun) bool { return a.Brand == slug })
+		if at < 0 {
+			_, err := fmt.Fprintf(s.out, "%s is audited\n", slug)
+			return err
+		}
+		step := firstOf(runs[at].Step, "waits in line")
+		if step != said {
+			fmt.Fprintln(s.err, "  …", step)
+			said = step
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(auditPoll):
+		}
+	}
 }

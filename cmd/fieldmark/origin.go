@@ -27,6 +27,7 @@ import (
 type originSettings struct {
 	dataSettings     `embed:""`
 	outboundSettings `embed:""`
+	auditSettings    `embed:""`
 	moduleSettings   `embed:""`
 	PaymentDueOn     string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
 	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
@@ -34,6 +35,21 @@ type originSettings struct {
 	KeepDeliveries   time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
 	KeepEvents       time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
 	SecureCookies    bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+}
+
+// auditSettings are how an origin audits brands.
+type auditSettings struct {
+	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"How often a brand is audited unasked, give or take a tenth; 0 means only when asked."`
+	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between two requests of an audit to one host."`
+	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"20" help:"Requests one audit may make, redirects included."`
+}
+
+// every is the interval as a Service takes it.
+func (a *auditSettings) every() time.Duration {
+	if a.AuditEvery == 0 {
+		return -1
+	}
+	return a.AuditEvery
 }
 
 // originNode is an origin, opened.
@@ -77,7 +93,10 @@ func closing(err error) string {
 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
 	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: origin.MaxSending})
-	auditor, err := audit.New(audit.Config{HTTP: o.client(nil), Delay: auditDelay})
+	if auditDelay == 0 {
+		auditDelay = o.AuditDelay
+	}
+	auditor, err := audit.New(audit.Config{HTTP: o.client(nil), Delay: auditDelay, MaxRequests: o.AuditRequests})
 	if err != nil {
 		return err
 	}
@@ -94,7 +113,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		return err
 	}
 	if n.service, err = origin.New(origin.Config{
-		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor,
+		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents,
 	}); err != nil {

@@ -202,6 +202,15 @@ func (s *server) auditBrand(c *call) error {
 	return c.sendEmpty(http.StatusAccepted)
 }
 
+// listAudits tells what runs and what waits.
+func (s *server) listAudits(c *call) error {
+	runs, err := s.origin.Audits(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, list(runs))
+}
+
 // slug reads the slug in the path; one that is none cannot be found.
 func (c *call) slug() (fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(c.r.PathValue("slug"))

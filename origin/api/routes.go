@@ -59,6 +59,7 @@ func (s *server) routes() []*route {
 		{"PUT", admin + "brands/{slug}/aliases", admins, s.setAliases, op{id: "setAliases", does: "Set the slugs that lead to a brand beside its own", in: of[aliasList](), out: of[aliasList]()}},
 		{"POST", admin + "visibility/import", admins, s.importVisibility, op{id: "importVisibility", does: "Import answer samples; lines that are refused are in the report", in: of[[]sampleRecord](), takes: []string{csvType}, out: of[fieldmark.VisibilityImport](), limit: fieldmark.MaxBulkBody, within: bulkTimeout}},
 		{"POST", admin + "brands/{slug}/audit", admins, s.auditBrand, op{id: "auditBrand", does: "Ask for a new audit of a brand's site", status: []int{202}}},
+		{"GET", admin + "audits", admins, s.listAudits, op{id: "listAudits", does: "List the audits that run, with their progress, and those that wait", out: of[fieldmark.List[fieldmark.AuditRun]]()}},
 		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
 		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
 		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", out: of[fieldmark.Key]()}},

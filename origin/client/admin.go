@@ -123,6 +123,12 @@ func (c *Client) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	return err
 }
 
+// Audits lists the audits that run and those that wait.
+func (c *Client) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
+	list, err := get[fieldmark.List[fieldmark.AuditRun]](ctx, c, "audits", nil)
+	return list.Data, err
+}
+
 // CreateKey makes an API key; its token is told this once.
 func (c *Client) CreateKey(ctx context.Context, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return post[fieldmark.NewKey](ctx, c, "keys", r)
