@@ -81,6 +81,51 @@ func TestSameSiteSameDigest(t *testing.T) {
 	}
 }
 
+// TestOrderOfPages lists the same pages in another order: neither the sample nor
+// what is found depends on it.
+func TestOrderOfPages(t *testing.T) {
+	list := func(order ...int) web {
+		site := goodSite()
+		var all strings.Builder
+		for _, i := range order {
+			path := "/p/" + strings.Repeat("x", i+1)
+			site[path] = html("<title>Page "+path+"</title>", "<main><h1>P</h1>"+words(50+10*i)+"</main>")
+			all.WriteString("<url><loc>https://example.com" + path + "</loc></url>")
+		}
+		site["/sitemap.xml"] = answer{kind: "application/xml", body: "<urlset>" + all.String() + "</urlset>"}
+		return site
+	}
+	first, second := list(0, 1, 2, 3, 4, 5, 6, 7, 8).audit(t), list(8, 3, 1, 0, 7, 5, 2, 6, 4).audit(t)
+	a, err := first.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := second.Digest(); a != b {
+		t.Errorf("another order, another digest:\n%s", cmp.Diff(first.Facts, second.Facts))
+	}
+}
+
+// TestAccessNeverLowers takes one rule after the other away from a robots.txt
+// that blocks crawlers: no share ever falls.
+func TestAccessNeverLowers(t *testing.T) {
+	rules := []string{"User-agent: Googlebot\nDisallow: /\n\n", "User-agent: OAI-SearchBot\nDisallow: /about\n\n", "User-agent: Claude-User\nDisallow: /\n\n", "User-agent: *\nDisallow: /pricing\n\n"}
+	var before map[string]int64
+	for i := range len(rules) + 1 {
+		site := goodSite()
+		site["/robots.txt"] = text(strings.Join(rules[i:], ""))
+		now := map[string]int64{}
+		for _, f := range site.audit(t).Facts {
+			if strings.HasPrefix(f.ID, "crawler.") || strings.HasPrefix(f.ID, "fetcher.") {
+				now[f.ID] = f.Value
+				if f.Value < before[f.ID] {
+					t.Errorf("without %q: %s fell from %d to %d", rules[:i], f.ID, before[f.ID], f.Value)
+				}
+			}
+		}
+		before = now
+	}
+}
+
 func TestRequestsAreFewAndInOrder(t *testing.T) {
 	site := goodSite()
 	var all strings.Builder

@@ -55,6 +55,9 @@ var spacelessUnits = []string{"万", "億", "兆", "亿", "만", "억", "倍", "
 // numbers are none. It returns the first few for evidence.
 func statistics(text string) (n int, examples []string) {
 	for line := range strings.SplitSeq(norm.NFKC.String(digits(text)), "\n") {
+		if !strings.ContainsAny(line, "0123456789") {
+			continue // most lines, and looking is a hundred times quicker than matching
+		}
 		for _, m := range numberPattern.FindAllStringSubmatchIndex(line, -1) {
 			end, ok := isStatistic(line, m)
 			if !ok {
