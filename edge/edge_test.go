@@ -363,6 +363,9 @@ func TestUnknown(t *testing.T) {
 	if a := h.get("/?utm_source=mail"); a.status != 200 {
 		t.Errorf("a link from a mail: %d", a.status)
 	}
+	if a := h.get("/methodology"); a.status != 200 || !strings.Contains(a.body, fieldmark.PathMethodology) {
+		t.Errorf("/methodology: %d, want the page with a link to %s", a.status, fieldmark.PathMethodology)
+	}
 	if a := h.get(fieldmark.PathMethodology); a.status != 200 || !strings.Contains(a.body, `"access.answer_crawlers"`) {
 		t.Errorf("methodology: %d %s", a.status, a.body)
 	}

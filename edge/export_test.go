@@ -14,3 +14,8 @@ func (e *Edge) AppendGlance(dst, head []byte) ([]byte, bool) {
 	}
 	return e.appendGlance(dst, &g, e.clock.now.Load())
 }
+
+// SitemapOf is a part of the present sitemap, were each to hold no more than most.
+func SitemapOf(e *Edge, part, most int) []byte {
+	return sitemapOf(e.boards.current(), e.cfg.BaseURL, part, most)
+}

@@ -15,12 +15,13 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// pageFields go out with every page: nothing runs, nothing is loaded from
-// elsewhere, no other site may frame it.
+// pageFields go out with every page: nothing is run or loaded from
+// elsewhere, no other site may frame it, and models are told where to begin.
 var pageFields = []string{
 	"Content-Type", "text/html; charset=utf-8",
-	"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 	"X-Content-Type-Options", "nosniff",
+	"Link", `</llms.txt>; rel="describedby"; type="text/markdown"`,
 	"Referrer-Policy", "strict-origin-when-cross-origin",
 	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/site"
 )
 
 // serve is the door: it measures, routes and recovers.
@@ -40,6 +41,8 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.preflight(ctx)
 	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
 		return e.limited(ctx, e.serveLLMs)
+	case string(path) == site.PathLLMs:
+		return e.limited(ctx, e.serveLLMsPage)
 	case string(path) == "/":
 		return e.get(ctx, routePage, e.serveHome)
 	case bytes.HasPrefix(path, brandPath):
@@ -53,6 +56,9 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	case e.cfg.HideAdmin && isAdmin(path):
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
 		return routeRefused
+	}
+	if page := e.publicPage(string(path)); page != nil {
+		return e.get(ctx, routePage, page)
 	}
 	if isPublicAPI(path) {
 		defer share(ctx)

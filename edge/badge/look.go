@@ -2,6 +2,7 @@ package badge
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -171,6 +172,12 @@ func (l Look) Drawable() bool { return canOutline(l.Label) }
 
 // Languages returns the tags of the prepared languages, in the order of Lang.
 func Languages() []string { return langTags[:] }
+
+// Styles returns the values of style=, the default first.
+func Styles() []string { return slices.Clone(styleNames[:]) }
+
+// Themes returns the values of theme=, the default first.
+func Themes() []string { return slices.Clone(themeNames[:]) }
 
 // langTags are the values of lang=.
 var langTags = tagsOf(languages)

@@ -30,7 +30,7 @@ type boardView struct {
 func newBoardView(c chrome, p *BoardPage) *boardView {
 	v := &boardView{Page: p, First: p.Cursor == ""}
 	v.Head = head{
-		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Board: true,
+		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Here: "/", Base: p.BaseURL,
 		Description: fmt.Sprintf("%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
 	}
 	if v.First {
@@ -77,11 +77,20 @@ func boardData(p *BoardPage) any {
 			"@type": "ListItem", "position": i + 1, "name": plain(e.Name), "url": brandAddress(p.BaseURL, e.Slug),
 		}
 	}
-	return map[string]any{
+	return []any{map[string]any{
+		"@context": "https://schema.org", "@type": "WebSite", "name": "Fieldmark", "url": p.BaseURL + "/", "publisher": publisher(p.BaseURL),
+		"potentialAction": map[string]any{"@type": "SearchAction", "target": p.BaseURL + "/?q={q}", "query-input": "required name=q"},
+	}, publisherAlone(p.BaseURL), map[string]any{
+		"@context": "https://schema.org", "@type": "Dataset", "name": "GEO readiness leaderboard", "url": p.BaseURL + "/",
+		"description":         "Brands ranked by how well answer engines can reach, read and cite their websites, with the range of every score.",
+		"creator":             publisher(p.BaseURL),
+		"isAccessibleForFree": true,
+		"distribution":        map[string]any{"@type": "DataDownload", "encodingFormat": "application/json", "contentUrl": p.BaseURL + fieldmark.PathLeaderboard},
+	}, map[string]any{
 		"@context": "https://schema.org", "@type": "ItemList", "name": "GEO readiness leaderboard",
 		"url": p.BaseURL + "/", "numberOfItems": p.Board.Total,
 		"itemListOrder": "https://schema.org/ItemListOrderDescending", "itemListElement": items,
-	}
+	}}
 }
 
 // plain removes what would reorder or break the text around a name: controls

@@ -50,7 +50,8 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	v := &brandView{Page: p, Score: s, Status: verdictOf(s), Fixes: fixesOf(s)}
 	name := plain(s.Name)
 	v.Head = head{
-		chrome: c, Title: name + ": GEO readiness", Kind: "article", Index: true,
+		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
+		Image:       badgeAddress(p.BaseURL, s.Slug) + ".png?style=card",
 		Canonical:   brandAddress(p.BaseURL, s.Slug),
 		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and what would raise the score.", name, v.Status.Tag),
 		Data:        brandData(p),

@@ -27,6 +27,9 @@ func functions() template.FuncMap {
 		"width":   share,
 		"whole":   func(n int) fieldmark.Milli { return fieldmark.Milli(n) * fieldmark.MilliOne },
 		"state":   stateWords,
+		"field":   fieldOf,
+		"snippet": func(name, text string) Snippet { return Snippet{name, text} },
+		"moved":   moved,
 	}
 }
 
@@ -154,4 +157,26 @@ func attribute(s string) string { return template.HTMLEscapeString(s) }
 // markdown escapes a name for the Markdown we hand out to copy.
 func markdown(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `<`, `&lt;`, "`", "\\`", `*`, `\*`, `_`, `\_`, `!`, `\!`).Replace(s)
+}
+
+// field is an input of a form.
+type field struct {
+	Name, Label, Hint, Value, Fault string
+	Max                             int // characters
+	Required                        bool
+}
+
+func fieldOf(v *llmsView, name, label string, most int, required bool, hint string) field {
+	return field{Name: name, Label: label, Hint: hint, Value: v.Value(name), Fault: v.Fault(name), Max: most, Required: required}
+}
+
+// moved writes a change with its sign; none is nothing.
+func moved(m fieldmark.Milli) string {
+	switch t := m.Tenth(); {
+	case t > 0:
+		return "+" + decimal(t)
+	case t < 0:
+		return "−" + decimal(-t)
+	}
+	return "±0"
 }

@@ -1,6 +1,8 @@
 package site
 
-import "github.com/fieldmark/fieldmark"
+import (
+	"github.com/fieldmark/fieldmark"
+)
 
 // head is what every page begins and ends with.
 type head struct {
@@ -12,12 +14,59 @@ type head struct {
 	Kind        string // the Open Graph type
 	Index       bool   // search engines may keep the page
 	Data        any    // JSON-LD; nil for none
-	Board       bool   // the page is the leaderboard, which the navigation shows
+	Here        string // path of the page in the navigation; empty for none
+	Image       string // absolute, for previews of links; empty: the site's own
+	Base        string // scheme and host of the site
+}
+
+// Nav is the navigation of every page.
+func (h *head) Nav() []navLine {
+	nav := []navLine{
+		{"/", "Leaderboard", false}, {PathBadges, "Badges", false}, {PathLLMs, "llms.txt", false},
+		{PathMethodology, "Method", false}, {PathDevelopers, "Developers", false},
+	}
+	for i := range nav {
+		nav[i].Here = nav[i].Path == h.Here
+	}
+	return nav
+}
+
+type navLine struct {
+	Path, Text string
+	Here       bool
+}
+
+// fixedHead is the head of a page that is always there under one address.
+func fixedHead(c chrome, base, path, title, description string) head {
+	return head{
+		chrome: c, Base: base, Title: title, Description: description, Kind: "website", Index: true, Here: path, Canonical: base + path,
+		Data: webPage(base, path, title, description),
+	}
+}
+
+// webPage is a page as schema.org knows it.
+func webPage(base, path, title, description string) map[string]any {
+	return map[string]any{
+		"@context": "https://schema.org", "@type": "WebPage", "url": base + path, "name": title, "description": description,
+		"inLanguage": "en", "publisher": publisher(base),
+	}
 }
 
 // publisher is how JSON-LD names this site.
 func publisher(baseURL string) map[string]any {
-	return map[string]any{"@type": "Organization", "name": "Fieldmark", "url": baseURL + "/"}
+	return map[string]any{
+		"@type": "Organization", "name": "Fieldmark", "url": baseURL + "/", "logo": baseURL + "/favicon.svg",
+		"description":  "Measures how ready a website is for answer engines.",
+		"sameAs":       []string{"https://github.com/fieldmark/fieldmark"},
+		"contactPoint": map[string]any{"@type": "ContactPoint", "contactType": "technical support", "url": baseURL + PathAbout + "#contact"},
+	}
+}
+
+// publisherAlone is the publisher as a document of its own.
+func publisherAlone(baseURL string) map[string]any {
+	o := publisher(baseURL)
+	o["@context"] = "https://schema.org"
+	return o
 }
 
 // brandAddress returns the absolute address of a brand's page.

@@ -70,8 +70,12 @@ var readings = map[string]string{"primary": "read in the original", "secondary":
 
 func newMethodView(c chrome, p *MethodPage) (*methodView, error) {
 	v := &methodView{Page: p}
-	v.Head = head{chrome: c, Title: "How scores are made", Kind: "article", Index: true, Canonical: p.BaseURL + "/methodology",
-		Description: "Every weight, curve, gate and rule of the " + p.Method.Methodology.ID + " method, with the reason and the evidence behind each number."}
+	v.Head = fixedHead(c, p.BaseURL, PathMethodology, "How GEO readiness scores are made",
+		"Every weight, curve, gate and rule of the "+p.Method.Methodology.ID+" method, with the reason and the evidence behind each number.")
+	v.Head.Kind = "article"
+	data := webPage(p.BaseURL, PathMethodology, v.Head.Title, v.Head.Description)
+	data["@type"], data["headline"], data["author"] = "TechArticle", "How scores are made", publisher(p.BaseURL)
+	v.Head.Data = data
 	var manifest struct {
 		Components []methodComponent `json:"components"`
 		Gates      []methodGate      `json:"gates"`

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io"
 	"path"
 	"strings"
 
@@ -43,7 +44,9 @@ type asset struct {
 // chrome holds the addresses every page refers to.
 type chrome struct {
 	Stylesheet string
+	Script     string
 	Icon       string
+	Share      string // picture for previews of links, 1200 by 630
 }
 
 // New parses the embedded templates and prepares the static files.
@@ -51,17 +54,30 @@ func New() (*Site, error) {
 	m := minify.New()
 	m.AddFunc("text/css", css.Minify)
 	m.AddFunc("image/svg+xml", svg.Minify)
+	asIs := func(_ *minify.M, w io.Writer, r io.Reader, _ map[string]string) error {
+		_, err := io.Copy(w, r)
+		return err
+	}
+	m.AddFunc("text/javascript", asIs)
+	m.AddFunc("image/png", asIs)
 	// End tags and document tags stay: the pages are also read by tools that
 	// know less of HTML than a browser does.
 	m.Add("text/html", &html.Minifier{KeepDocumentTags: true, KeepEndTags: true, KeepQuotes: true})
 	s := &Site{minify: m, assets: map[string]asset{}}
 
 	var err error
-	if s.chrome.Stylesheet, err = s.addAsset("site.css", "text/css"); err != nil {
-		return nil, err
-	}
-	if s.chrome.Icon, err = s.addAsset("mark.svg", "image/svg+xml"); err != nil {
-		return nil, err
+	for _, a := range []struct {
+		address         *string
+		name, mediaType string
+	}{
+		{&s.chrome.Stylesheet, "site.css", "text/css"},
+		{&s.chrome.Script, "site.js", "text/javascript"},
+		{&s.chrome.Icon, "mark.svg", "image/svg+xml"},
+		{&s.chrome.Share, "share.png", "image/png"},
+	} {
+		if *a.address, err = s.addAsset(a.name, a.mediaType); err != nil {
+			return nil, err
+		}
 	}
 	s.pages, err = template.New("site").Funcs(functions()).ParseFS(files, "templates/*.html")
 	if err != nil {
@@ -84,7 +100,11 @@ func (s *Site) addAsset(name, mediaType string) (string, error) {
 	hash := hex.EncodeToString(sum[:])[:hashDigits]
 	ext := path.Ext(name)
 	address := PathStatic + strings.TrimSuffix(name, ext) + "." + hash + ext
-	s.assets[address] = asset{body: body, contentType: mediaType + "; charset=utf-8", etag: `"` + hash + `"`}
+	contentType := mediaType
+	if mediaType != "image/png" {
+		contentType += "; charset=utf-8"
+	}
+	s.assets[address] = asset{body: body, contentType: contentType, etag: `"` + hash + `"`}
 	return address, nil
 }
 
@@ -110,6 +130,32 @@ func (s *Site) AppendMethod(dst []byte, p MethodPage) ([]byte, error) {
 // AppendError appends an error page.
 func (s *Site) AppendError(dst []byte, p ErrorPage) ([]byte, error) {
 	return s.appendPage(dst, "error.html", newErrorView(s.chrome, &p))
+}
+
+// AppendAbout appends the page about this site.
+func (s *Site) AppendAbout(dst []byte, baseURL string) ([]byte, error) {
+	return s.appendPage(dst, "about.html", newAboutView(s.chrome, baseURL))
+}
+
+// AppendBadges appends the badge builder.
+func (s *Site) AppendBadges(dst []byte, p BadgesPage) ([]byte, error) {
+	return s.appendPage(dst, "badges.html", newBadgesView(s.chrome, &p))
+}
+
+// AppendLLMs appends the page that writes and checks an llms.txt.
+func (s *Site) AppendLLMs(dst []byte, p LLMsPage) ([]byte, error) {
+	return s.appendPage(dst, "llms.html", newLLMsView(s.chrome, &p))
+}
+
+// AppendDevelopers appends the page for developers.
+func (s *Site) AppendDevelopers(dst []byte, p DevelopersPage) ([]byte, error) {
+	return s.appendPage(dst, "developers.html", newDevelopersView(s.chrome, &p))
+}
+
+// Icon returns the mark as SVG, for clients that ask at the usual address.
+func (s *Site) Icon() (body []byte, contentType, etag string) {
+	a := s.assets[s.chrome.Icon]
+	return a.body, a.contentType, a.etag
 }
 
 // Asset returns the static file at a path such as /static/site.<hash>.css. The

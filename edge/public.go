@@ -1,0 +1,167 @@
+package edge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+// fileControl is how files for machines are kept by others.
+const fileControl = "public, max-age=3600, stale-while-revalidate=86400"
+
+// sitemapFresh is how long a sitemap is kept: crawlers come daily at most.
+const sitemapFresh = time.Hour
+
+const (
+	pathFavicon = "/favicon.ico"
+	pathIcon    = "/favicon.svg"
+	pathRobots  = "/robots.txt"
+	pathLLMsTxt = "/llms.txt"
+	pathSitemap = "/sitemap.xml"
+	partPrefix  = "/sitemap-"
+	partSuffix  = ".xml"
+)
+
+// publicPage returns the handler of a page or a file for machines that stands at
+// a fixed address, or nil.
+func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
+	switch path {
+	case site.PathBadges:
+		return e.serveBadges
+	case site.PathDevelopers:
+		return e.serveDevelopers
+	case site.PathAbout:
+		return e.serveAbout
+	case pathRobots:
+		return e.serveRobots
+	case pathLLMsTxt:
+		return e.serveOwnLLMs
+	case pathFavicon, pathIcon:
+		return e.serveIcon
+	case pathSitemap:
+		return e.serveSitemap
+	}
+	if strings.HasPrefix(path, partPrefix) && strings.HasSuffix(path, partSuffix) {
+		return e.serveSitemap
+	}
+	return nil
+}
+
+// sendFile answers a file of ours that costs nothing to make.
+func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	h := &ctx.Response.Header
+	h.SetContentType(contentType)
+	h.Set("Cache-Control", fileControl)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Etag", etag)
+	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
+		ctx.SetStatusCode(http.StatusNotModified)
+		return
+	}
+	ctx.Response.SetBodyRaw(body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// serveRobots answers GET /robots.txt.
+func (e *Edge) serveRobots(ctx *fasthttp.RequestCtx) {
+	e.sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.cfg.BaseURL)))
+}
+
+// serveOwnLLMs answers GET /llms.txt: what this site tells models of itself.
+func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
+	ranked := 0
+	if s := e.boards.current(); s != nil {
+		ranked = s.fields[readiness].all.order.size
+	}
+	e.sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.cfg.BaseURL, ranked)))
+}
+
+// serveIcon answers the addresses at which clients look for an icon unasked.
+func (e *Edge) serveIcon(ctx *fasthttp.RequestCtx) {
+	body, contentType, _ := e.site.Icon()
+	e.sendFile(ctx, contentType, body)
+}
+
+// serveSitemap answers GET /sitemap.xml and its parts: the fixed pages and every
+// public brand. Only aliases are left out; they lead elsewhere.
+func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
+	s := e.boards.current()
+	if s == nil {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet"))
+		return
+	}
+	part := 0 // the whole
+	if path := string(ctx.Path()); path != pathSitemap {
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, partPrefix), partSuffix))
+		if err != nil || n < 1 || path != partPrefix+strconv.Itoa(n)+partSuffix {
+			e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap"))
+			return
+		}
+		part = n
+	}
+	rc, cancel := requestContext()
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.id+"/"+strconv.Itoa(s.slugs.size)+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
+		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)
+		if body == nil {
+			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
+		}
+		sum := sha256.Sum256(body)
+		return &cache.Entry{
+			Body: body, Status: http.StatusOK, Fresh: sitemapFresh, OnError: derivedOnError, AsOf: s.event, Tags: boardTags,
+			Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`,
+				"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff"),
+		}, nil
+	})
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// sitemapOf makes one part of the sitemap, or the whole, which is an index where
+// one file cannot hold it. It returns nil for a part that is not there.
+func sitemapOf(s *snapshot, baseURL string, part, most int) []byte {
+	fixed := site.FixedPages()
+	total := len(fixed) + s.slugs.size
+	parts := (total + most - 1) / most
+	if part == 0 && parts > 1 {
+		return site.SitemapIndex(baseURL, parts)
+	}
+	if part > parts {
+		return nil
+	}
+	first := max(part-1, 0) * most
+	entries := make([]site.SitemapEntry, 0, min(most, total))
+	for i := first; i < len(fixed); i++ {
+		entries = append(entries, site.SitemapEntry{Path: fixed[i]})
+	}
+	room := most - len(entries)
+	for l := range s.slugs.from(max(first-len(fixed), 0)) {
+		if room--; room < 0 {
+			break
+		}
+		if l.to != "" {
+			continue
+		}
+		entry := site.SitemapEntry{Path: fieldmark.PathBrandPage + string(l.slug)}
+		if l.asOf > 0 {
+			entry.Changed = time.UnixMicro(l.asOf)
+		}
+		entries = append(entries, entry)
+	}
+	return site.Sitemap(baseURL, entries)
+}

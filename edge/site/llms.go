@@ -1,0 +1,54 @@
+package site
+
+import "strings"
+
+// maxMarkedLines bounds how many lines of a checked file are shown with their
+// marks: a page, not a mirror. Issues further down are listed by number alone.
+const maxMarkedLines = 400
+
+// maxMarkedBytes bounds the same in bytes, which a file of one long line needs.
+const maxMarkedBytes = 24 << 10
+
+// markLines puts each issue at its line.
+func markLines(r *LLMsResult) []llmsLine {
+	content := strings.TrimSuffix(r.Content, "\n")
+	if len(content) > maxMarkedBytes {
+		content = strings.ToValidUTF8(content[:maxMarkedBytes], "")
+	}
+	texts := strings.Split(content, "\n")
+	texts = texts[:min(len(texts), maxMarkedLines)]
+	lines := make([]llmsLine, len(texts))
+	for i, text := range texts {
+		lines[i] = llmsLine{Number: i + 1, Text: plain(strings.TrimSuffix(text, "\r"))}
+	}
+	for _, issue := range r.Issues {
+		if issue.Line < 1 || issue.Line > len(lines) {
+			continue
+		}
+		l := &lines[issue.Line-1]
+		l.Issues = append(l.Issues, issue)
+		if gravity[issue.Severity] > gravity[l.Tone] {
+			l.Tone = issue.Severity
+		}
+	}
+	return lines
+}
+
+var gravity = map[string]int{"": 0, "advice": 1, "info": 1, "warning": 2, "error": 3}
+
+// Elsewhere lists the issues that stand at no shown line.
+func (v *llmsView) Elsewhere() []LLMsIssue {
+	var rest []LLMsIssue
+	for _, issue := range v.Page.Result.Issues {
+		if issue.Line < 1 || issue.Line > len(v.Lines) {
+			rest = append(rest, issue)
+		}
+	}
+	return rest
+}
+
+// Value is what was typed into a field.
+func (v *llmsView) Value(name string) string { return v.Page.Form[name] }
+
+// Fault is what is wrong with a field.
+func (v *llmsView) Fault(name string) string { return v.Page.Errors[name] }

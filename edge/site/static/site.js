@@ -1,0 +1,71 @@
+// Everything here works without this script. It copies texts, shows a form's
+// answer in place, and goes back to sending the form where anything fails.
+(() => {
+  const said = document.createElement("p");
+  said.className = "sr";
+  said.setAttribute("role", "status");
+  document.body.append(said);
+
+  const addCopy = root => {
+    if (!navigator.clipboard) return;
+    for (const pre of root.querySelectorAll("pre[data-copy]")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy";
+      button.setAttribute("aria-label", "Copy " + (pre.dataset.copy || "this text"));
+      button.onclick = async () => {
+        try {
+          await navigator.clipboard.writeText(pre.textContent);
+          button.textContent = said.textContent = "Copied";
+        } catch {
+          getSelection().selectAllChildren(pre);
+          button.textContent = said.textContent = "Selected";
+        }
+        setTimeout(() => { button.textContent = "Copy"; said.textContent = ""; }, 2000);
+      };
+      pre.before(button);
+    }
+  };
+  addCopy(document);
+
+  for (const form of document.querySelectorAll("form[data-live]")) {
+    const target = document.getElementById(form.dataset.live);
+    const post = form.method === "post";
+    let latest = 0, wait = 0;
+    const show = async submitter => {
+      const mine = ++latest;
+      const values = new URLSearchParams(new FormData(form, submitter));
+      if (!post) for (const [k, v] of [...values]) if (!v) values.delete(k);
+      const query = values.toString();
+      const address = form.getAttribute("action") + (post || !query ? "" : "?" + query);
+      target.setAttribute("aria-busy", "true");
+      try {
+        const answer = await fetch(address, post ? { method: "POST", body: values } : {});
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = page.getElementById(target.id);
+        if (mine !== latest) return;
+        if (!fresh) return form.submit();
+        target.replaceChildren(...fresh.childNodes);
+        addCopy(target);
+        if (!post) history.replaceState(null, "", address);
+        else target.scrollIntoView({ block: "nearest" });
+        said.textContent = "Updated";
+      } catch {
+        if (mine === latest) form.submit();
+      } finally {
+        if (mine === latest) target.removeAttribute("aria-busy");
+      }
+    };
+    form.addEventListener("submit", event => {
+      if (event.submitter?.hasAttribute("data-plain")) return;
+      event.preventDefault();
+      show(event.submitter);
+    });
+    if (post) continue;
+    form.addEventListener("input", event => {
+      clearTimeout(wait);
+      wait = setTimeout(show, event.target.tagName === "INPUT" && event.target.type !== "checkbox" ? 250 : 0);
+    });
+  }
+})();

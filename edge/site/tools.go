@@ -1,0 +1,100 @@
+package site
+
+// aboutView is what templates/about.html shows.
+type aboutView struct {
+	Head head
+}
+
+func newAboutView(c chrome, base string) *aboutView {
+	v := &aboutView{Head: fixedHead(c, base, PathAbout, "About Fieldmark", "What Fieldmark measures and what it does not, who runs it, how it treats the sites it reads, and how to reach us.")}
+	data := webPage(base, PathAbout, v.Head.Title, v.Head.Description)
+	data["@type"], data["mainEntity"] = "AboutPage", publisher(base)
+	v.Head.Data = data
+	return v
+}
+
+// BadgesPage is the data of the badge builder.
+type BadgesPage struct {
+	BaseURL                   string // scheme and host of the site, without a slash at the end
+	Slug                      string // as asked for; any text
+	Style, Theme, Lang, Label string // as asked for; any text
+	Animate                   bool
+	Styles, Themes, Langs     []string // the known values
+	Problem                   string   // what is wrong with what was asked for; empty with a badge
+	Asked                     bool     // something was asked for
+	Badge                     *Badge   // nil without one
+}
+
+// Badge is a badge to be shown and copied.
+type Badge struct {
+	Image, Alt    string
+	Width, Height int // CSS pixels
+	Snippets      []Snippet
+}
+
+// Snippet is a text to copy.
+type Snippet struct{ Name, Text string }
+
+// badgesView is what templates/badges.html shows.
+type badgesView struct {
+	Head head
+	Page *BadgesPage
+}
+
+func newBadgesView(c chrome, p *BadgesPage) *badgesView {
+	v := &badgesView{Page: p, Head: fixedHead(c, p.BaseURL, PathBadges, "Badge builder for GEO readiness",
+		"Choose the style, theme and language of a GEO readiness badge, see it as it will look, and copy the markup for your site.")}
+	v.Head.Index = !p.Asked
+	return v
+}
+
+// LLMsPage is the data of the page that writes and checks an llms.txt.
+type LLMsPage struct {
+	BaseURL string            // scheme and host of the site, without a slash at the end
+	Form    map[string]string // what was typed, by the name of the field
+	Errors  map[string]string // what is wrong with it, by the name of the field; "" is the whole
+	Result  *LLMsResult       // nil before something was asked
+}
+
+// LLMsResult is a file with the verdict on it.
+type LLMsResult struct {
+	Made    bool // written here, rather than sent to be checked
+	Content string
+	Level   int // 0 to 4
+	Issues  []LLMsIssue
+	Notes   []string // warnings of the generator
+	Header  string   // the header line that leads to the file
+	Link    string   // the HTML element that does
+}
+
+// LLMsIssue is something to mend.
+type LLMsIssue struct {
+	Line              int // from 1; 0 speaks of the whole
+	Severity, Message string
+	Code              string
+}
+
+// llmsView is what templates/llms.html shows.
+type llmsView struct {
+	Head  head
+	Page  *LLMsPage
+	Lines []llmsLine
+}
+
+// llmsLine is a line of a file with what is wrong with it.
+type llmsLine struct {
+	Number int
+	Text   string
+	Tone   string // severity of the gravest issue; empty for none
+	Issues []LLMsIssue
+}
+
+func newLLMsView(c chrome, p *LLMsPage) *llmsView {
+	v := &llmsView{Page: p, Head: fixedHead(c, p.BaseURL, PathLLMs, "Write or check an llms.txt",
+		"Write an llms.txt from a short form, or paste one and see line by line what a model or a parser will stumble over.")}
+	v.Head.Index = p.Result == nil && len(p.Errors) == 0
+	if p.Result != nil {
+		v.Lines = markLines(p.Result)
+	}
+	return v
+}
