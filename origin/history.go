@@ -44,6 +44,11 @@ func (s *Service) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, t
 	return h, asOf, err
 }
 
+// Activations tells which modules were put in force and when, oldest first.
+func (s *Service) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
+	return s.store.Activations(ctx)
+}
+
 // FactsBody returns the bytes that a digest of a public brand's facts, present or
 // past, is the digest of.
 func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, int64, error) {

@@ -92,12 +92,8 @@ func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []f
 		d.Token, d.Made = made.Token, made.Name
 	}
 	p := page{Title: "API keys", Data: d}
-	for _, f := range bad {
-		label := fieldLabels[f.Pointer]
-		if label == "" {
-			label = f.Pointer
-		}
-		p.Complaints = append(p.Complaints, label+" "+f.Detail+".")
+	if bad != nil {
+		p.Complaints = complaintsOf(&fieldmark.Error{Fields: bad})
 	}
 	return a.show(v, status, "api-keys", p)
 }

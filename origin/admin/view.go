@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -38,16 +39,20 @@ type views struct {
 var notices = map[string]string{
 	"revoked":   "The key is revoked. It is refused from now on.",
 	"completed": "The mission is completed.",
+	"moved":     "The mission was moved.",
+	"priced":    "The amount is set.",
+	"marked":    "The payment was marked.",
+	"refunded":  "The refund is noted.",
 	"audit":     "The audit is queued.",
 }
 
 func newViews() (*views, error) {
 	v := &views{pages: map[string]*template.Template{}}
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower}).ParseFS(files, "templates/layout.html")
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower, "tone": tone, "span": span, "at": at}).ParseFS(files, "templates/layout.html")
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"sign-in", "overview", "api-keys", "missions", "brands", "webhooks", "message"} {
+	for _, name := range []string{"sign-in", "overview", "api-keys", "missions", "mission", "brands", "webhooks", "message"} {
 		set, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -84,6 +89,39 @@ func when(t any) template.HTML {
 
 // lower writes a state as a word: EN_ROUTE is en route.
 func lower(s any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(s)), "_", " ") }
+
+// tone is the colour of a state: good, bad, or none where it needs no look.
+func tone(s any) string {
+	switch fmt.Sprint(s) {
+	case "COMPLETED", "MET", "PAID", "done", "enabled", "active":
+		return "good"
+	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open":
+		return "bad"
+	}
+	return ""
+}
+
+// span writes minutes as people do.
+func span(minutes int) string {
+	if minutes < 60 {
+		return strconv.Itoa(minutes) + " min"
+	}
+	if minutes%60 == 0 {
+		return strconv.Itoa(minutes/60) + " h"
+	}
+	return strconv.Itoa(minutes/60) + " h " + strconv.Itoa(minutes%60) + " min"
+}
+
+// at marks the place in the navigation where a page stands.
+func at(here, place string) template.HTMLAttr {
+	switch {
+	case here == place:
+		return `aria-current="page"`
+	case strings.HasPrefix(here, place+"/"):
+		return `aria-current="true"`
+	}
+	return ""
+}
 
 // show answers a page. It is made whole before a byte is sent.
 func (a *area) show(v *visit, status int, name string, p page) error {

@@ -81,6 +81,23 @@ func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fie
 	return events, nil
 }
 
+// EventsAbout returns the newest events about two subjects, the newest first; the
+// second may be empty.
+func (s *Store) EventsAbout(ctx context.Context, subject, other string, limit int) ([]fieldmark.Event, error) {
+	rows, err := s.query(ctx, `SELECT number, id, type, at, data FROM event
+		WHERE subject IN ($1, $2) AND subject <> '' ORDER BY number DESC LIMIT $3`, subject, other, limit)
+	list, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) {
+		var data string
+		err = row.Scan(&e.Number, &e.ID, &e.Type, instant{&e.Time}, &data)
+		e.Data = []byte(data)
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events about %s: %w", subject, err)
+	}
+	return list, nil
+}
+
 // LastEventTime returns when the newest event of a type about a subject was, or
 // the zero Time.
 func (t *Tx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
