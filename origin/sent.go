@@ -32,11 +32,12 @@ func (s *sent) note(a webhook.Attempt) {
 	s.byClass[class]++
 }
 
-// write appends the counters in the text format of Prometheus.
-func (s *sent) write(w io.Writer) {
-	s.mu.Lock()
-	counts := maps.Clone(s.byClass)
-	s.mu.Unlock()
+// WriteMetrics writes counters of webhook attempts in the text format of
+// Prometheus, by what became of them.
+func (s *Service) WriteMetrics(w io.Writer) {
+	s.sent.mu.Lock()
+	counts := maps.Clone(s.sent.byClass)
+	s.sent.mu.Unlock()
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "fieldmark_webhook_attempts_total{class=%q} %d\n", class, counts[class])
 	}

@@ -183,7 +183,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write), debug)
+		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write, n.service.WriteMetrics), debug)
 	})
 	return g.Wait()
 }

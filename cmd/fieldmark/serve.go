@@ -102,7 +102,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, renew}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write))
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write, n.service.WriteMetrics))
 	})
 	if c.Demo {
 		base := siteBase(l.demo)
