@@ -86,7 +86,8 @@ func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.
 	return r, err
 }
 
-// Resend sends a message again that was delivered or given up, under its id.
+// Resend sends a message again that was delivered or given up, under its id, and
+// one that waits for its next try at once.
 func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
 	if _, err := s.Delivery(ctx, endpoint, id); err != nil {
 		return fieldmark.DeliveryRecord{}, err
@@ -100,7 +101,11 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 		if err != nil {
 			return missing(err, "there is no such delivery")
 		}
-		_, err = tx.Requeue(ctx, id, &to, subject, time.Now()) // one that is not finished is on its way as it is
+		now := time.Now()
+		if queued, err := tx.Requeue(ctx, id, &to, subject, now); queued || err != nil {
+			return err
+		}
+		_, err = tx.Hasten(ctx, &to, id, now, 1)
 		return err
 	})
 	if err != nil {

@@ -95,6 +95,28 @@ func TestReplay(t *testing.T) {
 	wantCode(t, "another account's endpoint", err, fieldmark.CodeNotFound)
 }
 
+// Whoever asks for a message does not want to wait for its schedule.
+func TestResendHastensARetry(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, status(http.StatusNotFound))
+	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{3600, 3600}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := w.run(t)
+	defer stop()
+	openMission(t, w, "a")
+	tried := func(n int) func() bool {
+		return func() bool { d := w.deliveries(t)[0]; return d.Attempts == n && d.State == fieldmark.DeliveryDue }
+	}
+	eventually(t, "it was tried", tried(1))
+	if _, err := w.Resend(t.Context(), p.ID, w.deliveries(t)[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it was tried again", tried(2))
+}
+
 // A replay is in the record: whoever runs next goes on with it.
 func TestReplaySurvivesARestart(t *testing.T) {
 	w := newWorld(t)

@@ -266,6 +266,9 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 		if err := s.skipHeld(ctx, id, p.Held); err != nil {
 			return none, err
 		}
+		if err := s.hastenHeld(ctx, id); err != nil {
+			return none, err
+		}
 	}
 	row, err := s.changeEndpoint(ctx, account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
 		if !row.Changed.After(before.Changed) {

@@ -53,6 +53,27 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 	return nil
 }
 
+// hastenHeld makes everything due that was held, before the endpoint is enabled:
+// a schedule that fits an endpoint which fails would have its owner wait for
+// hours to see that it works.
+func (s *Service) hastenHeld(ctx context.Context, id string) error {
+	now := time.Now()
+	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			to, err := tx.Subscriber(ctx, id)
+			if err != nil {
+				return missing(err, "there is no such endpoint")
+			}
+			n, err = tx.Hasten(ctx, &to, "", now, maxSkippedAtOnce)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // disable ends sending to an endpoint and tells its account.
 func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *webhook.Health, reason string, now time.Time) error {
 	at := fieldmark.At(now)

@@ -121,7 +121,7 @@ func (s *server) webhookRoutes() []*route {
 			{"GET", one + "/replays", side.who, s.listReplays, op{id: "list" + side.noun + "Replays", does: "List an endpoint's replays", out: of[fieldmark.List[fieldmark.Replay]]()}},
 			{"GET", one + "/deliveries", side.who, s.listDeliveries, op{id: "list" + side.noun + "Deliveries", does: "List deliveries to an endpoint, newest first", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
 			{"GET", one + "/deliveries/{delivery}", side.who, s.getDelivery, op{id: "get" + side.noun + "Delivery", does: "Read a delivery and every attempt", out: of[fieldmark.DeliveryRecord]()}},
-			{"POST", one + "/deliveries/{delivery}/resend", side.who, s.resendDelivery, op{id: "resend" + side.noun + "Delivery", does: "Send a message again, under its id", out: of[fieldmark.DeliveryRecord](), status: []int{202}}},
+			{"POST", one + "/deliveries/{delivery}/resend", side.who, s.resendDelivery, op{id: "resend" + side.noun + "Delivery", does: "Send a message again, or now if it waits for its next try, under its id", out: of[fieldmark.DeliveryRecord](), status: []int{202}}},
 		}...)
 	}
 	return routes

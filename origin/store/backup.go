@@ -26,7 +26,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if cfg.URL != "" {
 		return fail(ErrNotFile)
 	}
-	_, db, err := bare(cfg)
+	_, db, err := bare(cfg, copierPragmas)
 	if err != nil {
 		return fail(err)
 	}

@@ -276,6 +276,22 @@ func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool,
 	return n, nil
 }
 
+// Hasten makes up to limit deliveries to an endpoint due that wait for their next
+// try; delivery "" means any. It returns how many.
+func (t *Tx) Hasten(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
+	n, err := t.exec(ctx, `UPDATE delivery SET due_at = $1, updated_at = $1 WHERE id IN (SELECT x.id FROM delivery x
+		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3 OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
+		now.UnixMicro(), to.ID, delivery, limit)
+	if err != nil {
+		return 0, fmt.Errorf("hasten what is due to endpoint %s: %w", to.ID, err)
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	t.touched[TopicDeliveries] = true
+	return n, t.wake(ctx, to, now)
+}
+
 // GiveUpEnded gives up deliveries to endpoints that ended while a worker held
 // them who then died, for a reason.
 func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {

@@ -41,7 +41,7 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 			return nil, fmt.Errorf("migrate: %w", err)
 		}
 	}
-	d, db, err := bare(cfg)
+	d, db, err := bare(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -96,7 +96,7 @@ func step(from *goose.Source) Step {
 // Steps lists every migration this program knows, oldest first, and when each
 // was applied to a record.
 func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
-	d, db, err := bare(cfg)
+	d, db, err := bare(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
@@ -124,8 +124,8 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 }
 
 // bare opens a record without looking at its schema; the answer is nil for a
-// file that is not there.
-func bare(cfg Config) (*dialect, *sql.DB, error) {
+// file that is not there. The pragmas are those of a file.
+func bare(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 	if cfg.URL != "" {
 		from, err := address(cfg.URL, nil)
 		if err != nil {
@@ -140,7 +140,7 @@ func bare(cfg Config) (*dialect, *sql.DB, error) {
 	if _, err := os.Stat(abs); errors.Is(err, fs.ErrNotExist) {
 		return sqlite(), nil, nil
 	}
-	db, err := sql.Open("sqlite", dsn(abs, writerPragmas))
+	db, err := sql.Open("sqlite", dsn(abs, pragmas))
 	if err != nil {
 		return nil, nil, err
 	}

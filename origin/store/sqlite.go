@@ -60,6 +60,9 @@ var (
 		"synchronous(full)",            // an acknowledged mission survives a power cut
 	}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(1)"}
+	// A copy is made beside an origin that may be writing all the time. Setting
+	// auto_vacuum takes the writers' lock, which such an origin never leaves for long.
+	copierPragmas = []string{"busy_timeout(5000)"}
 )
 
 // dsn writes path and pragmas the way the driver reads them.
