@@ -27,6 +27,8 @@ var mayImport = map[string][]string{
 	"edge/upstream": {"edge/framing"},
 	"edge/framing":  {},
 
+	"browsertest": {}, // for tests alone
+
 	"cache":           {},
 	"cache/cachetest": {"cache"},
 	"cache/rfc9111":   {},
@@ -80,7 +82,7 @@ var homes = map[string][]string{
 	"github.com/jotaen/kong-completion":   {"cmd/fieldmark"},
 	"github.com/alecthomas/mango-kong":    {"cmd/fieldmark"},
 	"github.com/muesli/roff":              {"cmd/fieldmark"},
-	"os/exec":                             {"cmd/fieldmark", "deploy/release", "cache/cachetest", "origin/store/storetest"},
+	"os/exec":                             {"cmd/fieldmark", "deploy/release", "cache/cachetest", "origin/store/storetest", "browsertest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},
 	"unsafe":                              {"edge", "cache", "wasm", "wasm/guest"},
@@ -88,7 +90,7 @@ var homes = map[string][]string{
 	"golang.org/x/net/html":               {"origin/audit", "origin/llms/probe"},
 	"golang.org/x/image/font/sfnt":        {},
 	"github.com/rogpeppe/go-internal":     {},
-	"github.com/chromedp/chromedp":        {},
+	"github.com/chromedp/":                {"browsertest"},
 	"github.com/google/go-cmp":            {},
 	"github.com/standard-webhooks/":       {},
 	"github.com/emersion/go-ical":         {},

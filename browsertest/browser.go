@@ -1,0 +1,54 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Browser is a running Chromium without a window. Its pages share one profile,
+// so that what one signs in to, the next is signed in to.
+type Browser struct{ ctx context.Context }
+
+// Start starts a Chromium that ends with the test. Without one the test is
+// skipped, but fails in CI.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())}
+	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start Chromium: %v", err)
+	}
+	return &Browser{ctx}
+}
+
+func chromium(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	lacking(t, "pages are looked at in a browser: Chromium is missing (Debian: apt-get install chromium fonts-dejavu-core)")
+	return ""
+}
+
+// lacking leaves a test out on a developer's machine and fails it on the one
+// that decides.
+func lacking(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}

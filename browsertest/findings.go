@@ -1,0 +1,154 @@
+package browsertest
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// tools is the package.json of what others wrote and a page is held against.
+// Only its text is ours.
+//
+//go:embed tools/package.json
+var tools string
+
+// installTimeout is for npm, which may have to ask a network for 3 MB.
+const installTimeout = 5 * time.Minute
+
+// Check reports everything that is wrong with the page as it stands: what the
+// console says, broken policies, sideways scrolling and, where scripts run,
+// what axe-core finds serious.
+func (p *Page) Check(t testing.TB) {
+	t.Helper()
+	all := append(p.Trouble(), p.Overflow(t)...)
+	if !p.view.NoScript && !p.view.Print {
+		all = append(all, p.Axe(t)...)
+	}
+	for _, finding := range all {
+		t.Errorf("%+v: %s", p.view, finding)
+	}
+}
+
+// Trouble lists errors and warnings of the console, uncaught exceptions, loads
+// that failed and violations of the content security policy, since the tab was
+// opened.
+func (p *Page) Trouble() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.trouble)
+}
+
+// Bytes returns how much came over the wire since the tab was opened, heads
+// included, compressed as it came.
+func (p *Page) Bytes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int(p.bytes)
+}
+
+const overflowing = `(() => {
+	const wide = document.documentElement.clientWidth;
+	if (document.documentElement.scrollWidth <= wide) return [];
+	const all = [...document.body.querySelectorAll("*")].filter(e => {
+		const box = e.getBoundingClientRect();
+		return box.width && box.right > wide + .5 && !e.closest("svg svg, .sr");
+	});
+	return all.slice(0, 5).map(e => e.localName + (e.className.baseVal ?? e.className ? "." + (e.className.baseVal ?? e.className) : "") +
+		" ends at " + Math.round(e.getBoundingClientRect().right) + " of " + wide + ": " + e.textContent.trim().slice(0, 60));
+})()`
+
+// Overflow lists what makes the page scroll sideways.
+func (p *Page) Overflow(t testing.TB) []string {
+	t.Helper()
+	var wide bool
+	p.Ask(t, "document.documentElement.scrollWidth > document.documentElement.clientWidth", &wide)
+	if !wide {
+		return nil
+	}
+	var who []string
+	p.Ask(t, overflowing, &who)
+	return append(who, "the page scrolls sideways")
+}
+
+// Axe lists what axe-core finds serious or critical.
+func (p *Page) Axe(t testing.TB) []string {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join(install(t), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("read axe-core: %v", err)
+	}
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](string(script)+";undefined")); err != nil {
+		t.Fatalf("load axe-core: %v", err)
+	}
+	var found []struct {
+		ID, Impact, Help string
+		Nodes            []struct {
+			HTML           string
+			FailureSummary string
+		}
+	}
+	p.Ask(t, `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)`, &found)
+	var all []string
+	for _, f := range found {
+		if f.Impact != "serious" && f.Impact != "critical" {
+			continue
+		}
+		for _, n := range f.Nodes {
+			all = append(all, fmt.Sprintf("axe, %s: %s (%s): %.200s: %.300s", f.Impact, f.Help, f.ID, n.HTML, n.FailureSummary))
+		}
+	}
+	return all
+}
+
+// install returns the folder that holds axe-core, fetching it the first time.
+func install(t testing.TB) string {
+	t.Helper()
+	var wanted struct{ Dependencies map[string]string }
+	if err := json.Unmarshal([]byte(tools), &wanted); err != nil {
+		t.Fatalf("tools/package.json: %v", err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		lacking(t, "no folder to keep axe-core in: %v", err)
+	}
+	folder := filepath.Join(cache, "fieldmark-npm", "browser-"+wanted.Dependencies["axe-core"])
+	if _, err := os.Stat(folder); err == nil {
+		return folder
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		lacking(t, "make a folder for axe-core: %v", err)
+	}
+	// Installed aside and moved whole: another package's tests may be doing the
+	// same, and half an installation is never taken for one.
+	fresh, err := os.MkdirTemp(filepath.Dir(folder), "browser-")
+	if err != nil {
+		lacking(t, "make a folder for axe-core: %v", err)
+	}
+	defer os.RemoveAll(fresh)
+	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(tools), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), installTimeout)
+	defer stop()
+	npm := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	npm.Dir = fresh
+	if said, err := npm.CombinedOutput(); err != nil {
+		lacking(t, "npm could not install axe-core (a network to the package registry is needed once): %v: %.500s", err, said)
+	}
+	if err := os.Rename(fresh, folder); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatalf("put axe-core in place: %v", err)
+	}
+	return folder
+}

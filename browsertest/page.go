@@ -1,0 +1,196 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long anything may take on a loaded machine. Who waits that
+// long waits for something that never comes.
+const patience = 30 * time.Second
+
+// View is how a page is looked at. The zero value is a desktop of 1280 by 900
+// CSS pixels, light, with scripts.
+type View struct {
+	Width, Height int // CSS pixels
+	Dark          bool
+	NoScript      bool
+	Print         bool // as on paper
+}
+
+// Phone is the narrowest screen that pages must do on.
+var Phone = View{Width: 360, Height: 740}
+
+// Page is a tab with a page in it.
+type Page struct {
+	ctx  context.Context
+	view View
+
+	mu      sync.Mutex
+	trouble []string
+	bytes   float64
+}
+
+// Open shows an address in a tab of its own, which closes with the test, and
+// waits until all is loaded.
+func (b *Browser) Open(t testing.TB, address string, v View) *Page {
+	t.Helper()
+	if v.Width == 0 {
+		v.Width = 1280
+	}
+	if v.Height == 0 {
+		v.Height = 900
+	}
+	ctx, stop := chromedp.NewContext(b.ctx)
+	t.Cleanup(stop)
+	p := &Page{ctx: ctx, view: v}
+	if err := chromedp.Listen(ctx, p.note); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	p.Do(t, "set up the tab", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
+	p.Go(t, address)
+	return p
+}
+
+// apply makes a tab look as the view says.
+func (v View) apply(ctx context.Context, tab *chromedp.Target) error {
+	scheme, media := "light", ""
+	if v.Dark {
+		scheme = "dark"
+	}
+	if v.Print {
+		media = "print"
+	}
+	_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err == nil {
+		_, err = cdp.Call(ctx, tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: int64(v.Width), Height: int64(v.Height), DeviceScaleFactor: 1, Mobile: v.Width < 600,
+		})
+	}
+	if err == nil {
+		_, err = cdp.Call(ctx, tab, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	}
+	if err == nil {
+		_, err = cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
+	}
+	if err == nil {
+		_, err = cdp.Call(ctx, tab, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+	}
+	return err
+}
+
+// note keeps what the browser tells of the page.
+func (p *Page) note(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning || e.Entry.Source == log.EntrySourceSecurity {
+			p.trouble = append(p.trouble, strings.TrimSpace(fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)))
+		}
+	case *runtime.EventExceptionThrown:
+		text := e.ExceptionDetails.Text
+		if x := e.ExceptionDetails.Exception; x != nil {
+			text += " " + x.Description
+		}
+		p.trouble = append(p.trouble, "exception: "+text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			text := ""
+			for _, a := range e.Args {
+				text += " " + strings.Trim(string(a.Value), `"`) + a.Description
+			}
+			p.trouble = append(p.trouble, "console."+string(e.Type)+":"+text)
+		}
+	case *network.EventLoadingFinished:
+		p.bytes += e.EncodedDataLength
+	}
+}
+
+// Go leads the tab to another address.
+func (p *Page) Go(t testing.TB, address string) {
+	t.Helper()
+	p.Do(t, "open "+address, chromedp.Navigate(address))
+}
+
+// Do runs steps of chromedp, and ends the test where one fails.
+func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx := p.ctx
+	if chromedp.FromContext(ctx).Target != nil { // the first call must not end the tab by its deadline
+		within, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		ctx = within
+	}
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Ask evaluates an expression in the page, waits where it is a promise, and
+// puts its value into answer.
+func (p *Page) Ask(t testing.TB, expression string, answer any) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	raw, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => JSON.stringify(await ("+expression+")) ?? 'null')()", chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("ask the page %.200q: %v", expression, err)
+	}
+	if err := json.Unmarshal([]byte(raw), answer); err != nil {
+		t.Fatalf("the page answers %.200q with %.500q: %v", expression, raw, err)
+	}
+}
+
+// Until waits until an expression is true in the page.
+func (p *Page) Until(t testing.TB, what, expression string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+		t.Fatalf("wait until %s: %v", what, err)
+	}
+}
+
+// Clipboard returns the text that was copied last.
+func (p *Page) Clipboard(t testing.TB) string {
+	t.Helper()
+	p.Do(t, "allow reading the clipboard", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted,
+		})
+		return err
+	}))
+	var text string
+	p.Ask(t, "navigator.clipboard.readText()", &text)
+	return text
+}
+
+// Picture returns the whole page as PNG.
+func (p *Page) Picture(t testing.TB) []byte {
+	t.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	beyond := true
+	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &beyond})
+	if err != nil {
+		t.Fatalf("take a picture: %v", err)
+	}
+	return shot.Data
+}
