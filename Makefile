@@ -25,11 +25,13 @@ test: ## every test, with the race detector; installs what it needs where it may
 	$(GO) test -race -timeout 10m ./...
 
 .PHONY: check
-check: ## gofmt, vet, staticcheck, who may import whom, the shape of the code
+check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -run 'TestImports|TestRoot|TestShape' .
+	$(GO) run ./deploy/release -licences
+	.ci/vulnerabilities
 
 .PHONY: bench
 bench: ## every benchmark, as ratios between alternatives of one run

@@ -1,6 +1,6 @@
 // Command release builds what is published: one archive a platform with the
-// binary, its manual page and licence, a bill of materials, and the checksums of
-// all. The same sources, version and Go give the same bytes, wherever it runs.
+// binary, its manual page, its licence and those of what is linked, a bill of
+// materials, and the checksums of all. The same sources, version and Go give the same bytes, wherever it runs.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 package main
@@ -42,7 +42,15 @@ type member struct {
 func main() {
 	version := flag.String("version", "dev", "what the binaries say they are")
 	out := flag.String("out", "dist", "folder of the archives; what is in it goes")
+	licences := flag.Bool("licences", false, "only check the licences of what is linked")
 	flag.Parse()
+	if *licences {
+		if err := checkLicences(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "licences:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := release(*version, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
@@ -103,7 +111,11 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	bill, err := materials(raw, version)
+	modules, err := linked(goos, arch)
+	if err != nil {
+		return nil, err
+	}
+	bill, err := materials(raw, version, modules)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +126,7 @@ func archive(goos, arch, version, out string, manual []byte) ([]string, error) {
 	if goos == "windows" {
 		name += ".exe"
 	}
-	members := []member{{name, 0o755, raw}, {"fieldmark.1", 0o644, manual}}
+	members := []member{{name, 0o755, raw}, {"fieldmark.1", 0o644, manual}, {"THIRD_PARTY_LICENSES", 0o644, credits(modules)}}
 	for _, doc := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
@@ -194,24 +206,45 @@ type component struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	PURL    string `json:"purl"`
+
+	Licences []licence `json:"licenses,omitempty"`
+}
+
+type licence struct {
+	License struct {
+		ID string `json:"id"`
+	} `json:"license"`
 }
 
 // materials lists what is linked into a binary, by its own record.
-func materials(binary []byte, version string) ([]byte, error) {
+func materials(binary []byte, version string, modules []module) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
 		return nil, fmt.Errorf("read what the binary is made of: %w", err)
 	}
 	bill := billOfMaterials{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
-	bill.Metadata.Component = component{"application", info.Main.Path, version, "pkg:golang/" + info.Main.Path + "@" + version}
-	bill.Components = []component{{"library", "std", strings.TrimPrefix(info.GoVersion, "go"), "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	bill.Metadata.Component = component{"application", info.Main.Path, version, "pkg:golang/" + info.Main.Path + "@" + version, under("Apache-2.0")}
+	goVersion := strings.TrimPrefix(info.GoVersion, "go")
+	bill.Components = []component{{"library", "std", goVersion, "pkg:golang/std@" + goVersion, under("BSD-3-Clause")}}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		bill.Components = append(bill.Components, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version})
+		i := slices.IndexFunc(modules, func(o module) bool { return o.Path == m.Path })
+		if i < 0 {
+			return nil, fmt.Errorf("%s is linked and was not listed", m.Path)
+		}
+		bill.Components = append(bill.Components, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version, under(modules[i].licences...)})
 	}
 	slices.SortFunc(bill.Components, func(a, b component) int { return strings.Compare(a.PURL, b.PURL) })
 	raw, err := json.MarshalIndent(bill, "", "  ")
 	return append(raw, '\n'), err
+}
+
+func under(names ...string) []licence {
+	all := make([]licence, len(names))
+	for i, name := range names {
+		all[i].License.ID = name
+	}
+	return all
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// module is a foreign module that is linked into a binary.
+type module struct {
+	Path, Version, Dir string
+	Main               bool
+
+	licences []string // by their SPDX names
+	texts    []member // what its authors want passed on
+}
+
+// phrases tell licences by words that no other one has.
+var phrases = []struct{ name, phrase string }{
+	{"MPL-2.0", "mozilla public license, version 2.0"}, // its files stay its own; they are linked unchanged
+	{"Apache-2.0", "apache license version 2.0"},
+	{"BSD-3-Clause", "endorse or promote products derived from"},
+	{"BSD-2-Clause", "redistribution and use in source and binary forms"},
+	{"ISC", "permission to use, copy, modify, and/or distribute this software"},
+	{"MIT", "permission is hereby granted, free of charge, to any person obtaining a copy"},
+	{"Unlicense", "this is free and unencumbered software released into the public domain"},
+}
+
+// forbidden are licences of what may not be linked into a binary under Apache-2.0
+// that anybody may sell.
+var forbidden = []struct{ name, phrase string }{
+	{"AGPL", "gnu affero general public license"},
+	{"LGPL", "gnu lesser general public license"},
+	{"GPL", "gnu general public license"},
+	{"BUSL", "business source license"},
+	{"SSPL", "server side public license"},
+}
+
+// blanks and comment marks differ from one copy of a licence to the next.
+var blanks = regexp.MustCompile(`[\s/#*]+`)
+
+// licencesOf names the licences a text holds, and one that forbids linking.
+func licencesOf(text []byte) (names []string, refused string) {
+	plain := strings.ToLower(blanks.ReplaceAllString(string(text), " "))
+	for _, p := range phrases {
+		if strings.Contains(plain, p.phrase) && !(p.name == "BSD-2-Clause" && slices.Contains(names, "BSD-3-Clause")) {
+			names = append(names, p.name)
+		}
+	}
+	if slices.Contains(names, "MPL-2.0") { // it speaks of the others without being one
+		return names, ""
+	}
+	for _, f := range forbidden {
+		if strings.Contains(plain, f.phrase) {
+			return names, f.name
+		}
+	}
+	return names, ""
+}
+
+// licenceFile matches the names of files that hold conditions or credits.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|patents)`)
+
+// linked lists the foreign modules of the program on a platform, each with its
+// licences. It complains of every module whose licence is missing or not allowed.
+func linked(goos, arch string) ([]module, error) {
+	cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/fieldmark")
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list what is linked: %w", err)
+	}
+	byPath := map[string]module{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ Module *module }
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if p.Module != nil && !p.Module.Main {
+			byPath[p.Module.Path] = *p.Module
+		}
+	}
+	var all []module
+	var complaints []error
+	for _, m := range byPath {
+		if err := m.read(); err != nil {
+			complaints = append(complaints, err)
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
+	return all, errors.Join(complaints...)
+}
+
+// read finds a module's licences in its folder.
+func (m *module) read() error {
+	files, err := os.ReadDir(m.Dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.Path, err)
+	}
+	for _, f := range files {
+		if f.IsDir() || !licenceFile.MatchString(f.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(m.Dir, f.Name()))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Path, err)
+		}
+		m.texts = append(m.texts, member{name: f.Name(), data: text})
+		names, refused := licencesOf(text)
+		if refused != "" {
+			return fmt.Errorf("%s %s: %s is under %s, which may not be linked into this program", m.Path, m.Version, f.Name(), refused)
+		}
+		for _, name := range names {
+			if !slices.Contains(m.licences, name) {
+				m.licences = append(m.licences, name)
+			}
+		}
+	}
+	if len(m.licences) == 0 {
+		return fmt.Errorf("%s %s: no licence that is known to be allowed was found in %s", m.Path, m.Version, m.Dir)
+	}
+	return nil
+}
+
+// credits is the text every licence asks to be passed on with a binary.
+func credits(modules []module) []byte {
+	var b bytes.Buffer
+	b.WriteString("Fieldmark contains the work of others, under the conditions below.\n")
+	for _, m := range modules {
+		for _, t := range m.texts {
+			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n%[1]s\n\n%[5]s\n", strings.Repeat("=", 80), m.Path, m.Version, t.name, bytes.TrimSpace(t.data))
+		}
+	}
+	return b.Bytes()
+}
+
+// checkLicences prints the licence of everything linked on any platform.
+func checkLicences(out io.Writer) error {
+	seen := map[string]int{}
+	listed := map[string]bool{}
+	for _, p := range platforms {
+		modules, err := linked(p.os, p.arch)
+		if err != nil {
+			return err
+		}
+		for _, m := range modules {
+			if !listed[m.Path] {
+				listed[m.Path] = true
+				seen[strings.Join(m.licences, " and ")]++
+			}
+		}
+	}
+	var said []string
+	for name, n := range seen {
+		said = append(said, fmt.Sprintf("%d %s", n, name))
+	}
+	slices.Sort(said)
+	_, err := fmt.Fprintf(out, "licences: %d modules, all allowed: %s\n", len(listed), strings.Join(said, ", "))
+	return err
+}
