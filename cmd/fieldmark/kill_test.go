@@ -12,13 +12,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 const writers = 8
+
+// maxRequests bounds the requests sent between two kills. The plug is pulled
+// after a number of them and not after a time, so that a storm on a slow
+// machine is as strong as one on a fast one.
+const maxRequests int64 = 250
 
 // chaos makes a longer storm of it: make chaos.
 var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20")
@@ -65,7 +69,7 @@ func killing(t *testing.T, record ...string) {
 		if round == 0 {
 			s.watchClocks(base, receiver.URL)
 		}
-		s.blow(base, 50*time.Millisecond+rand.N(250*time.Millisecond), p.kill)
+		s.blow(base, rand.N(maxRequests), p.kill)
 	}
 
 	p := start(t, dir, serve...)
@@ -105,7 +109,7 @@ func newKeyAt(t testing.TB, dir string, record []string, scopes ...string) strin
 type storm struct {
 	t          testing.TB
 	key, admin string
-	next       atomic.Int64
+	next, sent atomic.Int64
 
 	mu        sync.Mutex
 	created   map[string]string          // externalId -> mission id, acknowledged
@@ -122,9 +126,10 @@ type storm struct {
 // attempt is a request that may have had its effect.
 type attempt struct{ path, body, key string }
 
-// blow writes from several goroutines and pulls the plug after a while.
-func (s *storm) blow(base string, after time.Duration, kill func()) {
+// blow writes from several goroutines and pulls the plug after so many requests.
+func (s *storm) blow(base string, requests int64, kill func()) {
 	stop := make(chan struct{})
+	enough := s.sent.Load() + requests
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
@@ -138,8 +143,7 @@ func (s *storm) blow(base string, after time.Duration, kill func()) {
 			}
 		})
 	}
-	timer := time.NewTimer(after)
-	<-timer.C
+	eventually(s.t, "the storm has sent its requests", func() bool { return s.sent.Load() >= enough })
 	kill()
 	close(stop)
 	wg.Wait()
@@ -191,6 +195,7 @@ func (s *storm) note(what func()) {
 // send sends a request under its key. One that is not answered is kept, to be
 // sent again.
 func (s *storm) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
+	s.sent.Add(1)
 	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key, fieldmark.HeaderIdempotencyKey, a.key)
 	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 		s.note(func() { s.open = append(s.open, a) })

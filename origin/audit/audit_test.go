@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,7 +220,7 @@ func TestUnreachable(t *testing.T) {
 // audit takes no more of them than the client's bound.
 func TestEndlessHeaders(t *testing.T) {
 	for name, field := range map[string]string{"many": "X-N: 1\r\n", "one": strings.Repeat("x", 4096)} {
-		sent := 0
+		var sent atomic.Int64
 		site := web{"/": {handler: func(rw http.ResponseWriter, _ *http.Request) {
 			conn, _, err := rw.(http.Hijacker).Hijack()
 			if err != nil {
@@ -227,9 +228,9 @@ func TestEndlessHeaders(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			for chunk := "HTTP/1.1 200 OK\r\nX: "; sent < 64<<20; chunk = field {
+			for chunk := "HTTP/1.1 200 OK\r\nX: "; sent.Load() < 64<<20; chunk = field {
 				n, err := io.WriteString(conn, chunk)
-				if sent += n; err != nil {
+				if sent.Add(int64(n)); err != nil {
 					return
 				}
 			}
@@ -238,7 +239,7 @@ func TestEndlessHeaders(t *testing.T) {
 		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no answer") {
 			t.Errorf("%s: home.reachable = %s, seen %q", name, say(facts, "home.reachable"), got)
 		}
-		if sent >= 64<<20 {
+		if sent := sent.Load(); sent >= 64<<20 {
 			t.Errorf("%s: %d bytes of header were taken", name, sent)
 		}
 	}
