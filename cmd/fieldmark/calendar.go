@@ -55,8 +55,13 @@ func printAddress(s *streams, base string, made fieldmark.NewCalendar) error {
 		return err
 	}
 	if u, err := url.Parse(address); err == nil {
+		plain := u.Scheme == "http"
 		u.Scheme = "webcal"
 		fmt.Fprintf(s.err, "on a phone: %s\nPhones look every 15 minutes to a day; what is urgent must not wait for them.\n", u)
+		if plain {
+			// The secret is in the address, and many phones ask by TLS whatever it says.
+			fmt.Fprintln(s.err, "Phones elsewhere want https: put TLS in front of the edge and name its address with --url.")
+		}
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (c *serveCmd) demoFacts(ctx context.Context, svc *origin.Service) (f demoFa
 	}
 	key, err := svc.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{
 		Name: "demo", Scopes: []fieldmark.Scope{
-			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
+			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
 		return f, false, err
 	}

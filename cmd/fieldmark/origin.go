@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -130,13 +131,21 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", apiHandler)
-	mux.Handle(fieldmark.PathAdmin, adminHandler)
-	mux.Handle(fieldmark.PathAdmin+"/", adminHandler)
 	n.meters = newOriginMeters(n.service)
-	n.handler = n.meters.wrap(mux)
+	n.handler = n.meters.wrap(side(apiHandler, adminHandler))
 	return nil
+}
+
+// side sends what is of the admin area there and all else to the API. A mux here
+// would answer an address such as //test with a redirect instead of a problem.
+func side(api, admin http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == fieldmark.PathAdmin || strings.HasPrefix(r.URL.Path, fieldmark.PathAdmin+"/") {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
 
 // run answers on the listeners and works in the background until ctx ends.

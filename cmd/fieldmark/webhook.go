@@ -18,6 +18,7 @@ type webhookCmd struct {
 	Listen     webhookListenCmd     `cmd:"" help:"Register a temporary endpoint, verify what arrives, print it and pass it on."`
 	List       webhookListCmd       `cmd:"" help:"List endpoints and how they do."`
 	Create     webhookCreateCmd     `cmd:"" help:"Register an endpoint; its secret is told this once."`
+	Edit       webhookEditCmd       `cmd:"" help:"Change an endpoint: where, what, and how it is sent."`
 	Deliveries webhookDeliveriesCmd `cmd:"" help:"List what was sent, newest first, or show one delivery with every attempt."`
 	Test       webhookTestCmd       `cmd:"" help:"Send a test message and say what became of it."`
 	Resend     webhookResendCmd     `cmd:"" help:"Send again one message, what failed, or everything after an event."`

@@ -43,39 +43,6 @@ func (c *webhookListCmd) Run(ctx context.Context, s *streams) error {
 	return w.Flush()
 }
 
-// webhookCreateCmd registers an endpoint.
-type webhookCreateCmd struct {
-	targetSettings `embed:""`
-	Address        string            `arg:"" help:"Where messages go, https://…"`
-	Events         []string          `default:"mission.*" help:"Event types, exact or with .* at the end."`
-	Description    string            `help:"What it is for."`
-	Signing        string            `enum:"v1,v1a" default:"v1" help:"v1 is HMAC-SHA-256 with a shared secret, v1a Ed25519."`
-	Payload        string            `enum:"full,thin" default:"full" help:"thin sends ids alone."`
-	Format         string            `enum:"standard,cloudevents,cloudevents-binary" default:"standard" help:"Form of a message."`
-	Ordering       string            `enum:"none,mission" default:"none" help:"mission sends what concerns one mission one after the other."`
-	RateLimit      int               `help:"Messages a second at most; 0 means no limit."`
-	Header         map[string]string `help:"A header field sent with every message, NAME=VALUE; may be repeated."`
-}
-
-// Run prints the endpoint with its secret.
-func (c *webhookCreateCmd) Run(ctx context.Context, s *streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	e, err := api.CreateEndpoint(ctx, fieldmark.EndpointRequest{
-		URL: c.Address, Events: c.Events, Description: c.Description, Signing: fieldmark.Signing(c.Signing),
-		EndpointSettings: fieldmark.EndpointSettings{
-			Payload: fieldmark.Payload(c.Payload), Format: fieldmark.MessageFormat(c.Format), Ordering: fieldmark.Ordering(c.Ordering),
-			RateLimit: c.RateLimit, Headers: c.Header,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return printJSON(s, e)
-}
-
 // webhookDeliveriesCmd lists deliveries or shows one.
 type webhookDeliveriesCmd struct {
 	targetSettings `embed:""`

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -18,7 +20,12 @@ func TestWebhookCommands(t *testing.T) {
 	dir := t.TempDir()
 	admin := newKey(t, dir, "admin:*")
 	var got atomic.Int64
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { got.Add(1); io.WriteString(w, "thanks") }))
+	var bearer atomic.Value
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Add(1)
+		bearer.Store(r.Header.Get("Authorization"))
+		io.WriteString(w, "thanks")
+	}))
 	defer receiver.Close()
 	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
 	base := p.logged("serve", "listen")
@@ -30,7 +37,15 @@ func TestWebhookCommands(t *testing.T) {
 	if list := command("list"); id == "" || !strings.Contains(list, id) || !strings.Contains(list, "enabled") {
 		t.Errorf("list after create of %q:\n%s", id, list)
 	}
-	if said := command("test", id); !strings.Contains(said, "took it") || !strings.Contains(said, "thanks") {
+	auth := filepath.Join(t.TempDir(), "auth.json")
+	must(t, os.WriteFile(auth, []byte(`{"kind":"bearer","token":"s3cret"}`), 0o600))
+	edited := command("edit", id, "--auth", auth, "--retry", "5,60", "--rate-limit", "20", "--ordering", "mission", "--to", receiver.URL+"/there", "--drop-headers")
+	for _, part := range []string{`"kind": "bearer"`, `"rateLimit": 20`, `"ordering": "mission"`, "/there", `60`} {
+		if !strings.Contains(edited, part) || strings.Contains(edited, "s3cret") || strings.Contains(edited, "X-Tenant") {
+			t.Errorf("edited, want %s, no token and no header:\n%s", part, edited)
+		}
+	}
+	if said := command("test", id); bearer.Load() != "Bearer s3cret" || !strings.Contains(said, "took it") || !strings.Contains(said, "thanks") {
 		t.Errorf("test said:\n%s", said)
 	}
 	if said := command("pause", id, "--reason", "we move"); !strings.Contains(said, "paused") || !strings.Contains(command("list"), "we move") {
@@ -57,6 +72,10 @@ func TestWebhookCommands(t *testing.T) {
 		t.Errorf("rotate said:\n%s", said)
 	}
 	command("delete", id)
+	// A variable that was left empty makes such an address.
+	if status, _, body := ask(t, "POST", base+"/api/public/v1/webhooks//test", "", "Authorization", key); status != 404 || !strings.Contains(body, `"not_found"`) {
+		t.Errorf("an address with an empty part: %d %s; want a problem", status, body)
+	}
 
 	passed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("webhook-signature") == "" {

@@ -115,7 +115,7 @@ func (s *server) webhookRoutes() []*route {
 			{"GET", one, side.who, s.getEndpoint, op{id: "get" + side.noun, does: "Read a webhook endpoint", out: of[fieldmark.Endpoint]()}},
 			{"PATCH", one, side.who, s.patchEndpoint, op{id: "patch" + side.noun, does: "Change, pause or enable a webhook endpoint", in: of[fieldmark.EndpointPatch](), out: of[fieldmark.Endpoint]()}},
 			{"DELETE", one, side.who, s.deleteEndpoint, op{id: "delete" + side.noun, does: "Delete a webhook endpoint", status: []int{204}}},
-			{"POST", one + "/rotate-secret", side.who, s.rotateSecret, op{id: "rotate" + side.noun + "Secret", does: "Give a webhook endpoint a new secret; the one before signs too for a while", in: of[fieldmark.SecretRequest](), out: of[fieldmark.NewEndpoint]()}},
+			{"POST", one + "/rotate-secret", side.who, s.rotateSecret, op{id: "rotate" + side.noun + "Secret", does: "Give a webhook endpoint a new secret; the one before signs too for a while", in: of[fieldmark.SecretRequest](), maybe: true, out: of[fieldmark.NewEndpoint]()}},
 			{"POST", one + "/test", side.who, s.testEndpoint, op{id: "test" + side.noun, does: "Send a test message and wait for what becomes of it", in: of[fieldmark.PingRequest](), maybe: true, out: of[fieldmark.PingResult](), within: lintTimeout}},
 			{"POST", one + "/replays", side.who, s.startReplay, op{id: "replay" + side.noun, does: "Send again what failed since a time, or everything after an event number", in: of[fieldmark.ReplayRequest](), out: of[fieldmark.Replay](), status: []int{202}}},
 			{"GET", one + "/replays", side.who, s.listReplays, op{id: "list" + side.noun + "Replays", does: "List an endpoint's replays", out: of[fieldmark.List[fieldmark.Replay]]()}},

@@ -139,7 +139,7 @@ func (s *server) rotateSecret(c *call) error {
 		return err
 	}
 	var req fieldmark.SecretRequest
-	if err := c.decode(&req, nil); err != nil {
+	if err := c.decodeMaybe(&req); err != nil {
 		return err
 	}
 	e, err := s.origin.RotateSecret(c.r.Context(), c.account(), id, req)
@@ -170,10 +170,8 @@ func (s *server) testEndpoint(c *call) error {
 		return err
 	}
 	var req fieldmark.PingRequest
-	if c.r.ContentLength != 0 {
-		if err := c.decode(&req, nil); err != nil {
-			return err
-		}
+	if err := c.decodeMaybe(&req); err != nil {
+		return err
 	}
 	result, err := s.origin.Ping(c.r.Context(), c.account(), id, req)
 	if err != nil {

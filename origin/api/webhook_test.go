@@ -85,6 +85,10 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 1 {
 		t.Errorf("rotated %+v", rotated)
 	}
+	w.must(200, ask{method: "POST", path: one + "/rotate-secret", key: manager}, &rotated) // as it was, and a day
+	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 2 {
+		t.Errorf("rotated without a body %+v", rotated)
+	}
 	var keys fieldmark.KeySet
 	w.must(200, ask{method: "GET", path: one + "/keys"}, &keys) // anybody may
 	if len(keys.Keys) != 1 || keys.Keys[0].Algorithm != "EdDSA" {
