@@ -20,10 +20,11 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo": {""},
 	"deploy/release":     {},
 
-	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/framing", "edge/site", "edge/upstream"},
+	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
-	"edge/proxy":    {"cache", "cache/rfc9111"},
+	"edge/coding":   {},
+	"edge/proxy":    {"cache", "cache/rfc9111", "edge/coding"},
 	"edge/upstream": {"edge/framing"},
 	"edge/framing":  {},
 
@@ -61,7 +62,7 @@ var mayImport = map[string][]string{
 
 // homes says which rooms alone may import a technology.
 var homes = map[string][]string{
-	"github.com/valyala/fasthttp":         {"edge", "edge/proxy"},
+	"github.com/valyala/fasthttp":         {"edge", "edge/coding", "edge/proxy"},
 	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},
 	"github.com/tetratelabs/wazero":       {"wasm"},
 	"github.com/dgraph-io/ristretto":      {"cache"},

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -418,14 +417,13 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 		}
 		name := sha256.Sum256([]byte(s.id + "/" + key))
 		etag := `"` + hex.EncodeToString(name[:12]) + `"`
-		return &cache.Entry{
-			Body: append(body, '\n'), Status: http.StatusOK, Fresh: boardFresh, AsOf: s.event, Tags: boardTags,
-			Value: newHead(etag,
-				"Content-Type", "application/json",
-				"Cache-Control", boardCacheControl,
-				"X-Content-Type-Options", "nosniff",
-				"Access-Control-Allow-Origin", "*"),
-		}, nil
+		entry := newEntry(append(body, '\n'), etag,
+			"Content-Type", "application/json",
+			"Cache-Control", boardCacheControl,
+			"X-Content-Type-Options", "nosniff",
+			"Access-Control-Allow-Origin", "*")
+		entry.Fresh, entry.AsOf, entry.Tags = boardFresh, s.event, boardTags
+		return entry, nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

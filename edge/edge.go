@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/coding"
 	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
@@ -88,6 +89,7 @@ type Edge struct {
 	site   *site.Site
 	server *fasthttp.Server
 	proxy  *proxy.Proxy
+	press  *coding.Press     // of own answers
 	origin http.RoundTripper // carries what is passed on
 	meters *meters
 	cursor cursorKey
@@ -134,7 +136,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), id: newID(fieldmark.PrefixNode)}
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode)}
 	e.clock.set(time.Now())
 	e.meters.watch(e)
 	var err error
@@ -188,6 +190,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	g.Go(func() error { return e.keepUp(ctx) })
 	g.Go(func() error { return e.clock.run(ctx) })
 	g.Go(func() error { return e.report(ctx) })
+	g.Go(func() error { e.press.Run(ctx.Done()); return nil })
 	for _, ln := range listeners {
 		g.Go(func() error {
 			if err := e.accept(ln); ctx.Err() == nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -151,11 +150,10 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		if err != nil {
 			return nil, err
 		}
-		return &cache.Entry{
-			Body: append(body, '\n'), Status: http.StatusOK, Value: jsonHead(body, control), AsOf: min(asOf, known),
-			Tags:  []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)},
-			Fresh: derivedFresh, OnError: derivedOnError,
-		}, nil
+		entry := jsonEntry(append(body, '\n'), control)
+		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}
+		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
+		return entry, nil
 	})
 	if err != nil {
 		e.failOf(ctx, err, fieldmark.PathScore, suffix)
@@ -164,10 +162,10 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 	e.send(ctx, entry, from)
 }
 
-// jsonHead is the head of a public JSON document.
-func jsonHead(body []byte, control string) *head {
+// jsonEntry begins the entry of a public JSON document.
+func jsonEntry(body []byte, control string) *cache.Entry {
 	sum := sha256.Sum256(body)
-	return newHead(`"`+hex.EncodeToString(sum[:12])+`"`,
+	return newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
 		"Content-Type", "application/json",
 		"Cache-Control", control,
 		"X-Content-Type-Options", "nosniff",
@@ -393,14 +391,13 @@ func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key
 		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
 			return nil, fmt.Errorf("asked for %s and got %s", digest, got)
 		}
-		return &cache.Entry{
-			Body: body, Status: http.StatusOK, AsOf: asOf, Tags: tags, Fresh: digestFresh, OnError: derivedOnError,
-			Value: newHead(`"`+string(digest)+`"`,
-				"Content-Type", kind,
-				"Cache-Control", control,
-				"X-Content-Type-Options", "nosniff",
-				"Access-Control-Allow-Origin", "*"),
-		}, nil
+		entry := newEntry(body, `"`+string(digest)+`"`,
+			"Content-Type", kind,
+			"Cache-Control", control,
+			"X-Content-Type-Options", "nosniff",
+			"Access-Control-Allow-Origin", "*")
+		entry.AsOf, entry.Tags, entry.Fresh, entry.OnError = asOf, tags, digestFresh, derivedOnError
+		return entry, nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

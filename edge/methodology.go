@@ -5,7 +5,6 @@ import (
 	_ "embed" // the reasons are part of the binary
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/valyala/fasthttp"
 
@@ -57,8 +56,10 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		return &cache.Entry{Body: append(body, '\n'), Status: http.StatusOK, Value: jsonHead(body, boardCacheControl),
-			AsOf: known, Tags: []string{string(fieldmark.TagModule)}, Fresh: derivedFresh, OnError: derivedOnError}, nil
+		entry := jsonEntry(append(body, '\n'), boardCacheControl)
+		entry.AsOf, entry.Tags = known, []string{string(fieldmark.TagModule)}
+		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
+		return entry, nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

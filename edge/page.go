@@ -89,10 +89,9 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 
 func newPageEntry(body []byte) *cache.Entry {
 	sum := sha256.Sum256(body)
-	return &cache.Entry{
-		Body: body, Status: http.StatusOK, Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`, pageFields...),
-		Fresh: derivedFresh, Stale: derivedStale, OnError: derivedOnError,
-	}
+	entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`, pageFields...)
+	entry.Fresh, entry.Stale, entry.OnError = derivedFresh, derivedStale, derivedOnError
+	return entry
 }
 
 // servePage answers with a cached page, making it on a miss.
@@ -140,20 +139,15 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 
 // serveStatic answers the pages' own assets, whose addresses name their content.
 func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
-	body, contentType, etag, ok := e.site.Asset(string(ctx.Path()))
+	path := string(ctx.Path())
+	body, contentType, etag, ok := e.site.Asset(path)
 	if !ok {
 		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"), "")
 		return
 	}
-	h := &ctx.Response.Header
-	h.SetContentType(contentType)
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Etag", etag)
-	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
-		ctx.SetStatusCode(http.StatusNotModified)
-		return
-	}
-	ctx.Response.SetBodyRaw(body)
-	ctx.Response.SkipBody = ctx.IsHead()
+	e.servePage(ctx, path, "", func(context.Context) (*cache.Entry, error) {
+		entry := newEntry(body, etag, "Content-Type", contentType, "Cache-Control", "public, max-age=31536000, immutable", "X-Content-Type-Options", "nosniff")
+		entry.Fresh, entry.Stale = derivedStale, derivedStale
+		return entry, nil
+	})
 }

@@ -119,11 +119,10 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
 		}
 		sum := sha256.Sum256(body)
-		return &cache.Entry{
-			Body: body, Status: http.StatusOK, Fresh: sitemapFresh, OnError: derivedOnError, AsOf: s.event, Tags: boardTags,
-			Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`,
-				"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff"),
-		}, nil
+		entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
+			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff")
+		entry.Fresh, entry.OnError, entry.AsOf, entry.Tags = sitemapFresh, derivedOnError, s.event, boardTags
+		return entry, nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

@@ -31,6 +31,7 @@ type head struct {
 	// and values are ours and hold no line break.
 	block, tail []byte
 	etag        []byte // strong, in quotes
+	forms       *forms // nil: the answer has no other
 }
 
 // newHead prepares header fields given as name, value, name, value.
@@ -85,7 +86,11 @@ var statusAndAge = func() (blocks [len(cacheStatus)][]byte) {
 // otherwise. Nothing is allocated.
 func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
 	h := entry.Value.(answer).headOf()
-	e.writeHead(ctx, h, entry, from)
+	if h.forms != nil {
+		e.sendForm(ctx, h, entry, from)
+		return
+	}
+	e.writeHead(ctx, h, h.tail, entry, from)
 	if entry.Status == http.StatusOK && matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), h.etag) {
 		ctx.Response.SetStatusCode(fasthttp.StatusNotModified)
 		return
@@ -100,7 +105,8 @@ type answer interface{ headOf() *head }
 
 func (h *head) headOf() *head { return h }
 
-func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, from cache.Source) {
+// writeHead writes the fields of an answer; tail is h.tail or that of another form.
+func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, tail []byte, entry *cache.Entry, from cache.Source) {
 	rh := &ctx.Response.Header
 	if h.contentType != nil {
 		rh.SetContentTypeBytes(h.contentType)
@@ -109,7 +115,7 @@ func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, entry *cache.Entry, 
 		rh.SetCanonical(headerCacheControl, h.control)
 	}
 	if h.block != nil {
-		rh.SetCanonical(h.block, h.tail)
+		rh.SetCanonical(h.block, tail)
 	}
 	var digits [20]byte
 	age := max(0, int64(time.Since(entry.Born)/time.Second))

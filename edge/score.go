@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/coding"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -37,6 +38,7 @@ type scoreValue struct {
 	score fieldmark.Score
 	etag  string // without the rank
 	stale bool   // what the module before made of it, for the present one could not
+	gzip  openForm
 }
 
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
@@ -68,14 +70,39 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	body, etag := e.withRank(entry.Body, v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
-	e.writeHead(ctx, &v.head, entry, from)
-	ctx.Response.Header.Set("Etag", etag)
-	if matches(ctx.Request.Header.PeekBytes(headerIfNoneMatch), []byte(etag)) {
+	end, etag := e.ending(v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
+	e.writeHead(ctx, &v.head, v.head.tail, entry, from)
+	e.sendScore(ctx, entry.Body, v, end, etag)
+}
+
+// sendScore sends a score document, compressed if its reader wants that.
+func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreValue, end []byte, etag string) {
+	w, list := wishes(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
+	coded := coding.Gzip.Tag(etag)
+	wanted := w.Best(func(c coding.Coding) bool { return c == coding.Gzip }) == coding.Gzip
+	if wanted && matches(list, []byte(coded)) {
+		ctx.Response.Header.Set("Etag", coded)
+		ctx.SetStatusCode(fasthttp.StatusNotModified)
+		return
+	}
+	if matches(list, []byte(etag)) {
+		ctx.Response.Header.Set("Etag", etag)
 		ctx.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
 	ctx.SetStatusCode(http.StatusOK)
+	var body []byte
+	var open *coding.Open
+	if wanted {
+		open = v.gzip.get(e.press, beginning)
+	}
+	if open != nil {
+		ctx.Response.Header.SetContentEncoding(coding.Gzip.String())
+		etag, body = coded, open.Append(make([]byte, 0, open.Len()+len(end)+32), end)
+	} else {
+		body = append(append(make([]byte, 0, len(beginning)+len(end)), beginning...), end...)
+	}
+	ctx.Response.Header.Set("Etag", etag)
 	ctx.Response.SetBodyRaw(body)
 	ctx.Response.SkipBody = ctx.IsHead()
 }
@@ -108,12 +135,11 @@ type ending struct {
 	advice bool // what would raise it
 }
 
-// withRank completes a score document with the brand's place in the present
+// ending completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) withRank(prefix []byte, v *scoreValue, end ending) (body []byte, etag string) {
+func (e *Edge) ending(v *scoreValue, end ending) (body []byte, etag string) {
 	rank := e.boards.rank(v.score.Slug)
-	body = append(make([]byte, 0, len(prefix)+96), prefix...)
-	body = appendJSON(body, rank)
+	body = appendJSON(make([]byte, 0, 96), rank)
 	tag := append([]byte{'"'}, v.etag...)
 	if rank != nil {
 		tag = append(tag, '-')
@@ -263,7 +289,7 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	return &cache.Entry{
 		Body: raw[:len(raw)-len(rankless)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
 		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
-		Fresh: derivedFresh, OnError: derivedOnError,
+		Fresh: derivedFresh, OnError: derivedOnError, Weight: int64(len(raw) / formsWeight),
 	}, nil
 }
 
@@ -274,6 +300,7 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 		"X-Content-Type-Options", "nosniff",
 		"Access-Control-Allow-Origin", "*",
 		"Timing-Allow-Origin", "*",
+		"Vary", "Accept-Encoding",
 	)}
 }
 
@@ -288,7 +315,7 @@ func (e *Edge) reviveScore(entry *cache.Entry) error {
 	if digest := e.modules.digest(score.Slug); score.Module.Digest != digest {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
-	entry.Value = newScoreValue(score, entry.ETag)
+	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), int64(len(entry.Body)/formsWeight)
 	return nil
 }
 

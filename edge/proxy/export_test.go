@@ -4,7 +4,7 @@ import "time"
 
 // Compressed waits until nothing waits to be compressed.
 func (p *Proxy) Compressed() {
-	for p.compressing.Load() > 0 {
+	for p.press.Busy() {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/coding"
 )
 
 const (
@@ -83,10 +84,9 @@ type Proxy struct {
 	limit   int64 // of a stored body
 	blank   *fasthttp.ResponseHeader
 
-	compress    chan *variant
-	compressing atomic.Int64 // waiting or at work
-	ending      chan struct{}
-	behind      sync.WaitGroup // what runs after its request was answered
+	press  *coding.Press
+	ending chan struct{}
+	behind sync.WaitGroup // what runs after its request was answered
 }
 
 // New checks cfg. Like the cache inside, a Proxy needs its Close.
@@ -120,7 +120,7 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{
 		blank: blank,
-		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), compress: make(chan *variant, compressQueue), ending: make(chan struct{}),
+		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), press: coding.NewPress(), ending: make(chan struct{}),
 		limit: min(maxStored, store.Largest()*3/4), // the rest is for its head and one compressed form
 		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
@@ -135,9 +135,7 @@ func New(cfg Config) (*Proxy, error) {
 	slices.Sort(p.keyed)
 	p.flights.byKey = map[string]*flight{}
 	p.asks.byURL, p.asks.open = map[string]*asked{}, map[*exchange]func(){}
-	for range compressors {
-		p.behind.Go(p.compressAll)
-	}
+	p.behind.Go(func() { p.press.Run(p.ending) })
 	return p, nil
 }
 

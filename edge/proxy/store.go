@@ -176,7 +176,7 @@ func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
 func (v *variant) weight() int64 {
 	n := int64(len(v.body) + 2*len(v.block) + 512)
 	if c := v.coded.Load(); c != nil {
-		for _, b := range c.bodies {
+		for _, b := range c {
 			n += int64(len(b))
 		}
 	} else if v.pays() {
