@@ -158,30 +158,39 @@ func (b *boards) score(slug fieldmark.Slug) (*fieldmark.Score, bool) {
 
 // page cuts one page out of a ranking.
 func (s *snapshot) page(q *boardQuery, offset int, key cursorKey) fieldmark.Board {
-	view := s.view(q.filter)
-	b := fieldmark.Board{
-		Items: []fieldmark.BoardEntry{}, Snapshot: s.id, AsOf: s.asOf, Methodology: s.methodology,
-		Filters: q.filter, Total: view.order.size, Note: fieldmark.BoardNote,
-	}
-	basis := basisOf(q.filter.Basis)
+	view, basis := s.view(q.filter), basisOf(q.filter.Basis)
+	b := s.envelope(q.filter)
+	b.Total = view.order.size
 	for l := range view.order.from(offset) {
 		if len(b.Items) == q.limit {
 			b.NextCursor = key.encode(s.id, offset+q.limit, q.filter)
 			break
 		}
-		it, at := l.entry(basis), l.scores[basis]
-		it.Rank = view.now.rank(at.score)
-		if q.filtered() {
-			it.Overall = s.fields[basis].all.now.rank(at.score)
-		}
-		if at.then >= 0 {
-			it.Change = &fieldmark.BoardChange{
-				Rank: view.then.rank(at.then) - it.Rank, Score: fieldmark.Milli(at.score - at.then), Since: s.since,
-			}
-		}
-		b.Items = append(b.Items, it)
+		b.Items = append(b.Items, s.item(l, view, basis, q.filtered()))
 	}
 	return b
+}
+
+// envelope is a leaderboard without its lines.
+func (s *snapshot) envelope(f fieldmark.BoardFilter) fieldmark.Board {
+	return fieldmark.Board{
+		Items: []fieldmark.BoardEntry{}, Snapshot: s.id, AsOf: s.asOf, Methodology: s.methodology, Filters: f, Note: fieldmark.BoardNote,
+	}
+}
+
+// item is a line with its ranks in a view, and among all where it is filtered.
+func (s *snapshot) item(l *line, view *list, basis int, filtered bool) fieldmark.BoardEntry {
+	it, at := l.entry(basis), l.scores[basis]
+	it.Rank = view.now.rank(at.score)
+	if filtered {
+		it.Overall = s.fields[basis].all.now.rank(at.score)
+	}
+	if at.then >= 0 {
+		it.Change = &fieldmark.BoardChange{
+			Rank: view.then.rank(at.then) - it.Rank, Score: fieldmark.Milli(at.score - at.then), Since: s.since,
+		}
+	}
+	return it
 }
 
 // cursorKey authenticates cursors, so that only places we named are asked for.
@@ -265,7 +274,7 @@ func parseBoardQuery(args *fasthttp.Args, s strictness) (boardQuery, error) {
 		read, ok := boardReaders[key]
 		code, detail := "", ""
 		switch {
-		case !ok && s == lenient:
+		case s == lenient && (!ok || value == ""): // a form sends what was left empty
 		case !ok:
 			bad = append(bad, unknownParameter(key, boardParameters))
 		case seen[key]:

@@ -247,6 +247,32 @@ func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	})
 }
 
+// The history a brand's page draws: days while they are few, else weeks.
+const (
+	chartDays  = 120
+	chartWeeks = 52
+)
+
+// past is the history that a brand's page draws, by the module in force.
+func (e *Edge) past(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
+	registry, _ := e.modules.of(slug)
+	m, release, err := registry.Acquire()
+	if err != nil {
+		return nil, errNoModule
+	}
+	defer release()
+	now := time.Now().UTC()
+	q := historyQuery{to: now, from: now.AddDate(0, 0, -7*chartWeeks).Truncate(24 * time.Hour), step: fieldmark.StepWeek}
+	past, _, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(past.Revisions); n > 0 && now.Sub(past.Revisions[0].FirstAt.Std()) < chartDays*24*time.Hour {
+		q.from, q.step = past.Revisions[0].FirstAt.Std().UTC().Truncate(24*time.Hour), fieldmark.StepDay
+	}
+	return historyOf(ctx, m, &past, q)
+}
+
 // historyOf scores the revisions of a brand at every step.
 func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery) (*fieldmark.ScoreHistory, error) {
 	h := &fieldmark.ScoreHistory{

@@ -26,34 +26,6 @@ var pageFields = []string{
 	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
 }
 
-// serveHome answers GET /: the leaderboard for people.
-func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
-	q, err := parseBoardQuery(ctx.QueryArgs(), lenient)
-	if err != nil {
-		e.failPage(ctx, err, "")
-		return
-	}
-	s, offset, err := e.board(q)
-	if err != nil {
-		e.failPage(ctx, err, "")
-		return
-	}
-	key := "page/board/" + s.id + "/" + strconv.Itoa(s.pending) + "/" + strconv.Itoa(s.unreachable) +
-		"/" + q.key(offset)
-	e.servePage(ctx, key, "", func(context.Context) (*cache.Entry, error) {
-		body, err := e.site.AppendBoard(nil, site.BoardPage{
-			BaseURL: e.cfg.BaseURL, Board: s.page(&q, offset, e.cursor), Cursor: q.cursor,
-			Pending: s.pending, Unreachable: s.unreachable,
-		})
-		if err != nil {
-			return nil, err
-		}
-		page := newPageEntry(body)
-		page.Tags, page.AsOf = boardTags, s.event
-		return page, nil
-	})
-}
-
 // serveBrand answers GET /brands/{slug}: the score explained.
 func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
 	slug := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathBrandPage)
@@ -79,11 +51,19 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 		}
 		score := entry.Value.(*scoreValue).score
 		score.Rank = e.boards.rank(score.Slug)
-		body, err := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score})
+		past, err := e.past(ctx, slug)
 		if err != nil {
-			return nil, err
+			e.log.Warn("a brand's page has no history", "slug", slug, "err", err)
 		}
-		return newPageEntry(body).From(entry), nil
+		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, History: past})
+		if rerr != nil {
+			return nil, rerr
+		}
+		page := newPageEntry(body).From(entry)
+		if err != nil {
+			page.Fresh = withoutReference
+		}
+		return page, nil
 	}
 }
 

@@ -101,7 +101,8 @@ var snippetNames = map[string]string{
 	"asciidoc": "AsciiDoc", "bbcode": "BBCode", "react": "React",
 }
 
-// withoutReference is how long a page lasts that lacks the API reference.
+// withoutReference is how long a page lasts that lacks what the origin could not
+// be asked for just then.
 const withoutReference = 30 * time.Second
 
 // serveDevelopers answers GET /developers. The reference is made of the origin's

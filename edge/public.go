@@ -42,6 +42,8 @@ func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
 		return e.serveDevelopers
 	case site.PathAbout:
 		return e.serveAbout
+	case site.PathStatus:
+		return e.serveStatus
 	case pathRobots:
 		return e.serveRobots
 	case pathLLMsTxt:

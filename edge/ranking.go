@@ -30,6 +30,7 @@ type line struct {
 
 	certainty fieldmark.Milli
 	scores    [bases]standing
+	ago       [2]int32  // readiness 30 and 90 days ago, in thousandths; -1: none
 	sum       [2]uint64 // names all it says
 }
 
@@ -59,6 +60,12 @@ func newLine(s *fieldmark.Score) *line {
 	if s.Trend.D7 != nil {
 		l.scores[readiness].then = int32(e.Score - *s.Trend.D7)
 	}
+	l.ago = [2]int32{-1, -1}
+	for i, moved := range [2]*fieldmark.Milli{s.Trend.D30, s.Trend.D90} {
+		if moved != nil {
+			l.ago[i] = int32(*s.Score - *moved)
+		}
+	}
 	if s.Full != nil {
 		l.full = true
 		e = fieldmark.NewFullBoardEntry(s)
@@ -69,7 +76,8 @@ func newLine(s *fieldmark.Score) *line {
 		C    fieldmark.Milli
 		S    [bases]standing
 		Then [bases]int32
-	}{e, e.Certainty, l.scores, [bases]int32{l.scores[readiness].then, l.scores[fullScore].then}})
+		Ago  [2]int32
+	}{e, e.Certainty, l.scores, [bases]int32{l.scores[readiness].then, l.scores[fullScore].then}, l.ago})
 	if err != nil {
 		panic("BUG: a line of the ranking that cannot be encoded: " + err.Error())
 	}

@@ -13,9 +13,22 @@ import (
 type BoardPage struct {
 	BaseURL     string // scheme and host of the site, without a slash at the end
 	Board       fieldmark.Board
-	Cursor      string // the one this page was asked for with; empty on the first page
-	Pending     int    // public brands not audited yet
-	Unreachable int    // public brands whose site did not answer
+	Cursor      string                // the one this page was asked for with; empty on the first page
+	Search      string                // what was looked for; any text, empty for nothing
+	Unranked    []fieldmark.Slug      // brands without a rank that were found
+	Past        [][3]*fieldmark.Milli // of each item: the score 90, 30 and 7 days ago; nil where it had none
+	Niches      []Choice
+	Languages   []Choice
+	HasFull     bool // there is a list of full scores
+	Ranked      int  // brands in the whole list, whatever this page leaves out
+	Pending     int  // public brands not audited yet
+	Unreachable int  // public brands whose site did not answer
+}
+
+// Choice is a value to filter by.
+type Choice struct {
+	Value string
+	Count int // brands that have it
 }
 
 // boardView is what templates/board.html shows.
@@ -25,17 +38,31 @@ type boardView struct {
 	Next     string // address of the next page; empty on the last
 	First    bool
 	Overlaps []bool // whether a line's range overlaps that of the line above it
+	Sparks   []*spark
+	Trends   bool   // some brand has a past
+	Narrowed bool   // the list leaves brands out
+	Heading  string // what the list is of
 }
 
 func newBoardView(c chrome, p *BoardPage) *boardView {
+	f := &p.Board.Filters
 	v := &boardView{Page: p, First: p.Cursor == ""}
+	v.Narrowed = p.Search != "" || f.Niche != "" || f.Language != "" || f.MinConfidence > 0 || f.Basis == fieldmark.BasisFull
+	v.Heading = listHeading(p)
 	v.Head = head{
 		chrome: c, Title: "GEO readiness leaderboard", Kind: "website", Index: v.First, Here: "/", Base: p.BaseURL,
 		Description: fmt.Sprintf("%s ranked by how well answer engines can reach, read and cite their websites, with the evidence behind every point.", countOf(p.Board.Total, "brand", "brands")),
 	}
-	if v.First {
+	switch niche := (fieldmark.BoardFilter{Basis: f.Basis, Niche: f.Niche}); {
+	case !v.Narrowed && v.First:
 		v.Head.Canonical = p.BaseURL + "/"
 		v.Head.Data = boardData(p)
+	case v.First && p.Search == "" && *f == niche && f.Niche != "" && f.Basis != fieldmark.BasisFull && p.Board.Total > 0:
+		// A list of one field of work is a page of its own; other filters are views.
+		v.Head.Title = "GEO readiness in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
+		v.Head.Canonical = p.BaseURL + "/?niche=" + url.QueryEscape(f.Niche)
+	default:
+		v.Head.Index = false
 	}
 	if p.Board.NextCursor != "" {
 		next := url.Values{"cursor": {p.Board.NextCursor}}
@@ -52,10 +79,44 @@ func newBoardView(c chrome, p *BoardPage) *boardView {
 		}
 		v.Next = "/?" + next.Encode()
 	}
+	for i, past := range p.Past {
+		s := newSpark(past, p.Board.Items[i].Score)
+		v.Sparks, v.Trends = append(v.Sparks, s), v.Trends || s != nil
+	}
 	for i, e := range p.Board.Items {
 		v.Overlaps = append(v.Overlaps, i > 0 && e.Range.High >= p.Board.Items[i-1].Range.Low)
 	}
 	return v
+}
+
+// Spark returns the sparkline of a line, or nil.
+func (v *boardView) Spark(i int) *spark {
+	if i < len(v.Sparks) {
+		return v.Sparks[i]
+	}
+	return nil
+}
+
+// listHeading says what a narrowed list is of.
+func listHeading(p *BoardPage) string {
+	f := &p.Board.Filters
+	text := countOf(p.Board.Total, "brand", "brands")
+	if p.Search != "" {
+		text += " named like “" + plain(p.Search) + "”"
+	}
+	if f.Niche != "" {
+		text += " in " + strings.ReplaceAll(plain(f.Niche), "-", " ")
+	}
+	if f.Language != "" {
+		text += ", in " + languageName(f.Language)
+	}
+	if f.MinConfidence > 0 {
+		text += ", confidence " + f.MinConfidence.String() + " or more"
+	}
+	if f.Basis == fieldmark.BasisFull {
+		text += ", by readiness and visibility"
+	}
+	return text
 }
 
 // Indistinct counts the lines that cannot be told from the one above them.

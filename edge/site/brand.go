@@ -12,6 +12,7 @@ import (
 type BrandPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
+	History *fieldmark.ScoreHistory // nil where it cannot be had just now
 }
 
 // maxFixes is how many of the most valuable fixes are listed first. More would
@@ -33,6 +34,7 @@ type brandView struct {
 	Status verdict
 	Fixes  []fix
 	Embed  snippets
+	Chart  *chart // nil while there is nothing to draw
 }
 
 // snippets holds the texts to copy.
@@ -60,6 +62,13 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 		v.Value = *s.Score
 		v.Head.Description = fmt.Sprintf("%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and what would raise it.", name, decimal(*s.Score), s.Grade)
 	}
+	labels := map[string]string{}
+	for _, c := range s.Components {
+		for _, sig := range c.Signals {
+			labels[sig.ID] = sig.Label
+		}
+	}
+	v.Chart = newChart(p.History, labels)
 	v.Embed = snippetsOf(p)
 	return v
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"html/template"
 	"net/url"
 	"strconv"
@@ -19,7 +20,7 @@ func functions() template.FuncMap {
 		"percent": percentOf,
 		"dash":    dash,
 		"value":   valueOf,
-		"day":     func(t fieldmark.Time) string { return t.Std().Format("2 Jan 2006") },
+		"day":     dayOf,
 		"words":   func(s string) string { return strings.ReplaceAll(plain(s), "-", " ") },
 		"webLink": webLink,
 		"host":    hostOf,
@@ -30,6 +31,10 @@ func functions() template.FuncMap {
 		"field":   fieldOf,
 		"snippet": func(name, text string) Snippet { return Snippet{name, text} },
 		"moved":   moved,
+		"tone":    tone,
+		"rate":    rate,
+		"minus":   func(n int) int { return -n },
+		"speaks":  languageName,
 	}
 }
 
@@ -168,6 +173,26 @@ type field struct {
 
 func fieldOf(v *llmsView, name, label string, most int, required bool, hint string) field {
 	return field{Name: name, Label: label, Hint: hint, Value: v.Value(name), Fault: v.Fault(name), Max: most, Required: required}
+}
+
+// tone is the class of a change.
+func tone(m fieldmark.Milli) string {
+	switch t := m.Tenth(); {
+	case t > 0:
+		return "up"
+	case t < 0:
+		return "down"
+	}
+	return "same"
+}
+
+// rate writes a share with its interval, in whole percent.
+func rate(r *fieldmark.Rate) string {
+	if r == nil {
+		return "–"
+	}
+	percent := func(m fieldmark.Milli) int { return int((m*100 + fieldmark.MilliOne/2) / fieldmark.MilliOne) }
+	return fmt.Sprintf("%d\u00a0%% (%d–%d)", percent(r.Value), percent(r.Low), percent(r.High))
 }
 
 // moved writes a change with its sign; none is nothing.

@@ -21,6 +21,7 @@ const (
 	PathMethodology = "/methodology"
 	PathDevelopers  = "/developers"
 	PathAbout       = "/about"
+	PathStatus      = "/status"
 )
 
 // FixedPages lists the pages that are there without any brand, in the order of

@@ -137,6 +137,11 @@ func (s *Site) AppendAbout(dst []byte, baseURL string) ([]byte, error) {
 	return s.appendPage(dst, "about.html", newAboutView(s.chrome, baseURL))
 }
 
+// AppendStatus appends the page on which a node tells of itself.
+func (s *Site) AppendStatus(dst []byte, p StatusPage) ([]byte, error) {
+	return s.appendPage(dst, "status.html", newStatusView(s.chrome, &p))
+}
+
 // AppendBadges appends the badge builder.
 func (s *Site) AppendBadges(dst []byte, p BadgesPage) ([]byte, error) {
 	return s.appendPage(dst, "badges.html", newBadgesView(s.chrome, &p))

@@ -1,0 +1,199 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// The size of a sparkline in CSS pixels, its margin, and the least part of the
+// scale it spans: a tenth of a point must not look like a mountain.
+const (
+	sparkWidth  = 72
+	sparkHeight = 24
+	sparkMargin = 3
+	sparkSpan   = 12 * fieldmark.MilliOne
+)
+
+// sparkDays are what the points of a sparkline before the last look back to.
+var sparkDays = [3]int{90, 30, 7}
+
+// spark is a brand's last ninety days as a line.
+type spark struct {
+	Line string // SVG path
+	X, Y string // of the present
+	Text string // the same in words
+}
+
+// newSpark draws what a brand scored 90, 30 and 7 days ago, nil where it had no
+// score, and now. It returns nil where there is no past.
+func newSpark(past [3]*fieldmark.Milli, now fieldmark.Milli) *spark {
+	type point struct {
+		day int
+		at  fieldmark.Milli
+	}
+	var points []point
+	for i, p := range past {
+		if p != nil {
+			points = append(points, point{sparkDays[i], *p})
+		}
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	points = append(points, point{0, now})
+	low, high := now, now
+	for _, p := range points {
+		low, high = min(low, p.at), max(high, p.at)
+	}
+	if short := sparkSpan - (high - low); short > 0 {
+		low, high = low-short/2, high+short/2
+	}
+	s := &spark{Text: fmt.Sprintf("%s %d days ago, %s now", decimal(points[0].at), points[0].day, decimal(now))}
+	var line strings.Builder
+	for i, p := range points {
+		s.X = fmt.Sprintf("%.1f", sparkMargin+float64(sparkDays[0]-p.day)/float64(sparkDays[0])*(sparkWidth-2*sparkMargin))
+		s.Y = fmt.Sprintf("%.1f", sparkMargin+float64(high-p.at)/float64(high-low)*(sparkHeight-2*sparkMargin))
+		fmt.Fprintf(&line, "%c%s %s", "ML"[min(i, 1)], s.X, s.Y)
+	}
+	s.Line = line.String()
+	return s
+}
+
+// maxChanges is how many changes of a history are told, the newest.
+const maxChanges = 6
+
+// maxMoved is how many signals of one change are named, those that moved most.
+const maxMoved = 4
+
+// chart is a brand's history as a picture and in words.
+type chart struct {
+	Line, Band  string // SVG paths in a field of 1000 by 1000
+	Marks       []mark
+	Rules       []rule
+	First, Last fieldmark.Time
+	Text        string // the picture in words
+	Changes     []changed
+}
+
+// rule is a line across the chart at which a grade begins.
+type rule struct {
+	Text string
+	Y    string // of its line
+}
+
+// mark is a place in the chart where something changed.
+type mark struct {
+	X, Y string // as lengths; no Y for a module, which is a line from top to bottom
+	Text string
+}
+
+// changed is a change in words.
+type changed struct {
+	At     fieldmark.Time
+	Module *fieldmark.ModuleRef // nil for a change of facts
+	Score  *fieldmark.Milli
+	Moved  *fieldmark.Milli
+	What   []string // signals
+}
+
+// chartTop is how much of the chart lies above a score of 100 and below one of
+// 0, in hundredths of its height: room for the line's own width.
+const chartTop = 3
+
+// newChart draws a history of at least two days; nil where there is none yet.
+func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
+	if h == nil || len(h.Points) < 2 {
+		return nil
+	}
+	first, last := h.Points[0].At.Std(), h.Points[len(h.Points)-1].At.Std()
+	c := &chart{First: h.Points[0].At, Last: h.Points[len(h.Points)-1].At}
+	across := func(at time.Time) float64 {
+		return min(max(float64(at.Sub(first))/float64(last.Sub(first)), 0), 1)
+	}
+	c.draw(h, across)
+	for _, g := range fieldmark.Rules().Grades {
+		if g.Min > 0 {
+			c.Rules = append(c.Rules, rule{fmt.Sprintf("%s from %s", g.Grade, g.Min), fmt.Sprintf("%.1f%%", down(g.Min))})
+		}
+	}
+	for _, it := range h.Changes {
+		x := fmt.Sprintf("%.2f%%", 100*across(it.At.Std()))
+		line := changed{At: it.At, Module: it.Module, Score: it.Score, Moved: it.Moved}
+		switch {
+		case it.Kind == fieldmark.ChangeModule && it.Module != nil:
+			if it.At.Std().After(first) {
+				c.Marks = append(c.Marks, mark{X: x, Text: fmt.Sprintf("%s: module %s %s", dayOf(it.At), plain(it.Module.Name), plain(it.Module.Version))})
+			}
+		case it.Score != nil:
+			c.Marks = append(c.Marks, mark{X: x, Y: fmt.Sprintf("%.2f%%", down(*it.Score)), Text: fmt.Sprintf("%s: %s", dayOf(it.At), decimal(*it.Score))})
+		}
+		for _, s := range it.Signals[:min(len(it.Signals), maxMoved)] {
+			label := labels[s.ID]
+			if label == "" {
+				label = s.ID
+			}
+			line.What = append(line.What, fmt.Sprintf("%s %s", plain(label), moved(s.To-s.From)))
+		}
+		if line.Moved != nil && *line.Moved == 0 && line.What == nil {
+			continue // new facts, and nothing that counts
+		}
+		c.Changes = append(c.Changes, line)
+	}
+	slices.Reverse(c.Changes)
+	c.Changes = c.Changes[:min(len(c.Changes), maxChanges)]
+	return c
+}
+
+// draw makes the line, the band of the range around it, and the words.
+func (c *chart) draw(h *fieldmark.ScoreHistory, across func(time.Time) float64) {
+	var line, upper strings.Builder
+	var lower []string
+	var from, to *fieldmark.HistoryPoint
+	low, high := 100*fieldmark.MilliOne, fieldmark.Milli(0)
+	band := func() {
+		slices.Reverse(lower)
+		if upper.Len() > 0 {
+			c.Band += upper.String() + strings.Join(lower, "") + "Z"
+		}
+		upper.Reset()
+		lower = nil
+	}
+	pen := 'M'
+	for i := range h.Points {
+		p := &h.Points[i]
+		if p.Score == nil {
+			band()
+			pen = 'M'
+			continue
+		}
+		x := 1000 * across(p.At.Std())
+		fmt.Fprintf(&line, "%c%.0f %.0f", pen, x, 10*down(*p.Score))
+		if p.Range != nil {
+			fmt.Fprintf(&upper, "%c%.0f %.0f", pen, x, 10*down(p.Range.High))
+			lower = append(lower, fmt.Sprintf("L%.0f %.0f", x, 10*down(p.Range.Low)))
+		}
+		pen = 'L'
+		if from == nil {
+			from = p
+		}
+		to, low, high = p, min(low, *p.Score), max(high, *p.Score)
+	}
+	band()
+	c.Line = line.String()
+	c.Text = fmt.Sprintf("From %s to %s there was no score.", dayOf(c.First), dayOf(c.Last))
+	if from != nil {
+		c.Text = fmt.Sprintf("From %s on %s to %s on %s; lowest %s, highest %s.", decimal(*from.Score), dayOf(from.At), decimal(*to.Score), dayOf(to.At), decimal(low), decimal(high))
+	}
+}
+
+// down places a score in hundredths of the chart's height from its top.
+func down(m fieldmark.Milli) float64 {
+	score := float64(min(max(m, 0), 100*fieldmark.MilliOne)) / float64(fieldmark.MilliOne)
+	return chartTop + (100-score)*(100-2*chartTop)/100
+}
+
+func dayOf(t fieldmark.Time) string { return t.Std().Format("2 Jan 2006") }

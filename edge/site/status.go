@@ -1,0 +1,31 @@
+package site
+
+import "github.com/fieldmark/fieldmark"
+
+// StatusPage is the data of the page on which a node tells of itself.
+type StatusPage struct {
+	BaseURL     string // scheme and host of the site, without a slash at the end
+	Node        string // its name among others
+	InStep      bool   // it hears from the record
+	Event       int64  // the newest event it has applied
+	Now         fieldmark.Time
+	Ranked      int // brands
+	Pending     int
+	Unreachable int
+	AsOf        *fieldmark.Time // of the newest audit ranked
+	Snapshot    string          // of the ranking; empty before the first
+	Methodology fieldmark.Methodology
+	Module      fieldmark.ModuleRef
+}
+
+// statusView is what templates/status.html shows.
+type statusView struct {
+	Head head
+	Page *StatusPage
+}
+
+func newStatusView(c chrome, p *StatusPage) *statusView {
+	v := &statusView{Page: p, Head: fixedHead(c, p.BaseURL, PathStatus, "Status of this node", "Whether this node hears from the record, and what it ranks by.")}
+	v.Head.Index = false
+	return v
+}
