@@ -26,6 +26,8 @@ const (
 	CodeExpiredAPIKey        Code = "expired_api_key"
 	CodeInvalidCredentials   Code = "invalid_credentials"
 	CodeInsufficientScope    Code = "insufficient_scope"
+	CodeIPNotAllowed         Code = "ip_not_allowed"
+	CodeKeyNotLive           Code = "key_not_live"
 	CodeNotFound             Code = "not_found"
 	CodeModuleDisabled       Code = "module_disabled"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
@@ -70,6 +72,8 @@ var codeTable = map[Code]struct {
 	CodeExpiredAPIKey:        {http.StatusUnauthorized, "The API key has expired"},
 	CodeInvalidCredentials:   {http.StatusUnauthorized, "The user name or password is wrong, or the session is over"},
 	CodeInsufficientScope:    {http.StatusForbidden, "The API key lacks a scope"},
+	CodeIPNotAllowed:         {http.StatusForbidden, "The API key may not be used from this address"},
+	CodeKeyNotLive:           {http.StatusConflict, "The API key is not live"},
 	CodeNotFound:             {http.StatusNotFound, "There is nothing here"},
 	CodeModuleDisabled:       {http.StatusNotFound, "This part of the API is switched off"},
 	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method is not allowed here"},

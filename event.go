@@ -45,7 +45,8 @@ const (
 	EventModuleActivated  EventType = "module.activated"   // every score may change
 	EventModuleRolledBack EventType = "module.rolled_back" // a node took the one before back; data is ModuleRollback
 	EventKeyRevoked       EventType = "api_key.revoked"
-	EventCachePurged      EventType = "cache.purged" // an operator's will; data is Purged
+	EventKeyExpiring      EventType = "api_key.expiring" // soon; data is KeyExpiring
+	EventCachePurged      EventType = "cache.purged"     // an operator's will; data is Purged
 
 	EventWebhookFailing  EventType = "webhook.failing"  // an endpoint takes nothing; data is EndpointNotice
 	EventWebhookDisabled EventType = "webhook.disabled" // and gets nothing from now on

@@ -75,6 +75,8 @@ func WebhookEvents() []EventKind {
 		{EventModuleRolledBack, "An edge took the scoring module before back.", "geo-readiness", rollback},
 		{EventWebhookFailing, "An endpoint has taken nothing for a while; it will be disabled if that goes on.", notice.EndpointID, notice},
 		{EventWebhookDisabled, "An endpoint was disabled; what happens from now on is held for it.", disabled.EndpointID, disabled},
+		{EventKeyExpiring, "An API key ends in 14 days, or in 3.", "key_06m7xv8e0w3v3ac3zvc1h0gmw4", KeyExpiring{KeyID: "key_06m7xv8e0w3v3ac3zvc1h0gmw4",
+			Name: "service desk", Prefix: "fm_live_AbC12xYz", ExpiresAt: At(at.Std().AddDate(0, 0, 14)), DaysLeft: 14}},
 		{EventPing, "A test message that somebody asked for.", notice.EndpointID, Ping{EndpointID: notice.EndpointID}},
 	}
 }

@@ -2,8 +2,10 @@ package fieldmark
 
 import (
 	"hash/crc32"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Scope is one permission of an API key, written resource:verb.
@@ -46,7 +48,44 @@ type Key struct {
 	LastUsedAt *Time   `json:"lastUsedAt"`
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"` // of its own; nil: what every key has
+
+	Networks      []netip.Prefix `json:"networks,omitempty"`   // it may be used from; none: anywhere
+	Replaces      string         `json:"replaces,omitempty"`   // id of the key it took the place of
+	ReplacedBy    string         `json:"replacedBy,omitempty"` // id of the key that took its place; it ends with its grace
+	ReplacedAt    *Time          `json:"replacedAt,omitempty"`
+	RevokedReason string         `json:"revokedReason,omitempty"`
+	LastUsedFrom  string         `json:"lastUsedFrom,omitempty"`  // the network: a /24, or a /48 of IPv6
+	LastUsedAgent string         `json:"lastUsedAgent,omitempty"` // the User-Agent
 }
+
+// State says whether the key works at a time.
+func (k *Key) State(now time.Time) KeyState {
+	switch {
+	case k.RevokedAt != nil:
+		return KeyRevoked
+	case k.ExpiresAt != nil && !now.Before(k.ExpiresAt.Std()):
+		return KeyExpired
+	case k.ReplacedBy != "":
+		return KeyReplaced
+	}
+	return KeyLive
+}
+
+// Admits reports whether the key may be used from an address.
+func (k *Key) Admits(from netip.Addr) bool {
+	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
+}
+
+// KeyState is where a key stands in its life.
+type KeyState string
+
+// A key works, works for the rest of its grace, came to its end, or was ended.
+const (
+	KeyLive     KeyState = "live"
+	KeyReplaced KeyState = "replaced"
+	KeyExpired  KeyState = "expired"
+	KeyRevoked  KeyState = "revoked"
+)
 
 // RateLimit is what a key may ask in a minute; zero is what every key may.
 type RateLimit struct {
@@ -66,6 +105,12 @@ const (
 	MaxKeyName     = 100 // code points
 	MaxKeyDays     = 3650
 	DefaultKeyDays = 365
+
+	MaxKeyNetworks   = 50
+	MaxRevokeReason  = 200 // code points
+	MaxGraceHours    = 168 // of a key that was replaced
+	DefaultGrace     = 24  // hours
+	KeyExpiresInDays = 30  // before its end, answers carry HeaderKeyExpires
 )
 
 // KeyRequest asks for a new key. ExpiresInDays 0 means DefaultKeyDays, -1 never.
@@ -75,6 +120,28 @@ type KeyRequest struct {
 	ExpiresInDays int     `json:"expiresInDays,omitempty" minimum:"-1" maximum:"3650"`
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
+
+	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Whose it is; the default account's if left out"`
+	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) it may be used from; anywhere if left out"`
+}
+
+// KeyRotation asks for a key in place of another. The old one works for a grace.
+type KeyRotation struct {
+	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old one works; 24 if it is not said"`
+}
+
+// KeyRevocation says why a key ends.
+type KeyRevocation struct {
+	Reason string `json:"reason,omitempty" maxLength:"200"`
+}
+
+// KeyExpiring tells that a key comes to its end.
+type KeyExpiring struct {
+	KeyID     string `json:"keyId"`
+	Name      string `json:"name"`
+	Prefix    string `json:"prefix"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+	DaysLeft  int    `json:"daysLeft"` // begun
 }
 
 // NewKey is a key just made: the only time its token is told.

@@ -55,6 +55,9 @@ const (
 	// ask: its id and, where it has a rate of its own, the reads and writes it is
 	// allowed in a minute: key_…;r=600;w=300. An edge takes it out.
 	HeaderQuota = "Fieldmark-Quota"
+	// HeaderKeyExpires tells when the key of a request ends (RFC 3339), in its
+	// last KeyExpiresInDays days.
+	HeaderKeyExpires = "API-Key-Expires"
 	// HeaderEdition names the program that made an answer which follows from its
 	// request alone: an edge may keep such an answer for as long as the origin is
 	// of that edition, and takes the field out before its client sees it.

@@ -184,7 +184,7 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 const (
 	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
-	corsExposed = "ETag, Link, Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	corsExposed = "API-Key-Expires, ETag, Link, Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 	corsSeconds = 86400
 )
 

@@ -60,7 +60,10 @@ func (s *Service) SetAdminPassword(ctx context.Context, user, password string) e
 		if err := tx.PutAdmin(ctx, user, hash, time.Now()); err != nil {
 			return err
 		}
-		return tx.EndSessionsOf(ctx, user)
+		if err := tx.EndSessionsOf(ctx, user); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "admin.password", user, nil, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)

@@ -31,8 +31,14 @@ func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Br
 	}
 	var put outcome
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		b, put, err = s.putBrand(ctx, tx, b)
-		return err
+		var before any
+		if old, err := tx.Brand(ctx, b.Slug); err == nil {
+			before = old.Brand
+		}
+		if b, put, err = s.putBrand(ctx, tx, b); err != nil || put == unchanged {
+			return err
+		}
+		return s.did(ctx, tx, "brand.put", string(b.Slug), before, b)
 	})
 	if err != nil {
 		return fieldmark.Brand{}, false, err

@@ -47,7 +47,10 @@ func (s *Service) CreateCalendar(ctx context.Context, r fieldmark.CalendarReques
 		if err := hasAccount(ctx, tx, r.Account); err != nil {
 			return err
 		}
-		return tx.AddCalendar(ctx, &row)
+		if err := tx.AddCalendar(ctx, &row); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("create a calendar: %w", err)
@@ -76,7 +79,7 @@ func (s *Service) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
 // then on.
 func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
-	c, err := s.changeCalendar(ctx, id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+	c, err := s.changeCalendar(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
 		}
@@ -91,7 +94,7 @@ func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewC
 
 // RevokeCalendar ends a calendar at once. One that was revoked stays as it is.
 func (s *Service) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	c, err := s.changeCalendar(ctx, id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+	c, err := s.changeCalendar(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return nil
 		}
@@ -106,7 +109,7 @@ func (s *Service) RevokeCalendar(ctx context.Context, id string) (fieldmark.Cale
 }
 
 // changeCalendar reads a calendar and changes it in one transaction.
-func (s *Service) changeCalendar(ctx context.Context, id string,
+func (s *Service) changeCalendar(ctx context.Context, act, id string,
 	change func(context.Context, *store.Tx, *fieldmark.Calendar, fieldmark.Time) error) (fieldmark.Calendar, error) {
 
 	var row store.Calendar
@@ -114,7 +117,11 @@ func (s *Service) changeCalendar(ctx context.Context, id string,
 		if row, err = tx.Calendar(ctx, id); err != nil {
 			return err
 		}
-		return change(ctx, tx, &row.Calendar, fieldmark.At(time.Now()))
+		before := row.Calendar
+		if err := change(ctx, tx, &row.Calendar, fieldmark.At(time.Now())); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, act, id, before, row.Calendar)
 	})
 	return row.Calendar, missing(err, "there is no such calendar")
 }
@@ -134,7 +141,7 @@ func (s *Service) calendar(ctx context.Context, token string) (fieldmark.Calenda
 		return fieldmark.Calendar{}, fmt.Errorf("find a calendar: %w", err)
 	}
 	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
-		s.uses.note(row.ID, now)
+		s.uses.note(row.ID, use{at: now})
 	}
 	return row.Calendar, nil
 }

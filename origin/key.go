@@ -1,10 +1,12 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -21,22 +23,17 @@ const MaxKeys = 1000
 // cost more than the request.
 const useNotedEvery = time.Minute
 
-// CreateKey makes a key for an account. Its token is in the answer and nowhere else.
+// CreateKey makes a key for an account, or for the one the request names if
+// account is empty. Its token is in the answer and nowhere else.
 func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	if err := invalid(checkKey(&r)); err != nil {
 		return fieldmark.NewKey{}, err
 	}
-	token := fieldmark.NewKeyToken(
-		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
-		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
+	account = cmp.Or(account, r.Account, DefaultAccount)
 	now := time.Now()
-	row := store.Key{
-		Key: fieldmark.Key{
-			ID: newID(fieldmark.PrefixKey, now), Prefix: token.Public(), Account: account,
-			Name: r.Name, Scopes: r.Scopes, CreatedAt: fieldmark.At(now), RateLimit: r.RateLimit,
-		},
-		Hash: s.vault.hashToken(token.String()), HashVersion: keyHashVersion,
-	}
+	row, token := s.newKey(now)
+	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
+	row.Networks, _ = parseNetworks(r.Networks) // checked
 	if r.ExpiresInDays > 0 {
 		ends := fieldmark.At(now.AddDate(0, 0, r.ExpiresInDays))
 		row.ExpiresAt = &ends
@@ -45,12 +42,26 @@ func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.Key
 		if err := hasAccount(ctx, tx, account); err != nil {
 			return err
 		}
-		return tx.AddKey(ctx, &row)
+		if err := tx.AddKey(ctx, &row); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "key.create", row.ID, nil, row.Key)
 	})
 	if err != nil {
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
-	return fieldmark.NewKey{Key: row.Key, Token: token.String()}, nil
+	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+}
+
+// newKey draws a token and begins the row that is kept of it.
+func (s *Service) newKey(now time.Time) (row store.Key, token string) {
+	t := fieldmark.NewKeyToken(
+		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
+		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
+	return store.Key{
+		Key:  fieldmark.Key{ID: newID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
+		Hash: s.vault.hashToken(t.String()), HashVersion: keyHashVersion,
+	}, t.String()
 }
 
 // checkKey returns every complaint about a key request and fills in its default life.
@@ -85,7 +96,28 @@ func checkKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 			r.RateLimit = nil
 		}
 	}
-	return bad
+	_, wrong := parseNetworks(r.Networks)
+	return append(bad, wrong...)
+}
+
+// parseNetworks reads addresses and networks; an address is a network of one.
+func parseNetworks(list []string) (networks []netip.Prefix, bad complaints) {
+	if len(list) > fieldmark.MaxKeyNetworks {
+		bad.add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
+		return nil, bad
+	}
+	for i, text := range list {
+		p, err := netip.ParsePrefix(text)
+		if addr, aerr := netip.ParseAddr(text); aerr == nil && addr.Zone() == "" {
+			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil || p.Addr().Is4In6() {
+			bad.add(fmt.Sprintf("/networks/%d", i), "format", "must be an address or a network, as in 192.0.2.0/24 or 2001:db8::/32")
+			continue
+		}
+		networks = append(networks, p.Masked())
+	}
+	return networks, bad
 }
 
 // hasAccount refuses to give something to an account that is not there.
@@ -97,9 +129,16 @@ func hasAccount(ctx context.Context, tx *store.Tx, account string) error {
 	return err
 }
 
+// Caller is who shows a key.
+type Caller struct {
+	Addr  netip.Addr // invalid: not known; then a key that is bound to networks is refused
+	Agent string     // its User-Agent
+}
+
 // Authenticate returns the key a token belongs to. Unknown, mistyped and revoked
-// tokens get the same error after the same work.
-func (s *Service) Authenticate(ctx context.Context, token string) (fieldmark.Key, error) {
+// tokens get the same error after the same work. A key that is good but not from
+// where it is shown is returned with the error.
+func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {
 		return fieldmark.Key{}, err
@@ -117,10 +156,27 @@ func (s *Service) Authenticate(ctx context.Context, token string) (fieldmark.Key
 	if row.ExpiresAt != nil && !now.Before(row.ExpiresAt.Std()) {
 		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeExpiredAPIKey, "the API key expired; ask for a new one")
 	}
+	if !row.Admits(by.Addr) {
+		return row.Key, fieldmark.Errorf(fieldmark.CodeIPNotAllowed, "the API key may not be used from this address")
+	}
 	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
-		s.uses.note(row.ID, now)
+		s.uses.note(row.ID, use{now, networkOf(by.Addr), clip(by.Agent)})
 	}
 	return row.Key, nil
+}
+
+// networkOf names the network of an address, which tells enough and is nobody's
+// personal data: a /24, or a /48 of IPv6.
+func networkOf(a netip.Addr) string {
+	bits := 48
+	if a = a.Unmap(); a.Is4() {
+		bits = 24
+	}
+	p, err := a.WithZone("").Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return p.String()
 }
 
 // Keys lists keys, the newest first.
@@ -137,15 +193,22 @@ func (s *Service) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 }
 
 // RevokeKey ends a key's life at once. A key that was revoked stays as it is.
-func (s *Service) RevokeKey(ctx context.Context, id string) (fieldmark.Key, error) {
+func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, error) {
+	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !plain(why, false) {
+		return fieldmark.Key{}, invalid([]fieldmark.FieldError{{Pointer: "/reason", Code: "range",
+			Detail: fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason)}})
+	}
 	var key store.Key
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if key, err = tx.Key(ctx, id); err != nil || key.RevokedAt != nil {
 			return err
 		}
-		now := fieldmark.At(time.Now())
-		key.RevokedAt = &now
-		if err := tx.RevokeKey(ctx, id, now); err != nil {
+		before, now := key.Key, fieldmark.At(time.Now())
+		key.RevokedAt, key.RevokedReason = &now, why
+		if err := tx.RevokeKey(ctx, id, now, why); err != nil {
+			return err
+		}
+		if err := s.did(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
 			return err
 		}
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: id}
@@ -158,24 +221,106 @@ func (s *Service) RevokeKey(ctx context.Context, id string) (fieldmark.Key, erro
 	return key.Key, nil
 }
 
+// RotateKey makes a key that may what another may, for as long as that one was
+// made for. The old one works for the grace and says whose place was taken.
+func (s *Service) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
+	hours := fieldmark.DefaultGrace
+	if r.GraceHours != nil {
+		hours = *r.GraceHours
+	}
+	if hours < 0 || hours > fieldmark.MaxGraceHours {
+		return made, invalid([]fieldmark.FieldError{{Pointer: "/graceHours", Code: "range", Detail: fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours)}})
+	}
+	now := time.Now()
+	row, token := s.newKey(now)
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		old, err := tx.Key(ctx, id)
+		if err != nil {
+			return missing(err, "there is no such key")
+		}
+		if state := old.State(now); state != fieldmark.KeyLive {
+			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated", state)
+		}
+		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes, old.RateLimit, old.Networks
+		row.Replaces = old.ID
+		if old.ExpiresAt != nil {
+			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
+			row.ExpiresAt = &ends
+		}
+		if err := tx.AddKey(ctx, &row); err != nil {
+			return err
+		}
+		ends := fieldmark.At(now.Add(time.Duration(hours) * time.Hour))
+		if old.ExpiresAt != nil && old.ExpiresAt.Std().Before(ends.Std()) {
+			ends = *old.ExpiresAt
+		}
+		if err := tx.ReplaceKey(ctx, old.ID, row.ID, fieldmark.At(now), &ends); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
+	})
+	if err != nil {
+		return made, fmt.Errorf("rotate key: %w", err)
+	}
+	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+}
+
+// When an account is told that a key ends, in days before it, the later first:
+// a key that was made for less is told of as late as it is.
+func noticeDays() []int { return []int{3, 14} }
+
+// maxNotices bounds how many keys are told of in one transaction.
+const maxNotices = 200
+
+// tellEnding tells accounts of keys that end soon.
+func (s *Service) tellEnding(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		for _, days := range noticeDays() {
+			keys, err := tx.Ending(ctx, now, now.AddDate(0, 0, days), days, maxNotices)
+			if err != nil {
+				return err
+			}
+			for _, k := range keys {
+				left := int(k.ExpiresAt.Std().Sub(now)/(24*time.Hour)) + 1
+				e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyExpiring}, Subject: k.ID}
+				notice := fieldmark.KeyExpiring{KeyID: k.ID, Name: k.Name, Prefix: k.Prefix, ExpiresAt: *k.ExpiresAt, DaysLeft: left}
+				if _, err := s.tell(ctx, tx, k.Account, e, notice); err != nil {
+					return err
+				}
+				if err := tx.ToldOfKey(ctx, k.ID, days); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// use is when something was used, from which network and by what program.
+type use struct {
+	at       time.Time
+	from, by string
+}
+
 // uses remembers which keys and calendars were used until that is written down.
 // There is one entry per each at most.
 type uses struct {
 	mu sync.Mutex
-	at map[string]time.Time
+	at map[string]use
 }
 
-func (u *uses) note(id string, at time.Time) {
+func (u *uses) note(id string, use use) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.at[id] = at
+	u.at[id] = use
 }
 
-func (u *uses) take() map[string]time.Time {
+func (u *uses) take() map[string]use {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	taken := u.at
-	u.at = make(map[string]time.Time)
+	u.at = make(map[string]use)
 	return taken
 }
 
@@ -185,13 +330,14 @@ func (s *Service) writeUses(ctx context.Context) error {
 	if len(taken) == 0 {
 		return nil
 	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for id, at := range taken {
-			touch := tx.TouchKey
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		for id, use := range taken {
 			if fieldmark.CheckID(fieldmark.PrefixCalendar, id) {
-				touch = tx.TouchCalendar
+				err = tx.TouchCalendar(ctx, id, use.at)
+			} else {
+				err = tx.TouchKey(ctx, id, use.at, use.from, use.by)
 			}
-			if err := touch(ctx, id, at); err != nil {
+			if err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ func TestAuthenticate(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	k := createKey(t, w, intake)
-	got, err := w.Authenticate(ctx, k.Token)
+	got, err := w.Authenticate(ctx, k.Token, origin.Caller{})
 	if err != nil || got.ID != k.ID || got.Account != origin.DefaultAccount || !got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
 		t.Errorf("authenticated as %+v, %v; want %+v", got, err, k.Key)
 	}
@@ -43,13 +43,13 @@ func TestAuthenticate(t *testing.T) {
 	wrong := fieldmark.NewKeyToken(strings.TrimPrefix(parsed.Public(), "fm_live_"), strings.Repeat("A", 32)).String()
 	var texts []string
 	for _, token := range []string{"", "x", k.Token[:len(k.Token)-1], k.Token + "x", unknown, wrong} {
-		_, err := w.Authenticate(ctx, token)
+		_, err := w.Authenticate(ctx, token, origin.Caller{})
 		texts = append(texts, wantCode(t, token, err, fieldmark.CodeInvalidAPIKey).Detail)
 	}
-	if _, err := w.RevokeKey(ctx, k.ID); err != nil {
+	if _, err := w.RevokeKey(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Authenticate(ctx, k.Token)
+	_, err = w.Authenticate(ctx, k.Token, origin.Caller{})
 	texts = append(texts, wantCode(t, "revoked", err, fieldmark.CodeInvalidAPIKey).Detail)
 	for _, text := range texts {
 		if text != texts[0] {
@@ -61,15 +61,15 @@ func TestAuthenticate(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	first, err := w.RevokeKey(t.Context(), k.ID)
+	first, err := w.RevokeKey(t.Context(), k.ID, "")
 	if err != nil || first.RevokedAt == nil {
 		t.Fatalf("revoked %+v, %v", first, err)
 	}
-	again, err := w.RevokeKey(t.Context(), k.ID)
+	again, err := w.RevokeKey(t.Context(), k.ID, "")
 	if err != nil || !sameTime(*again.RevokedAt, *first.RevokedAt) || w.types(t, 1) != "api_key.revoked" {
 		t.Errorf("revoked again: %+v, %v, events %q", again, err, w.types(t, 1))
 	}
-	_, err = w.RevokeKey(t.Context(), "key_nobody")
+	_, err = w.RevokeKey(t.Context(), "key_nobody", "")
 	wantCode(t, "unknown key", err, fieldmark.CodeNotFound)
 }
 
@@ -91,9 +91,9 @@ func TestKeyExpires(t *testing.T) {
 		day.ExpiresInDays, never.ExpiresInDays = 1, -1
 		short, long := createKey(t, w, day), createKey(t, w, never)
 		time.Sleep(24 * time.Hour) // virtual
-		_, err := w.Authenticate(t.Context(), short.Token)
+		_, err := w.Authenticate(t.Context(), short.Token, origin.Caller{})
 		wantCode(t, "a key of yesterday", err, fieldmark.CodeExpiredAPIKey)
-		if _, err := w.Authenticate(t.Context(), long.Token); err != nil || long.ExpiresAt != nil {
+		if _, err := w.Authenticate(t.Context(), long.Token, origin.Caller{}); err != nil || long.ExpiresAt != nil {
 			t.Errorf("a key without end: %v, expires %v", err, long.ExpiresAt)
 		}
 	})
@@ -113,7 +113,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 			return keys[0].LastUsedAt
 		}
 		for range 30 {
-			if _, err := w.Authenticate(t.Context(), k.Token); err != nil {
+			if _, err := w.Authenticate(t.Context(), k.Token, origin.Caller{}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -126,7 +126,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 		if first == nil {
 			t.Fatal("the use was not written within a minute")
 		}
-		if _, err := w.Authenticate(t.Context(), k.Token); err != nil {
+		if _, err := w.Authenticate(t.Context(), k.Token, origin.Caller{}); err != nil {
 			t.Fatal(err)
 		}
 		stop() // writes what is left

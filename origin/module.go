@@ -115,7 +115,10 @@ func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none 
 		return none, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now()))
+		if err := tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now())); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "module.push", string(digest), nil, signed)
 	})
 	if err != nil {
 		return none, fmt.Errorf("keep module %s: %w", digest, err)
@@ -235,6 +238,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	if percent < 100 {
 		data.Percent = percent
 	}
+	before := *plan
 	number, err := s.tell(ctx, tx, "", store.Event{
 		Event:   fieldmark.Event{Type: fieldmark.EventModuleActivated, Tags: []fieldmark.Tag{fieldmark.TagModule}},
 		Subject: string(ref.Digest),
@@ -245,8 +249,10 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	if err := tx.ActivateModule(ctx, ref.Digest, number, percent); err != nil {
 		return err
 	}
-	*plan, err = tx.ModulePlan(ctx)
-	return err
+	if *plan, err = tx.ModulePlan(ctx); err != nil {
+		return err
+	}
+	return s.did(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
 }
 
 // RollBackModule ends a trial if there is one, and otherwise puts the module

@@ -29,7 +29,10 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 			Event:   fieldmark.Event{Type: fieldmark.EventCachePurged, Tags: tags},
 			Subject: "cache",
 		}, p)
-		return err
+		if err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "cache.purge", "cache", nil, p)
 	})
 	if err != nil {
 		return fieldmark.Purged{}, fmt.Errorf("purge: %w", err)

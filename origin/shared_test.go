@@ -71,13 +71,13 @@ func TestTwoOriginsAgree(t *testing.T) {
 		t.Errorf("logs %q and %q, want one", a.Store.Log(), b.Store.Log())
 	}
 	k := createKey(t, a, intake)
-	if _, err := b.Authenticate(ctx, k.Token); err != nil {
+	if _, err := b.Authenticate(ctx, k.Token, origin.Caller{}); err != nil {
 		t.Errorf("a key of the other origin: %v", err)
 	}
-	if _, err := a.RevokeKey(ctx, k.ID); err != nil {
+	if _, err := a.RevokeKey(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.Authenticate(ctx, k.Token)
+	_, err := b.Authenticate(ctx, k.Token, origin.Caller{})
 	wantCode(t, "a key the other origin revoked", err, fieldmark.CodeInvalidAPIKey)
 
 	head := a.head(t)

@@ -151,7 +151,8 @@ type removed struct {
 // edges hold of it goes when they hear of it, at once and for good.
 func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.Brand(ctx, slug); err != nil {
+		before, err := tx.Brand(ctx, slug)
+		if err != nil {
 			return missing(err, "there is no such brand")
 		}
 		aliases, err := tx.Aliases(ctx, slug)
@@ -161,7 +162,10 @@ func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 		if err := tx.DeleteBrand(ctx, slug); err != nil {
 			return err
 		}
-		return s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug})
+		if err := s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug}); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete brand %s: %w", slug, err)

@@ -19,6 +19,8 @@ const (
 	labelWebhookSecret = "webhook-secret/v1"
 	labelCalendar      = "calendar/v1"
 	labelCredentials   = "webhook-credentials/v1"
+	labelAudit         = "audit-log/v1"
+	labelTOTP          = "totp/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -28,25 +30,33 @@ const keyHashVersion = 1
 type vault struct {
 	apiKey      []byte
 	calendar    []byte
+	audit       []byte
 	webhook     cipher.AEAD
 	credentials cipher.AEAD // values of header fields and what receivers know us by
+	totp        cipher.AEAD // secrets of second factors
 }
 
 func newVault(secret []byte) (vault, error) {
-	apiKey, err := hkdf.Key(sha256.New, secret, nil, labelAPIKey, sha256.Size)
-	if err != nil {
-		return vault{}, fmt.Errorf("derive %s: %w", labelAPIKey, err)
+	var v vault
+	for _, d := range []struct {
+		label string
+		key   *[]byte
+	}{{labelAPIKey, &v.apiKey}, {labelCalendar, &v.calendar}, {labelAudit, &v.audit}} {
+		key, err := hkdf.Key(sha256.New, secret, nil, d.label, sha256.Size)
+		if err != nil {
+			return vault{}, fmt.Errorf("derive %s: %w", d.label, err)
+		}
+		*d.key = key
 	}
-	calendar, err := hkdf.Key(sha256.New, secret, nil, labelCalendar, sha256.Size)
-	if err != nil {
-		return vault{}, fmt.Errorf("derive %s: %w", labelCalendar, err)
-	}
-	v := vault{apiKey: apiKey, calendar: calendar}
-	if v.webhook, err = newSeal(secret, labelWebhookSecret); err != nil {
-		return vault{}, err
-	}
-	if v.credentials, err = newSeal(secret, labelCredentials); err != nil {
-		return vault{}, err
+	for _, d := range []struct {
+		label string
+		seal  *cipher.AEAD
+	}{{labelWebhookSecret, &v.webhook}, {labelCredentials, &v.credentials}, {labelTOTP, &v.totp}} {
+		sealing, err := newSeal(secret, d.label)
+		if err != nil {
+			return vault{}, err
+		}
+		*d.seal = sealing
 	}
 	return v, nil
 }

@@ -77,7 +77,10 @@ func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmar
 			return invalid([]fieldmark.FieldError{{Pointer: "", Code: "conflict",
 				Detail: fmt.Sprintf("an account has at most %d endpoints", MaxEndpoints)}})
 		}
-		return tx.AddEndpoint(ctx, &row)
+		if err := tx.AddEndpoint(ctx, &row); err != nil {
+			return err
+		}
+		return s.didEndpoint(ctx, tx, "endpoint.create", nil, &row)
 	})
 	if err != nil {
 		return none, fmt.Errorf("create an endpoint: %w", err)
@@ -178,6 +181,27 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	return e, nil
 }
 
+// didEndpoint notes what an administrator did to an endpoint, without its secrets.
+func (s *Service) didEndpoint(ctx context.Context, tx *store.Tx, act string, before, after *store.Endpoint) error {
+	if actorOf(ctx) == nil {
+		return nil
+	}
+	var states [2]any
+	id := ""
+	for i, row := range []*store.Endpoint{before, after} {
+		if row == nil {
+			continue
+		}
+		e, err := s.shown(row)
+		if err != nil {
+			return err
+		}
+		e.EndpointSettings = e.EndpointSettings.Shown()
+		states[i], id = e, row.ID
+	}
+	return s.did(ctx, tx, act, id, states[0], states[1])
+}
+
 // errNoEndpoint is the same for an id that is unknown and one of another account.
 func errNoEndpoint() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such endpoint")
@@ -217,7 +241,7 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]fieldmark.En
 }
 
 // changeEndpoint reads an endpoint of an account, has it changed and writes it.
-func (s *Service) changeEndpoint(ctx context.Context, account, id string,
+func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 	change func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error) (row store.Endpoint, err error) {
 
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -227,10 +251,14 @@ func (s *Service) changeEndpoint(ctx context.Context, account, id string,
 			return err
 		}
 		row.Changed = now
+		before := row
 		if err := change(ctx, tx, &row); err != nil {
 			return err
 		}
-		return tx.PutEndpoint(ctx, &row)
+		if err := tx.PutEndpoint(ctx, &row); err != nil {
+			return err
+		}
+		return s.didEndpoint(ctx, tx, act, &before, &row)
 	})
 	if err != nil {
 		return row, fmt.Errorf("change endpoint %s: %w", id, err)
@@ -270,7 +298,7 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 			return none, err
 		}
 	}
-	row, err := s.changeEndpoint(ctx, account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
+	row, err := s.changeEndpoint(ctx, "endpoint.update", account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
 		if !row.Changed.After(before.Changed) {
 			row.Changed = before.Changed.Add(time.Microsecond)
 		}
@@ -334,8 +362,10 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 		if err := of(&row, account, err); err != nil {
 			return err
 		}
-		_, err = tx.EndEndpoint(ctx, id, reasonDeleted, time.Now())
-		return err
+		if _, err = tx.EndEndpoint(ctx, id, reasonDeleted, time.Now()); err != nil {
+			return err
+		}
+		return s.didEndpoint(ctx, tx, "endpoint.delete", &row, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete an endpoint: %w", err)

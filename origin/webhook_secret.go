@@ -63,7 +63,7 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 	if err := invalid(bad); err != nil {
 		return none, err
 	}
-	row, err := s.changeEndpoint(ctx, account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
+	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
 		until := fieldmark.At(row.Changed.Add(time.Duration(overlap) * time.Hour))
 		live := []store.OldSecret{{Secret: row.Secret, Until: until}}
 		for _, old := range row.OldSecrets {

@@ -269,6 +269,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	old := time.NewTicker(sweepOldEvery)
 	defer old.Stop()
 	report("sweep kept answers", s.sweepOnce(ctx)) // what an origin that stopped left behind
+	report("tell of keys that end", s.tellEnding(ctx))
 	for {
 		select {
 		case <-ctx.Done():
@@ -297,6 +298,7 @@ func (s *Service) sweep(ctx context.Context) error {
 			}))
 			report("sweep kept answers", s.sweepOnce(ctx))
 			report("forget what is old", s.forget(ctx, now))
+			report("tell of keys that end", s.tellEnding(ctx))
 		}
 	}
 }

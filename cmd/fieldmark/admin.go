@@ -29,6 +29,7 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	ctx = byCommand(ctx)
 	return c.withService(ctx, s, func(svc *origin.Service) error {
 		if err := svc.SetAdminPassword(ctx, c.User, password); err != nil {
 			return err

@@ -87,7 +87,7 @@ func (c *serveCmd) demoFacts(ctx context.Context, svc *origin.Service) (f demoFa
 		if err := json.Unmarshal(raw, &f); err != nil {
 			return f, false, fmt.Errorf("%s: %w", demoFile, err)
 		}
-		if _, err := svc.Authenticate(ctx, f.APIKey); err == nil {
+		if _, err := svc.Authenticate(ctx, f.APIKey, origin.Caller{}); err == nil {
 			return f, false, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/user"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Create an API key, directly in the database; how the first key is made."`
 	List   keyListCmd   `cmd:"" help:"List API keys."`
+	Rotate keyRotateCmd `cmd:"" help:"Make an API key in place of another, which works for a while yet."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
 }
 
@@ -24,11 +26,13 @@ type keyCreateCmd struct {
 	ExpiresInDays int      `default:"365" help:"Life in days; -1 never ends."`
 	Reads         int      `help:"Reads a minute, if not what every key may."`
 	Writes        int      `help:"Writes a minute, if not what every key may."`
+	Account       string   `default:"default" help:"Whose key it is."`
+	Network       []string `help:"Addresses and networks (CIDR) it may be used from; anywhere if unset."`
 }
 
 // Run creates the key and prints its token, once.
 func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
-	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays, RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}}
+	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays, RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network}
 	for _, name := range c.Scope {
 		scope, err := fieldmark.ParseScope(name)
 		if err != nil {
@@ -36,8 +40,9 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
 		}
 		r.Scopes = append(r.Scopes, scope)
 	}
+	ctx = byCommand(ctx)
 	return c.withService(ctx, s, func(svc *origin.Service) error {
-		key, err := svc.CreateKey(ctx, origin.DefaultAccount, r)
+		key, err := svc.CreateKey(ctx, "", r)
 		if err != nil {
 			return err
 		}
@@ -45,6 +50,15 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
 		_, err = fmt.Fprintln(s.out, key.Token)
 		return err
 	})
+}
+
+// byCommand returns a context under which whoever runs the command acts.
+func byCommand(ctx context.Context) context.Context {
+	name := "unknown"
+	if who, err := user.Current(); err == nil {
+		name = who.Username
+	}
+	return origin.As(ctx, origin.Actor{Kind: fieldmark.ActorCommand, Name: name})
 }
 
 // withService opens the record for one act, beside a running origin or without
@@ -96,24 +110,44 @@ func (c *keyListCmd) Run(ctx context.Context, s *streams) error {
 		for i, sc := range k.Scopes {
 			scopes[i] = string(sc)
 		}
-		state, until := "active", "never"
+		until := "never"
 		if k.ExpiresAt != nil {
 			until = k.ExpiresAt.Std().Format(time.DateOnly)
-			if k.ExpiresAt.Std().Before(time.Now()) {
-				state = "expired"
-			}
 		}
-		if k.RevokedAt != nil {
-			state = "revoked"
+		state := string(k.State(time.Now()))
+		if state == string(fieldmark.KeyLive) {
+			state = "active"
 		}
 		fmt.Fprintf(s.out, "%s  %s  %-8s until %-10s  %-40s %s\n", k.ID, k.Prefix, state, until, strings.Join(scopes, ","), k.Name)
 	}
 	return nil
 }
 
+type keyRotateCmd struct {
+	targetSettings `embed:""`
+	ID             string `arg:"" help:"The key's id: key_…"`
+	Grace          int    `default:"24" help:"Hours the old key works; 0 ends it at once."`
+}
+
+// Run prints the new key's token, once.
+func (c *keyRotateCmd) Run(ctx context.Context, s *streams) error {
+	api, err := c.connect()
+	if err != nil {
+		return err
+	}
+	k, err := api.RotateKey(ctx, c.ID, fieldmark.KeyRotation{GraceHours: &c.Grace})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "%s, shown this once; the old key works for %d h:\n", k.ID, c.Grace)
+	_, err = fmt.Fprintln(s.out, k.Token)
+	return err
+}
+
 type keyRevokeCmd struct {
 	targetSettings `embed:""`
 	ID             string `arg:"" help:"The key's id: key_…"`
+	Reason         string `help:"Why, for the audit log."`
 }
 
 // Run revokes the key.
@@ -122,7 +156,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	k, err := api.RevokeKey(ctx, c.ID)
+	k, err := api.RevokeKey(ctx, c.ID, c.Reason)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,9 @@ type cli struct {
 	SLA      slaCmd      `cmd:"" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
 	Payment  paymentCmd  `cmd:"" help:"Look at payments of missions, mark and refund them."`
 	Webhook  webhookCmd  `cmd:"" help:"Look after webhook endpoints, and receive webhooks while developing."`
-	Key      keyCmd      `cmd:"" help:"Create, list and revoke API keys."`
+	Key      keyCmd      `cmd:"" help:"Create, list, rotate and revoke API keys."`
+	Account  accountCmd  `cmd:"" help:"Look after accounts, which own keys, missions and endpoints."`
+	AuditLog auditLogCmd `cmd:"" name:"audit-log" help:"Show what administrators did, and check that nobody changed the record of it."`
 	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`
 	Admin    adminCmd    `cmd:"" help:"Create administrators."`
 	Module   moduleCmd   `cmd:"" help:"Make, check and try scoring modules; keep, preview and activate them at an origin."`

@@ -277,7 +277,7 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
 	}
 	checkEscaped(t, rec.Body.String())
-	key, err := b.service.Authenticate(t.Context(), token)
+	key, err := b.service.Authenticate(t.Context(), token, origin.Caller{})
 	if err != nil || len(key.Scopes) != 2 || key.ExpiresAt.Std().Sub(key.CreatedAt.Std()) != 30*24*time.Hour {
 		t.Errorf("the key that was shown: %+v, %v; want two scopes and 30 days", key, err)
 	}
@@ -289,7 +289,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
 	b.page("/admin/api-keys?done=revoked", "The key is revoked.", `<span class="state off">revoked</span>`)
-	if _, err := b.service.Authenticate(t.Context(), token); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
+	if _, err := b.service.Authenticate(t.Context(), token, origin.Caller{}); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
 		t.Errorf("the revoked key: %v, want invalid_api_key", err)
 	}
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{}); rec.Code != 404 {

@@ -110,7 +110,7 @@ func keyState(k fieldmark.Key, now time.Time) string {
 
 func (a *area) revokeKey(v *visit) error {
 	id := v.r.PathValue("id")
-	if _, err := a.origin.RevokeKey(v.r.Context(), id); err != nil {
+	if _, err := a.origin.RevokeKey(v.r.Context(), id, ""); err != nil {
 		return err
 	}
 	a.did(v, "revoke key", id)

@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 // access says who may ask.
@@ -49,14 +52,19 @@ func (s *server) admit(c *call) error {
 		}
 		return nil
 	}
-	k, err := s.origin.Authenticate(c.r.Context(), token)
+	from, _ := netip.ParseAddr(s.clientAddr(c.r)) // one that is none admits no key that is bound to some
+	k, err := s.origin.Authenticate(c.r.Context(), token, origin.Caller{Addr: from, Agent: c.r.UserAgent()})
 	if err != nil {
+		c.w.key = k.ID
 		if fieldmark.AsError(err).Code.Status() == 401 {
 			c.w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
 		}
 		return err
 	}
 	c.key, c.w.key = k, k.ID
+	if k.ExpiresAt != nil && time.Until(k.ExpiresAt.Std()) < fieldmark.KeyExpiresInDays*24*time.Hour {
+		c.w.Header().Set(fieldmark.HeaderKeyExpires, k.ExpiresAt.String())
+	}
 	if s.isNode(c.r.Header.Get(fieldmark.HeaderNode)) {
 		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}

@@ -31,7 +31,24 @@ func (s *server) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	k, err := s.origin.CreateKey(c.r.Context(), origin.DefaultAccount, req)
+	k, err := s.origin.CreateKey(c.r.Context(), "", req)
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusCreated, k)
+}
+
+// rotateKey makes a key in place of another.
+func (s *server) rotateKey(c *call) error {
+	id, err := c.id(fieldmark.PrefixKey)
+	if err != nil {
+		return err
+	}
+	var req fieldmark.KeyRotation
+	if err := c.decodeMaybe(&req); err != nil {
+		return err
+	}
+	k, err := s.origin.RotateKey(c.r.Context(), id, req)
 	if err != nil {
 		return err
 	}
@@ -44,9 +61,74 @@ func (s *server) revokeKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	k, err := s.origin.RevokeKey(c.r.Context(), id)
+	var req fieldmark.KeyRevocation
+	if err := c.decodeMaybe(&req); err != nil {
+		return err
+	}
+	k, err := s.origin.RevokeKey(c.r.Context(), id, req.Reason)
 	if err != nil {
 		return err
 	}
 	return c.send(http.StatusOK, k)
+}
+
+// listAccounts lists every account.
+func (s *server) listAccounts(c *call) error {
+	accounts, err := s.origin.Accounts(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, list(accounts))
+}
+
+// putAccount makes an account or changes what it is called.
+func (s *server) putAccount(c *call) error {
+	var req fieldmark.AccountRequest
+	if err := c.decode(&req, func() []fieldmark.FieldError { return req.Check() }); err != nil {
+		return err
+	}
+	a, _, err := s.origin.PutAccount(c.r.Context(), c.r.PathValue("account"), req)
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, a)
+}
+
+// auditPage is the parameters of the audit log.
+var auditPage = []param{
+	{name: "limit", does: "Entries, newest first", lowest: 1, highest: origin.MaxAuditPage, preset: 50},
+	{name: "cursor", does: "nextCursor of the page before"},
+	{name: "actor", does: "Only acts of this user, key or command"},
+	{name: "target", does: "Only what was done to this"},
+}
+
+// listAudit lists the audit log.
+func (s *server) listAudit(c *call) error {
+	var before int64
+	if text := c.asked.text("cursor"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "begin again with the first page")
+		}
+	}
+	limit := c.asked.number("limit")
+	entries, err := s.origin.AuditLog(c.r.Context(), before, c.asked.text("actor"), c.asked.text("target"), limit+1)
+	if err != nil {
+		return err
+	}
+	page := list(entries)
+	if len(entries) > limit {
+		page.Data, page.HasMore = entries[:limit], true
+		page.NextCursor = strconv.FormatInt(entries[limit-1].Number, 10)
+	}
+	return c.send(http.StatusOK, page)
+}
+
+// verifyAudit checks every sum of the audit log.
+func (s *server) verifyAudit(c *call) error {
+	verdict, err := s.origin.VerifyAuditLog(c.r.Context(), fieldmark.AuditVerdict{})
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, verdict)
 }

@@ -30,6 +30,8 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeModuleRefused:        "See errors for every reason. fieldmark module check FILE finds the same ones before a module is sent; where only signed modules are taken, sign it with a key that is trusted there.",
 	fieldmark.CodeRateLimited:          "Wait for the time in Retry-After.",
 	fieldmark.CodeInsufficientScope:    "Use a key with the scope that the detail names.",
+	fieldmark.CodeIPNotAllowed:         "The key is bound to networks. Send the request from one of them, or ask for a key that is bound to yours.",
+	fieldmark.CodeKeyNotLive:           "Only a key that works and was not replaced can be rotated; make a new one.",
 	fieldmark.CodeNotFound:             "Compare the address. What belongs to another account is not found either.",
 	fieldmark.CodeModuleDisabled:       "The operator has this part switched off; repeating the request will not help until that changes.",
 	fieldmark.CodeMethodNotAllowed:     "Use one of the methods in the Allow field.",

@@ -209,7 +209,7 @@ func TestExpiredAndRevokedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range keys {
-			if _, err := w.service.RevokeKey(t.Context(), k.ID); err != nil {
+			if _, err := w.service.RevokeKey(t.Context(), k.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

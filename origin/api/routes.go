@@ -21,7 +21,7 @@ func (s *server) routes() []*route {
 	)
 	create, read, admins := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeAdmin)
 	update, cancel, operate := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel), key(fieldmark.ScopeMissionOperate)
-	return append(s.webhookRoutes(), []*route{
+	return append(append(s.webhookRoutes(), s.keyRoutes()...), []*route{
 		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}, once: true}},
 		{"POST", fieldmark.PathMissionBatch, create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first, or as they changed", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
@@ -60,9 +60,6 @@ func (s *server) routes() []*route {
 		{"POST", admin + "visibility/import", admins, s.importVisibility, op{id: "importVisibility", does: "Import answer samples; lines that are refused are in the report", in: of[[]sampleRecord](), takes: []string{csvType}, out: of[fieldmark.VisibilityImport](), limit: fieldmark.MaxBulkBody, within: bulkTimeout}},
 		{"POST", admin + "brands/{slug}/audit", admins, s.auditBrand, op{id: "auditBrand", does: "Ask for a new audit of a brand's site", status: []int{202}}},
 		{"GET", admin + "audits", admins, s.listAudits, op{id: "listAudits", does: "List the audits that run, with their progress, and those that wait", out: of[fieldmark.List[fieldmark.AuditRun]]()}},
-		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
-		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
-		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", out: of[fieldmark.Key]()}},
 		{"GET", admin + "calendars", admins, s.listCalendars, op{id: "listCalendars", does: "List feeds of the plan", out: of[fieldmark.List[fieldmark.Calendar]]()}},
 		{"POST", admin + "calendars", admins, s.createCalendar, op{id: "createCalendar", does: "Make a feed of the plan; its address is told this once", in: of[fieldmark.CalendarRequest](), out: of[fieldmark.NewCalendar](), status: []int{201}}},
 		{"POST", admin + "calendars/{id}/rotate", admins, s.rotateCalendar, op{id: "rotateCalendar", does: "Give a feed another address; it is told this once", out: of[fieldmark.NewCalendar]()}},
@@ -91,6 +88,22 @@ func (s *server) routes() []*route {
 		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
 		{"GET", "/problems/{code}", anyone, s.problemPage, op{hidden: true}},
 	}...)
+}
+
+// keyRoutes is who may come in, and the record of what administrators did.
+func (s *server) keyRoutes() []*route {
+	const admin = fieldmark.PathAdminAPI
+	admins := key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
+		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
+		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", in: of[fieldmark.KeyRevocation](), maybe: true, out: of[fieldmark.Key]()}},
+		{"POST", admin + "keys/{id}/rotate", admins, s.rotateKey, op{id: "rotateKey", does: "Make an API key in place of another, which works for a grace; its token is told this once", in: of[fieldmark.KeyRotation](), maybe: true, out: of[fieldmark.NewKey](), status: []int{201}}},
+		{"GET", admin + "accounts", admins, s.listAccounts, op{id: "listAccounts", does: "List accounts", out: of[fieldmark.List[fieldmark.Account]]()}},
+		{"PUT", admin + "accounts/{account}", admins, s.putAccount, op{id: "putAccount", does: "Make an account or change what it is called", in: of[fieldmark.AccountRequest](), out: of[fieldmark.Account]()}},
+		{"GET", admin + "audit-log", admins, s.listAudit, op{id: "listAuditLog", does: "List the acts of administrators, newest first", query: auditPage, out: of[fieldmark.List[fieldmark.AuditEntry]]()}},
+		{"GET", admin + "audit-log/verdict", admins, s.verifyAudit, op{id: "verifyAuditLog", does: "Check the sums of the whole audit log", out: of[fieldmark.AuditVerdict](), within: bulkTimeout}},
+	}
 }
 
 // webhookRoutes is what integrators do with their endpoints, and administrators

@@ -132,6 +132,9 @@ func (s *server) serve(rt *route) http.Handler {
 		if rt.op.once {
 			return s.handleOnce(c)
 		}
+		if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
+			return s.administer(c)
+		}
 		return rt.handle(c)
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -142,6 +145,23 @@ func (s *server) serve(rt *route) http.Handler {
 			s.refuse(w, r, err)
 		}
 	})
+}
+
+// administer runs a route that changes something as an administrator. What it
+// did is in the audit log: by the transaction that did it, or now.
+func (s *server) administer(c *call) error {
+	ctx := origin.As(c.r.Context(), origin.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
+		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.id})
+	c.r = c.r.WithContext(ctx)
+	if err := c.route.handle(c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // it is done, whoever left
+	defer cancel()
+	if err := s.origin.Note(ctx, c.route.op.id, strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
+		s.log.Error("audit log", "requestId", c.w.id, "act", c.route.op.id, "error", err)
+	}
+	return nil
 }
 
 // refuse answers a failure. One that comes after the answer began can only break

@@ -140,9 +140,35 @@ func (c *Client) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 	return list.Data, err
 }
 
-// RevokeKey ends a key; it is refused from then on.
-func (c *Client) RevokeKey(ctx context.Context, id string) (fieldmark.Key, error) {
-	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", nil)
+// RevokeKey ends a key; it is refused from then on. The reason may be empty.
+func (c *Client) RevokeKey(ctx context.Context, id, reason string) (fieldmark.Key, error) {
+	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", fieldmark.KeyRevocation{Reason: reason})
+}
+
+// RotateKey makes a key in place of another; its token is told this once.
+func (c *Client) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (fieldmark.NewKey, error) {
+	return post[fieldmark.NewKey](ctx, c, "keys/"+url.PathEscape(id)+"/rotate", r)
+}
+
+// Accounts lists every account.
+func (c *Client) Accounts(ctx context.Context) ([]fieldmark.Account, error) {
+	list, err := get[fieldmark.List[fieldmark.Account]](ctx, c, "accounts", nil)
+	return list.Data, err
+}
+
+// PutAccount makes an account or changes what it is called.
+func (c *Client) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
+	var stored fieldmark.Account
+	q := c.admin(http.MethodPut, "accounts/"+url.PathEscape(id))
+	q.body = r
+	_, err := c.do(ctx, q, &stored)
+	return stored, err
+}
+
+// AuditLog returns the newest entries of the audit log.
+func (c *Client) AuditLog(ctx context.Context, limit int) ([]fieldmark.AuditEntry, error) {
+	list, err := get[fieldmark.List[fieldmark.AuditEntry]](ctx, c, "audit-log", url.Values{"limit": {strconv.Itoa(limit)}})
+	return list.Data, err
 }
 
 // CreateCalendar makes a feed of the plan; its address is told this once.

@@ -144,7 +144,7 @@ func TestAdminCalls(t *testing.T) {
 	if err != nil || key.Token == "" {
 		t.Fatalf("create key: %+v, %v", key, err)
 	}
-	if revoked, err := c.RevokeKey(ctx, key.ID); revoked.RevokedAt == nil || err != nil {
+	if revoked, err := c.RevokeKey(ctx, key.ID, ""); revoked.RevokedAt == nil || err != nil {
 		t.Errorf("revoke key: %+v, %v", revoked, err)
 	}
 	if keys, err := c.Keys(ctx); len(keys) != 2 || err != nil {

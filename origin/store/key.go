@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -15,14 +16,23 @@ type Key struct {
 	HashVersion int    // how it was made
 }
 
-const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes`
+const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes,
+	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by`
 
 func scanKey(row scanner) (k Key, err error) {
 	var rate fieldmark.RateLimit
+	var replaces, replacedBy *string
 	err = row.Scan(&k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, document{&k.Scopes},
-		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt}, &rate.Reads, &rate.Writes)
+		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt}, &rate.Reads, &rate.Writes,
+		document{&k.Networks}, &replaces, &replacedBy, maybe{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
+	}
+	if replaces != nil {
+		k.Replaces = *replaces
+	}
+	if replacedBy != nil {
+		k.ReplacedBy = *replacedBy
 	}
 	return k, none(err)
 }
@@ -33,13 +43,24 @@ func (t *Tx) AddKey(ctx context.Context, k *Key) error {
 	if err != nil {
 		return fmt.Errorf("write the scopes of key %s: %w", k.ID, err)
 	}
+	if k.Networks == nil {
+		k.Networks = []netip.Prefix{}
+	}
+	networks, err := text(k.Networks)
+	if err != nil {
+		return fmt.Errorf("write the networks of key %s: %w", k.ID, err)
+	}
 	var rate fieldmark.RateLimit
 	if k.RateLimit != nil {
 		rate = *k.RateLimit
 	}
-	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at, rate_reads, rate_writes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), micros(k.ExpiresAt), rate.Reads, rate.Writes)
+	var replaces any
+	if k.Replaces != "" {
+		replaces = k.Replaces
+	}
+	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at, rate_reads, rate_writes, networks, replaces)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), micros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
 	if err != nil {
 		return fmt.Errorf("add key %s: %w", k.ID, err)
 	}
@@ -74,17 +95,48 @@ func (s *Store) Keys(ctx context.Context, limit int) ([]Key, error) {
 	return list, nil
 }
 
-// RevokeKey notes that a key was revoked.
-func (t *Tx) RevokeKey(ctx context.Context, id string, at fieldmark.Time) error {
-	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1 WHERE id = $2`, at.Micros(), id); err != nil {
+// RevokeKey notes that a key was revoked, and why.
+func (t *Tx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
+	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why, id); err != nil {
 		return fmt.Errorf("revoke key %s: %w", id, err)
 	}
 	return nil
 }
 
-// TouchKey notes that a key was used.
-func (t *Tx) TouchKey(ctx context.Context, id string, at time.Time) error {
-	if _, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
+// ReplaceKey notes which key takes a key's place, and when the old one ends.
+func (t *Tx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, ends *fieldmark.Time) error {
+	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by, at.Micros(), micros(ends), id)
+	if err != nil {
+		return fmt.Errorf("replace key %s: %w", id, err)
+	}
+	return nil
+}
+
+// Ending returns up to limit keys that are in use, are replaced by none, end
+// before a time, and whose account was not told so within the last days of them.
+func (t *Tx) Ending(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
+	rows, err := t.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE expires_at > $1 AND expires_at <= $2
+		AND revoked_at IS NULL AND replaced_by IS NULL AND (told_days = 0 OR told_days > $3) ORDER BY id LIMIT $4`,
+		now.UnixMicro(), before.UnixMicro(), days, limit)
+	list, err := collect(rows, err, scanKey)
+	if err != nil {
+		return nil, fmt.Errorf("look for keys that end: %w", err)
+	}
+	return list, nil
+}
+
+// ToldOfKey notes that a key's account was told of its end some days before it.
+func (t *Tx) ToldOfKey(ctx context.Context, id string, days int) error {
+	if _, err := t.exec(ctx, `UPDATE api_key SET told_days = $1 WHERE id = $2`, days, id); err != nil {
+		return fmt.Errorf("note what was told of key %s: %w", id, err)
+	}
+	return nil
+}
+
+// TouchKey notes when a key was used, from which network and by what program.
+func (t *Tx) TouchKey(ctx context.Context, id string, at time.Time, from, by string) error {
+	_, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1, used_from = $2, used_by = $3 WHERE id = $4`, at.UnixMicro(), from, by, id)
+	if err != nil {
 		return fmt.Errorf("touch key %s: %w", id, err)
 	}
 	return nil

@@ -120,12 +120,20 @@ type write struct {
 // under its own savepoint: an error or panic of fn undoes fn alone, and comes back here. The
 // caller may give up by ctx until fn was begun; then it is seen through, under
 // a context that outlives the caller's, because interrupting one statement
-// would roll back the others.
+// would roll back the others. What the caller's context carries, fn's carries too.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w := &write{fn: fn, wake: make(chan struct{}, 1)}
+	w := &write{wake: make(chan struct{}, 1), fn: func(group context.Context, tx *Tx) error {
+		own := context.WithoutCancel(ctx)
+		if ends, ok := group.Deadline(); ok {
+			bounded, cancel := context.WithDeadline(own, ends)
+			defer cancel()
+			own = bounded
+		}
+		return fn(own, tx)
+	}}
 	if !s.group.join(w) {
 		select {
 		case <-w.wake:

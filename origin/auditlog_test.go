@@ -1,0 +1,157 @@
+package origin_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+func ada(ctx context.Context) context.Context {
+	return origin.As(ctx, origin.Actor{Kind: fieldmark.ActorPerson, Name: "ada", Address: "192.0.2.1", Agent: "a\x00\xffb", Request: "req_1"})
+}
+
+// tamper runs statements as somebody with a way into the database would.
+func tamper(t *testing.T, at store.Config, statements ...string) {
+	t.Helper()
+	driver, source := "pgx", at.URL
+	if at.Path != "" {
+		driver, source = "sqlite", "file:"+(&url.URL{Path: at.Path}).EscapedPath()
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func verify(t *testing.T, w *world, kept fieldmark.AuditVerdict) fieldmark.AuditVerdict {
+	t.Helper()
+	v, err := w.VerifyAuditLog(t.Context(), kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestAuditLog(t *testing.T) {
+	w := newWorld(t)
+	createKey(t, w, intake) // by nobody: the program itself
+	ctx := ada(t.Context())
+	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 0 || v.Broken != 0 {
+		t.Fatalf("the log of nobody: %+v", v)
+	}
+	if _, _, err := w.PutAccount(ctx, "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := w.CreateKey(ctx, "acme", intake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.RevokeKey(ctx, k.ID, "leaked"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.RevokeKey(ctx, k.ID, "again"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.CreateKey(ctx, "nobody", intake)
+	wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
+	e, err := w.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x", EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Note(ctx, "something", "else"); err != nil { // under a context that was noted before
+		t.Fatal(err)
+	}
+	if err := w.Note(ada(t.Context()), "something", "else"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := w.AuditLog(t.Context(), 0, "", "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acts []string
+	for _, entry := range log {
+		acts = append(acts, entry.Act)
+		if text := string(entry.Before) + string(entry.After); strings.Contains(text, k.Token) || strings.Contains(text, e.Secret) || strings.Contains(text, "hunter2") {
+			t.Errorf("entry %d holds a secret: %s", entry.Number, text)
+		}
+		if entry.Actor != "ada" || entry.Address != "192.0.2.1" || entry.Agent != "ab" || entry.Request != "req_1" {
+			t.Errorf("entry %d is by %+v", entry.Number, entry)
+		}
+	}
+	if got, want := strings.Join(acts, " "), "something endpoint.create key.revoke key.create account.create"; got != want {
+		t.Fatalf("acts %q, want %q", got, want)
+	}
+	if before, after := string(log[2].Before), string(log[2].After); strings.Contains(before, "leaked") || !strings.Contains(after, `"revokedReason":"leaked"`) {
+		t.Errorf("revoked from %s to %s", before, after)
+	}
+	if mine, err := w.AuditLog(t.Context(), 0, "ada", k.ID, 100); len(mine) != 2 || err != nil {
+		t.Errorf("%d entries about the key, %v; want 2", len(mine), err)
+	}
+	whole := verify(t, w, fieldmark.AuditVerdict{})
+	if whole.Entries != 5 || whole.Broken != 0 || whole.Sum != log[0].Sum {
+		t.Errorf("verdict %+v, want 5 entries that hold", whole)
+	}
+}
+
+func TestAuditLogShowsTampering(t *testing.T) {
+	for _, test := range []struct {
+		does   string
+		broken int64
+	}{
+		{`UPDATE audit_log SET actor = 'eve' WHERE number = 2`, 2},
+		{`UPDATE audit_log SET becomes = '' WHERE number = 1`, 1},
+		{`UPDATE audit_log SET at = at + 1000 WHERE number = 3`, 3},
+		{`DELETE FROM audit_log WHERE number = 2`, 2},
+		{`DELETE FROM audit_log WHERE number = 1`, 1},
+		{`DELETE FROM audit_log WHERE number = 4`, 4}, // shows against a verdict that was kept
+		{`INSERT INTO audit_log SELECT 5, at, kind, actor, act, target, was, becomes, address, agent, request, sum FROM audit_log WHERE number = 4`, 5},
+	} {
+		w := newWorld(t)
+		for i := range 4 {
+			if _, _, err := w.PutAccount(ada(t.Context()), fmt.Sprint("a", i), fieldmark.AccountRequest{Name: "A"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := verify(t, w, fieldmark.AuditVerdict{})
+		if kept.Broken != 0 || verify(t, w, kept).Broken != 0 {
+			t.Fatalf("before anything: %+v", kept)
+		}
+		tamper(t, w.At, test.does)
+		if v := verify(t, w, kept); v.Broken != test.broken {
+			t.Errorf("%s: %+v, want entry %d to be broken", test.does, v, test.broken)
+		}
+	}
+}
+
+// TestAuditLogOfMany writes from two sides at once: the chain stays one.
+func TestAuditLogOfMany(t *testing.T) {
+	w := newWorld(t)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := w.CreateKey(ada(t.Context()), "", intake); err != nil {
+				t.Error(err)
+			}
+			_, err := w.CreateKey(ada(t.Context()), fmt.Sprint("nobody", i), intake)
+			wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
+		})
+	}
+	all.Wait()
+	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 20 || v.Broken != 0 {
+		t.Errorf("verdict %+v, want 20 entries that hold", v)
+	}
+}
