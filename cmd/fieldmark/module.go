@@ -22,9 +22,11 @@ import (
 // moduleCmd works on scoring modules: in files, without a server, for authors;
 // and at an origin, for operators.
 type moduleCmd struct {
+	Facts   moduleFactsCmd   `cmd:"" help:"List the facts a scorer can read, with their units."`
 	New     moduleNewCmd     `cmd:"" help:"Begin a scorer with an example."`
 	Build   moduleBuildCmd   `cmd:"" help:"Compile a scorecard to a module."`
 	Format  moduleFormatCmd  `cmd:"" help:"Write a scorecard as it should be written."`
+	Explain moduleExplainCmd `cmd:"" help:"Put a scorecard into words, and show how it scores a site."`
 	Schema  moduleSchemaCmd  `cmd:"" help:"Print the JSON Schema of a scorecard."`
 	Inspect moduleInspectCmd `cmd:"" help:"Show what a module says of itself and what it uses, without running it."`
 	Check   moduleCheckCmd   `cmd:"" help:"Try a module as before its activation; the exit status is 0 only if it may be activated."`
@@ -81,6 +83,7 @@ func (c *moduleInspectCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	report := wasm.Inspect(ctx, module)
+	checkInputs(&report)
 	return printModule(s, &report, c.JSON)
 }
 
@@ -130,6 +133,7 @@ func checkAside(ctx context.Context, module []byte) (report wasm.Report, err err
 		}
 		// What it was made to swallow is the module's fault.
 		report = wasm.Inspect(ctx, module)
+		checkInputs(&report)
 		report.Complaints = append(report.Complaints, fmt.Sprintf("could not be compiled and tried within %s of processor time and %d GiB: %v",
 			time.Duration(trialSeconds)*time.Second, trialMemory>>30, err))
 		return report, nil
@@ -151,7 +155,9 @@ func (c *moduleTrialCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(s.out).Encode(wasm.Check(ctx, module))
+	report := wasm.Check(ctx, module)
+	checkInputs(&report)
+	return json.NewEncoder(s.out).Encode(report)
 }
 
 // errMayNot is the end of a report with complaints.

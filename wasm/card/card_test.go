@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -204,6 +205,42 @@ func TestCompile(t *testing.T) {
 	}
 }
 
+// TestExplain wants the words of a card, and numbers that are those of Eval.
+func TestExplain(t *testing.T) {
+	c := parse(t, one("mean", `{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
+		`{"id": "g", "limit": 40, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt", "value": 60}, {"all": [{"input": "a", "op": "eq", "value": 61.5}, {"input": "b", "op": "gt", "value": 9}, {"input": "c", "op": "lt", "value": 1}]}]}}`))
+	method := c.Explain(nil, nil)
+	s := method.Components[0].Signals[0]
+	if method.Score != nil || s.Status != fieldmark.Unknown || s.Rule != "the weighted mean of its inputs" {
+		t.Errorf("the method alone: %+v", method)
+	}
+	unit := s.Parts[0].Unit
+	for _, tt := range []struct{ got, want string }{
+		{s.Parts[0].Rule, "up to 50 U: 0 %; 100 U: 25 %; from 300 U: 100 %; in proportion between"},
+		{s.Parts[1].Rule, "up to 2 U: 87.5 %; above: 10 %"},
+		{method.Gates[0].When, "a is below 60 U or (a is 61.5 U and b is above 9 U and c is below 1 U)"},
+	} {
+		if want := strings.ReplaceAll(tt.want, "U", unit); tt.got != want {
+			t.Errorf("got %q, want %q", tt.got, want)
+		}
+	}
+
+	values, states := []int64{55_000, 1000, 0}, []byte{abi.StateMeasured, abi.StateMeasured, abi.StateUnknown}
+	e := c.Explain(values, states)
+	want := c.Eval(values, states)
+	s = e.Components[0].Signals[0]
+	if int32(s.Mark) != want.Marks[0] || s.Reached != 100*s.Mark || e.Components[0].Reached != s.Reached || e.Components[0].Measured != 100 ||
+		s.Parts[0].Mark != 25 || s.Parts[1].Mark != 875 || s.Parts[1].Value != 1000 {
+		t.Errorf("signal %+v, Eval says %v", s, want)
+	}
+	if !e.Gates[0].Caught || e.Score == nil || *e.Score != fieldmark.Milli(min(want.Score, 40_000)) {
+		t.Errorf("gate %+v, score %v, Eval says %v", e.Gates[0], e.Score, want)
+	}
+	if e := c.Explain(values, []byte{abi.StateNotApplicable, abi.StateNotApplicable, abi.StateNotApplicable}); e.Score != nil || e.Components[0].Signals[0].Status != fieldmark.NotApplicable {
+		t.Errorf("nothing applies: %+v", e)
+	}
+}
+
 // FuzzParse holds that whatever Parse accepts can be evaluated and compiled.
 func FuzzParse(f *testing.F) {
 	manifest := geo.Card().Manifest()
@@ -222,5 +259,6 @@ func FuzzParse(f *testing.F) {
 		if _, err := c.Compile(); err != nil {
 			t.Errorf("%q is a card that cannot be compiled: %v", b, err)
 		}
+		c.Explain(nil, nil)
 	})
 }
