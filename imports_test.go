@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"wasm/geo":  {"wasm/card"},
 
 	"wasm/guest":            {},
-	"wasm/examples":         {"wasm/guest"},
+	"wasm/examples":         {"wasm/guest", "wasm/card"},
 	"wasm/examples/go/shop": {"wasm/guest"},
 	"wasm/wasmtest":         {"wasm/card"}, // for tests alone
 

@@ -92,6 +92,17 @@ type moduleCheckCmd struct {
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
 
+// Help says what is tried.
+func (moduleCheckCmd) Help() string {
+	return `The very code an origin runs before it keeps a module, in a process of its own with
+limits of time and memory: size, structure and limits; the golden vectors and edge
+cases by two engines, with equal results and fuel; fresh instances against used
+ones; the input that costs most; every declared direction; inputs no audit has.
+
+Every reason against the module is listed. Exit status: 0 it may be activated, 1 it
+may not, 2 the call made no sense.`
+}
+
 // Run checks the module aside and prints the report.
 func (c *moduleCheckCmd) Run(ctx context.Context, s *streams) error {
 	module, err := c.read(s)
@@ -218,6 +229,12 @@ type moduleRunCmd struct {
 	Facts string `required:"" placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them."`
 }
 
+// Help shows where facts come from.
+func (moduleRunCmd) Help() string {
+	return `  fieldmark audit --json https://example.com > facts.json
+  fieldmark module run my.wasm --facts facts.json`
+}
+
 // Run scores the facts as an edge would.
 func (c *moduleRunCmd) Run(ctx context.Context, s *streams) error {
 	module, err := c.read(s)
@@ -243,17 +260,27 @@ func readFacts(path string) (fieldmark.Facts, error) {
 	if err != nil {
 		return fieldmark.Facts{}, err
 	}
-	var document auditDocument
-	if err := json.Unmarshal(raw, &document); err == nil && len(document.Facts.Facts) > 0 {
-		return document.Facts, nil
-	}
-	var facts fieldmark.Facts
-	if err := json.Unmarshal(raw, &facts); err != nil {
+	facts, err := parseFacts(raw)
+	if err != nil {
 		return facts, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(facts.Facts) == 0 {
-		return facts, fmt.Errorf("%s: holds no facts", path)
+	return facts, nil
+}
+
+// parseFacts reads facts, alone or in the document of an audit, in any order.
+func parseFacts(raw []byte) (fieldmark.Facts, error) {
+	var document auditDocument
+	if err := json.Unmarshal(raw, &document); err != nil || len(document.Facts.Facts) == 0 {
+		document = auditDocument{}
+		if err := json.Unmarshal(raw, &document.Facts); err != nil {
+			return document.Facts, err
+		}
 	}
+	facts := document.Facts
+	if len(facts.Facts) == 0 {
+		return facts, errors.New("holds no facts")
+	}
+	slices.SortStableFunc(facts.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
 	return facts, nil
 }
 

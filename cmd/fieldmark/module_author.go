@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -25,12 +24,19 @@ type moduleNewCmd struct {
 	Folder   string `arg:"" type:"path" help:"Where the project goes; it must be empty or not exist."`
 }
 
+// Help says what to begin with.
+func (moduleNewCmd) Help() string {
+	return `card is a scorecard, for which fieldmark alone is enough; c needs clang and wasm-ld,
+assemblyscript npm, rust cargo with wasm32-unknown-unknown, go TinyGo or Go. Each
+project has a README that leads from the first build to every edge.`
+}
+
 // Run begins a project with an example that can be built at once.
 func (c *moduleNewCmd) Run(s *streams) error {
 	if err := examples.Write(c.Language, c.Folder); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "a scorer in %s; begin with %s\n", c.Folder, map[bool]string{true: "card.json", false: "README.md"}[c.Language == "card"])
+	_, err := fmt.Fprintf(s.out, "a scorer in %s; begin with README.md\n", c.Folder)
 	return err
 }
 
@@ -40,6 +46,15 @@ type modulePackCmd struct {
 	Manifest string `type:"path" xor:"from" placeholder:"FILE" help:"The manifest, as JSON in any form; with --vectors."`
 	Vectors  string `type:"path" placeholder:"FILE" help:"The golden vectors, as JSON in any form."`
 	Output   string `short:"o" required:"" placeholder:"FILE" help:"Where the packed module goes."`
+}
+
+// Help says what is packed.
+func (modulePackCmd) Help() string {
+	return `A compiler writes code; a module also says what it reads, what its marks mean and
+which results prove it. Both are appended as custom sections, others are dropped.
+
+  fieldmark module pack raw.wasm --card card.json -o my.wasm
+  fieldmark module pack raw.wasm --manifest manifest.json --vectors vectors.json -o my.wasm`
 }
 
 // Run stamps what a compiler made with its manifest and vectors.
@@ -154,12 +169,20 @@ func (c *moduleTestCmd) once(ctx context.Context, s *streams) error {
 type moduleDiffCmd struct {
 	Old   string `arg:"" help:"The module to go from."`
 	New   string `arg:"" help:"The module to go to."`
-	Facts string `arg:"" help:"The population: one JSON document a line, a brand's state or its facts, or an audit as fieldmark audit --json prints it; - reads standard input."`
+	Facts string `arg:"" help:"The population, - for standard input: JSON documents one after another, each an audit as fieldmark audit --json prints it, facts alone, or a brand's state."`
 	JSON  bool   `name:"json" help:"Print the comparison as JSON."`
 }
 
-// maxFactsLine bounds one line of a population, in bytes.
-const maxFactsLine = 4 << 20
+// Help shows how to make a population.
+func (moduleDiffCmd) Help() string {
+	return `  for site in https://example.com https://example.org; do
+    fieldmark audit --json --quiet $site
+  done > facts.json
+  fieldmark module diff old.wasm new.wasm facts.json
+
+Shown are the share of sites with another grade, the mean and the largest move, how
+far the order stays (1 is the same), and the sites that move most with the reasons.`
+}
 
 // Run says what going from one module to the other would change.
 func (c *moduleDiffCmd) Run(ctx context.Context, s *streams) error {
@@ -189,44 +212,34 @@ func (c *moduleDiffCmd) Run(ctx context.Context, s *streams) error {
 	return printComparison(s.out, &result)
 }
 
-// eachState reads a population line by line.
+// eachState reads a population, document by document.
 func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxFactsLine)
-	for n := 1; lines.Scan(); n++ {
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
+	documents := json.NewDecoder(r)
+	for n := 1; ; n++ {
+		var raw json.RawMessage
+		if err := documents.Decode(&raw); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("document %d: %w", n, err)
 		}
-		state, err := readState(line)
+		state, err := readState(raw)
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("document %d: %w", n, err)
 		}
-		if state.Brand.Slug == "" {
-			state.Brand.Slug = fieldmark.Slug(fmt.Sprintf("line-%d", n))
+		if state.Brand.Slug == "" { // told apart by their sites
+			state.Brand.Slug = fieldmark.Slug(hostOf(state.Facts.URL))
 		}
 		if err := fn(state); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
 }
 
 // readState reads a brand's state, an audit, or facts alone.
-func readState(line []byte) (state fieldmark.BrandState, err error) {
-	if err := json.Unmarshal(line, &state); err == nil && state.Facts != nil && len(state.Facts.Facts) > 0 {
+func readState(document []byte) (state fieldmark.BrandState, err error) {
+	if err := json.Unmarshal(document, &state); err == nil && state.Brand.Slug != "" && state.Facts != nil && len(state.Facts.Facts) > 0 {
 		return state, nil
 	}
-	var audit auditDocument
-	if err := json.Unmarshal(line, &audit); err == nil && len(audit.Facts.Facts) > 0 {
-		return fieldmark.BrandState{Facts: &audit.Facts}, nil
-	}
-	var facts fieldmark.Facts
-	if err := json.Unmarshal(line, &facts); err != nil {
-		return state, err
-	}
-	if len(facts.Facts) == 0 {
-		return state, errors.New("holds no facts")
-	}
-	return fieldmark.BrandState{Facts: &facts}, nil
+	facts, err := parseFacts(document)
+	return fieldmark.BrandState{Facts: &facts}, err
 }

@@ -195,6 +195,12 @@ type modulePreviewCmd struct {
 // previewPoll is the pause between two questions how far a preview is.
 const previewPoll = 200 * time.Millisecond
 
+// Help says what it does not do.
+func (modulePreviewCmd) Help() string {
+	return `Nothing changes for readers. The origin scores every brand by this module and by the
+one in force, in the background; asked again meanwhile, it goes on.`
+}
+
 // Run asks for a preview and shows how far it is until it is done.
 func (c *modulePreviewCmd) Run(ctx context.Context, s *streams) error {
 	api, digest, err := c.pick(ctx)
@@ -263,6 +269,16 @@ func gradeOrDash(g fieldmark.Grade) string {
 type moduleActivateCmd struct {
 	modulePick
 	Canary string `placeholder:"N%" help:"Put it on trial for this share of the brands, 1% to 99%, instead of in force for all."`
+}
+
+// Help says who follows, and what happens if it goes wrong.
+func (moduleActivateCmd) Help() string {
+	return `Every edge loads the module aside, proves it and swaps it in; no request waits or
+fails. An edge on which it faults five times within a minute takes it back by itself.
+
+With --canary it scores a share of the brands, the same on every edge and marked in
+their documents; rankings go on by the module in force. A larger share has the
+smaller one in it; rollback ends the trial.`
 }
 
 // Run puts a module in force or on trial.

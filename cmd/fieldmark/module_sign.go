@@ -46,6 +46,12 @@ type moduleSignCmd struct {
 	Key string `required:"" type:"path" placeholder:"FILE" help:"The private key, as fieldmark module keygen or openssl makes it."`
 }
 
+// Help says who asks for signatures.
+func (moduleSignCmd) Help() string {
+	return `The signature (Ed25519 over the digest) goes to FILE.sig, which push sends along.
+Origins and edges that were given keys (FIELDMARK_MODULE_KEYS) take no other modules.`
+}
+
 // Run writes FILE.sig, which push sends along.
 func (c *moduleSignCmd) Run(s *streams) error {
 	private, err := readPrivateKey(c.Key)

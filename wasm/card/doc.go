@@ -10,7 +10,8 @@
 // # The file
 //
 // Schema describes it to editors, Format writes it as it should be written.
-// Unknown members are refused. Numbers are decimal with at most three digits
+// Unknown members are refused, but for "$schema", which names the schema to
+// editors. Numbers are decimal with at most three digits
 // behind the point, in units of the input.
 //
 //	{

@@ -28,6 +28,7 @@ const (
 // The file as it is written; Parse turns it into a Card.
 type (
 	file struct {
+		Schema      string                `json:"$schema"` // for editors; says nothing here
 		Name        string                `json:"name"`
 		Version     string                `json:"version"`
 		Methodology fieldmark.Methodology `json:"methodology"`

@@ -9,17 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/guest"
 )
 
-//go:embed c assemblyscript rust go
+//go:embed c assemblyscript rust go card
 var files embed.FS
 
 // Languages lists what Write has an example in.
 func Languages() []string { return []string{"assemblyscript", "c", "card", "go", "rust"} }
 
 // Write begins a project in a folder that must not exist or be empty: the example
-// of the language with the file of the SDK it needs, or a scorecard alone.
+// of the language with the file of the SDK it needs, or a scorecard with its schema.
 func Write(language, folder string) error {
 	if !slices.Contains(Languages(), language) {
 		return fmt.Errorf("no example in %q; there are %s", language, strings.Join(Languages(), ", "))
@@ -27,28 +28,25 @@ func Write(language, folder string) error {
 	if old, err := os.ReadDir(folder); err == nil && len(old) > 0 {
 		return fmt.Errorf("%s is not empty", folder)
 	}
-	if language == "card" {
-		return copyOut("c", folder, func(name string) bool { return name == "card.json" })
-	}
-	if err := copyOut(language, folder, func(string) bool { return true }); err != nil {
+	if err := copyOut(language, folder); err != nil {
 		return err
 	}
 	name, text := guest.SDK(language)
+	if language == "card" {
+		name, text = "card.schema.json", card.Schema()
+	}
 	if name == "" {
 		return nil
 	}
 	return write(folder, name, text)
 }
 
-func copyOut(language, folder string, want func(name string) bool) error {
+func copyOut(language, folder string) error {
 	return fs.WalkDir(files, language, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		name := strings.TrimPrefix(path, language+"/")
-		if !want(name) {
-			return nil
-		}
 		text, err := files.ReadFile(path)
 		if err != nil {
 			return err

@@ -65,6 +65,30 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestCardExample builds the scorecard that a project without code begins with,
+// formatted as it should be, and has it tried as an origin would.
+func TestCardExample(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "scorer")
+	must(t, examples.Write("card", folder))
+	for _, name := range []string{"README.md", "card.schema.json"} {
+		if !exists(filepath.Join(folder, name)) {
+			t.Errorf("the project has no %s", name)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "card.json"))
+	must(t, err)
+	if formatted, err := card.Format(text); err != nil || !bytes.Equal(formatted, text) {
+		t.Errorf("it should be written (%v)\n%s", err, formatted)
+	}
+	c, err := card.Parse(text)
+	must(t, err)
+	module, err := c.Compile()
+	must(t, err)
+	if r := wasm.Check(t.Context(), module); len(r.Complaints) > 0 {
+		t.Errorf("complaints: %q", r.Complaints)
+	}
+}
+
 // build makes a project, compiles it and packs the module.
 func (e *example) build(t *testing.T) ([]byte, *card.Card) {
 	t.Helper()
