@@ -223,13 +223,20 @@ func TestForget(t *testing.T) {
 		w.Service = short
 		createEndpoint(t, w, r.URL, "mission.created")
 		stop := w.run(t)
-		defer stop()
 		for i := range 3 {
 			openMission(t, w, fmt.Sprint(i))
 		}
-		time.Sleep(50 * time.Minute) // virtual
+		time.Sleep(time.Minute) // virtual
+		stop()
+		time.Sleep(49 * time.Minute)
 		openMission(t, w, "young")
-		time.Sleep(11 * time.Minute) // past the hourly round
+		stop = w.run(t)
+		time.Sleep(time.Minute)
+		stop()
+		time.Sleep(10 * time.Minute)
+		stop = w.run(t) // which sweeps at once, and then every hour
+		defer stop()
+		time.Sleep(time.Second)
 		if list := w.deliveries(t); len(list) != 0 {
 			t.Errorf("%d deliveries after an hour, want none", len(list))
 		}

@@ -268,8 +268,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	defer usage.Stop()
 	old := time.NewTicker(sweepOldEvery)
 	defer old.Stop()
-	report("sweep kept answers", s.sweepOnce(ctx)) // what an origin that stopped left behind
-	report("tell of keys that end", s.tellEnding(ctx))
+	s.sweepOld(ctx, report) // an origin that never runs for an hour forgets too
 	for {
 		select {
 		case <-ctx.Done():
@@ -289,16 +288,21 @@ func (s *Service) sweep(ctx context.Context) error {
 			}))
 			report("judge failing endpoints", s.judgeFailing(ctx))
 		case <-old.C:
-			now := time.Now()
-			report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				if err := tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery))); err != nil {
-					return err
-				}
-				return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
-			}))
-			report("sweep kept answers", s.sweepOnce(ctx))
-			report("forget what is old", s.forget(ctx, now))
-			report("tell of keys that end", s.tellEnding(ctx))
+			s.sweepOld(ctx, report)
 		}
 	}
+}
+
+// sweepOld does what is done every hour.
+func (s *Service) sweepOld(ctx context.Context, report func(what string, err error)) {
+	now := time.Now()
+	report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery))); err != nil {
+			return err
+		}
+		return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
+	}))
+	report("sweep kept answers", s.sweepOnce(ctx))
+	report("forget what is old", s.forget(ctx, now))
+	report("tell of keys that end", s.tellEnding(ctx))
 }

@@ -25,14 +25,14 @@ const writers = 8
 const maxRequests int64 = 250
 
 // chaos makes a longer storm of it: make chaos.
-var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20")
+var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 10")
 
 // kills is how often the plug is pulled.
 func kills() int {
 	if *chaos {
 		return 200
 	}
-	return 20
+	return 10
 }
 
 // TestKill kills a Fieldmark that is being written to, again and again, at any
