@@ -122,3 +122,18 @@ func (s *Store) Fill(ctx context.Context, account string, n int) error {
 		return nil
 	})
 }
+
+// Bound bounds the file of SQLite to so many pages more than it has, as a full
+// disk would; below 0 lifts the bound. As only a test may.
+func (s *Store) Bound(ctx context.Context, more int) error {
+	return s.Write(ctx, func(ctx context.Context, t *Tx) error {
+		var pages int
+		if err := t.queryRow(ctx, `PRAGMA page_count`).Scan(&pages); err != nil {
+			return err
+		}
+		if pages += more; more < 0 {
+			pages = 1 << 30
+		}
+		return t.queryRow(ctx, fmt.Sprintf(`PRAGMA max_page_count=%d`, pages)).Scan(&pages)
+	})
+}

@@ -7,15 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-
-	"github.com/fieldmark/fieldmark"
 )
 
 // connectTimeout bounds the wait for a server that does not answer; a caller
@@ -104,29 +100,6 @@ func (g *group) together(ctx context.Context, text string, args []any) (res sql.
 		return err
 	})
 	return res, err
-}
-
-// unreachable tells a caller that the server is away, if that is what went
-// wrong; he may come again.
-func unreachable(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err // a caller's deadline is a time-out of the network too, in Go's eyes
-	}
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, network := errors.AsType[net.Error](err)
-	away := connecting || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		// 57P01 to 57P03: shut down, crashed, starting; 53300: too many connections;
-		// 55P03: the lock did not come within lock_timeout.
-		switch said.Code {
-		case "57P01", "57P02", "57P03", "53300", "55P03":
-			away = true
-		}
-	}
-	if !away {
-		return err
-	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the database cannot be reached", RetryAfter: comeBack, Err: err}
 }
 
 // redacted returns an address without its password.

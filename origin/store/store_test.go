@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
-		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces"},
+		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull"},
 		// These need processes that share a record, or both engines at once.
 		storetest.Alone{Engine: storetest.Postgres, Tests: "TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestEnginesHaveOneSchema"},
 	))
@@ -269,4 +270,49 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Errorf("check = %v; want it to say %q", got, want)
 		}
 	}
+}
+
+// A full disk is told as something that passes, to everybody in the group, loses
+// nothing that was acknowledged, and is over when there is room again.
+func TestDiskFull(t *testing.T) {
+	s := scratch(t)
+	if err := s.Bound(t.Context(), 20); err != nil {
+		t.Fatal(err)
+	}
+	var written, refused atomic.Int64
+	storm := func() {
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for range 50 {
+					err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, rand.Text()) })
+					switch {
+					case err == nil:
+						written.Add(1)
+					case fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) && fieldmark.AsError(err).RetryAfter > 0:
+						refused.Add(1)
+					default:
+						t.Errorf("write: %v, want %s and when to come back", err, fieldmark.CodeOriginUnavailable)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	storm()
+	if written.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d written, %d refused; want some of both", written.Load(), refused.Load())
+	}
+	if err := s.Bound(t.Context(), -1); err != nil {
+		t.Fatal(err)
+	}
+	before := refused.Load()
+	storm()
+	if refused.Load() != before {
+		t.Errorf("%d refused with room", refused.Load()-before)
+	}
+	if head, err := s.Head(t.Context()); head != written.Load() || err != nil {
+		t.Errorf("%d events, %v; %d were acknowledged", head, err, written.Load())
+	}
+	check(t, s)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // maxGroup bounds how many writes share one transaction. Past a few hundred the
@@ -150,10 +152,7 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	if w.crashed != "" {
 		panic("BUG: a write panicked: " + w.crashed)
 	}
-	if s.dialect.shared {
-		return unreachable(w.err)
-	}
-	return w.err
+	return unreachable(w.err)
 }
 
 // join puts w in line and reports whether it leads.
@@ -404,10 +403,19 @@ func (g *group) member(ctx context.Context, w *write, i, n int) error {
 			return fmt.Errorf("set a savepoint: %w", err)
 		}
 		if err := g.run(ctx, "ROLLBACK TO member"); err != nil {
-			return fmt.Errorf("roll back one write: %w", err)
+			return fmt.Errorf("roll back one write: %w", errors.Join(err, theirs(w.err)))
 		}
 	}
 	return nil
+}
+
+// theirs is what all members are to hear of a member's error: SQLite undoes the
+// whole transaction when the disk is full. A member's own complaints are its own.
+func theirs(err error) error {
+	if err = unreachable(err); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+		return nil
+	}
+	return err
 }
 
 // call runs a function and what it posted.

@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -321,9 +322,17 @@ func TestSendToHostileReceivers(t *testing.T) {
 		{name: "year", answer: retry(429, "31536000"), status: 429, problem: "429", retry: 24 * time.Hour},
 		{name: "overflow", answer: retry(429, "9223372036854775807"), status: 429, problem: "429", retry: 24 * time.Hour},
 		{name: "garbage", answer: retry(429, "soon"), status: 429, problem: "429"},
+		{name: "redirect 301", answer: redirect(inside.URL, 301), status: 301, problem: "redirects are not followed"},
+		{name: "redirect 303", answer: redirect(inside.URL, 303), status: 303, problem: "redirects are not followed"},
+		{name: "redirect 308", answer: redirect(inside.URL, 308), status: 308, problem: "redirects are not followed"},
 		{name: "redirect 302", answer: redirect(inside.URL, 302), status: 302, problem: "redirects are not followed"},
 		{name: "redirect 307", answer: redirect(inside.URL, 307), status: 307, problem: "redirects are not followed"},
 		{name: "reset", answer: func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, problem: "failed"},
+		{name: "flood of 1xx", answer: func(w http.ResponseWriter, r *http.Request) {
+			for range 10_000 {
+				w.WriteHeader(http.StatusEarlyHints)
+			}
+		}, problem: "failed"},
 		{name: "big header", answer: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Big", strings.Repeat("x", 1<<20))
 		}, problem: "failed"},
@@ -372,6 +381,27 @@ func TestSendReadsLittle(t *testing.T) {
 	a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, time.Now())
 	if !a.OK() || len(a.Body) != webhook.MaxBody {
 		t.Errorf("Send of an endless answer: ok %v, %d bytes kept; want ok, %d", a.OK(), len(a.Body), webhook.MaxBody)
+	}
+}
+
+// A small answer that unpacks to a gigabyte is kept as it came.
+func TestSendUnpacksNothing(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	}))
+	defer srv.Close()
+	a := send(t.Context(), loopback(0), srv.URL, secret(t), envelope, time.Now())
+	if !a.OK() || strings.Contains(a.Body, strings.Repeat("\x00", 64)) {
+		t.Errorf("Send of a bomb of %d bytes: ok %v, %d bytes kept: %.40q; want ok, and not unpacked", bomb.Len(), a.OK(), len(a.Body), a.Body)
 	}
 }
 
