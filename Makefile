@@ -38,7 +38,8 @@ bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: chaos
-chaos: ## pull the plug 200 times, and storm a hundred endpoints of which one is dead
+chaos: ## wreck a whole fleet (7 minutes), fill a disk, pull the plug 200 times, storm a hundred endpoints
+	$(GO) test ./cmd/fieldmark -run 'TestHavoc$$|TestDiskFull$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./cmd/fieldmark -run 'TestKill$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./origin -run 'TestStorm$$' -count 1 -v -timeout 30m -args -chaos
 

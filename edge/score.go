@@ -246,6 +246,11 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 // deriveScore is score for those who know better than the ranking which brands
 // there are. One node of the fleet asks the origin and runs the module.
 func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
+	// A fill that fails is remembered for a second, in which the node would load
+	// its module and could not keep the scores it makes.
+	if _, err := e.modules.active.Ref(); err != nil {
+		return nil, cache.SourceNone, errNoModule
+	}
 	key := fieldmark.PathScore + string(slug)
 	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read

@@ -25,7 +25,7 @@ const writers = 8
 const maxRequests int64 = 250
 
 // chaos makes a longer storm of it: make chaos.
-var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 10")
+var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 10, and wreck a fleet in every way")
 
 // kills is how often the plug is pulled.
 func kills() int {
@@ -167,7 +167,7 @@ func (s *storm) write(base string) {
 	switch n % 3 {
 	case 0:
 		status, _, body, err := try("POST", base+"/api/admin/v1/missions/"+m.ID+"/complete", "", "Authorization", "Bearer "+s.admin)
-		if err != nil || status == http.StatusServiceUnavailable {
+		if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 			return
 		}
 		if status != http.StatusOK {

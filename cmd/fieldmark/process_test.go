@@ -64,12 +64,12 @@ func start(t testing.TB, dir string, args ...string) *process {
 	return startCommand(t, dir, exec.Command(program(t), args...))
 }
 
-// startCommand runs a command that becomes fieldmark.
-func startCommand(t testing.TB, dir string, cmd *exec.Cmd) *process {
+// startCommand runs a command that becomes fieldmark, with more of an environment.
+func startCommand(t testing.TB, dir string, cmd *exec.Cmd, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: cmd, done: make(chan struct{}), new: make(chan struct{}, 1)}
 	p.cmd.Dir = dir
-	p.cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	p.cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), env...)
 	read, write, err := os.Pipe()
 	must(t, err)
 	p.cmd.Stdout, p.cmd.Stderr = write, write

@@ -29,6 +29,8 @@ var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres 
 type server struct {
 	address string
 	dir     string
+	args    []string // the program and its settings
+	who     *syscall.Credential
 	ended   chan struct{} // closed when the server is gone
 	end     chan struct{} // closed to end it
 }
@@ -44,7 +46,7 @@ func startServer(durable bool) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, ended: make(chan struct{}), end: make(chan struct{})}
+	s := &server{dir: dir}
 	s.address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}).String()
 	if err := s.start(bin, durable); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -71,15 +73,14 @@ func find() string {
 	return ""
 }
 
-// start makes the cluster and waits until the server answers.
-func (s *server) start(bin string, durable bool) error {
-	who, err := s.giveAway()
-	if err != nil {
+// start makes the cluster and runs the server over it.
+func (s *server) start(bin string, durable bool) (err error) {
+	if s.who, err = s.giveAway(); err != nil {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: who}
+	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.who}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a database cluster: %w\n%s", err, out)
 	}
@@ -87,19 +88,26 @@ func (s *server) start(bin string, durable bool) error {
 	if durable {
 		sync = "on"
 	}
+	s.args = []string{filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
+		"-c", "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "max_connections=200", "-c", "shared_buffers=64MB",
+		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning"}
+	return s.run()
+}
+
+// run runs the server and waits until it answers.
+func (s *server) run() error {
+	s.ended, s.end = make(chan struct{}), make(chan struct{})
 	var said bytes.Buffer
-	postgres := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "fsync="+sync, "-c", "full_page_writes="+sync, "-c", "max_connections=200", "-c", "shared_buffers=64MB",
-		"-c", "max_wal_size=4GB", "-c", "autovacuum=off", "-c", "log_min_messages=warning")
+	postgres := exec.Command(s.args[0], s.args[1:]...)
 	postgres.Dir, postgres.Stdout, postgres.Stderr = s.dir, &said, &said
-	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: s.who, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
 	begun := make(chan error)
 	go s.watch(postgres, begun)
 	if err := <-begun; err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := s.wait(); err != nil {
-		s.stop()
+		s.halt()
 		return fmt.Errorf("%w\n%s", err, said.Bytes())
 	}
 	return nil
@@ -171,9 +179,14 @@ func (s *server) wait() error {
 	}
 }
 
-// stop ends the server and removes all it kept.
-func (s *server) stop() {
+// halt ends the server at once, as a crash would.
+func (s *server) halt() {
 	close(s.end)
 	<-s.ended
+}
+
+// stop ends the server and removes all it kept.
+func (s *server) stop() {
+	s.halt()
 	_ = os.RemoveAll(s.dir) // a temporary folder
 }

@@ -191,6 +191,11 @@ func DurablePostgres(t testing.TB) store.Config { return own(t, true) }
 
 func own(t testing.TB, durable bool) store.Config {
 	t.Helper()
+	return store.Config{URL: begin(t, durable).address}
+}
+
+func begin(t testing.TB, durable bool) *server {
+	t.Helper()
 	s, err := startServer(durable)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
 		t.Skip(err)
@@ -199,7 +204,34 @@ func own(t testing.TB, durable bool) store.Config {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.stop)
-	return store.Config{URL: s.address}
+	return s
+}
+
+// Server is a PostgreSQL of one test alone that may be away for a while.
+type Server struct {
+	// URL is its address.
+	URL string
+
+	t testing.TB
+	s *server
+}
+
+// StartServer starts one; it ends with the test.
+func StartServer(t testing.TB) *Server {
+	t.Helper()
+	s := begin(t, false)
+	return &Server{URL: s.address, t: t, s: s}
+}
+
+// Away ends the server at once, as a crash would, calls meanwhile, and starts it
+// again over what it had.
+func (s *Server) Away(meanwhile func()) {
+	s.t.Helper()
+	s.s.halt()
+	meanwhile()
+	if err := s.s.run(); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // idle holds the addresses of databases that ended tests left behind, emptied:

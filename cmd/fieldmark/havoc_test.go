@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+const (
+	havocSites = 50
+	// readsPerSecond and writesPerSecond arrive whether or not earlier ones were
+	// answered: two cores carry all processes of the fleet and the generator.
+	readsPerSecond  = 150
+	writesPerSecond = 8
+	// mostUnderWay bounds what waits at once; what arrives beyond it is counted as
+	// turned away, and none may be.
+	mostUnderWay = 2000
+	// promised is how soon a change is seen on every edge that can be reached.
+	promised = time.Second
+	// returned is how soon an edge whose network was a black hole is in step again:
+	// its next question may be up to a second and a half away, and a connection
+	// that was being opened is tried again by TCP after a second.
+	returned = 4 * time.Second
+)
+
+// havoc is a whole fleet as processes: three edges, two origins, PostgreSQL,
+// Redis, a receiver of webhooks, and clients that never stop.
+type havoc struct {
+	t       *testing.T
+	dir     string
+	outage  time.Duration // how long Redis, PostgreSQL and the network are away
+	pg      *storetest.Server
+	redis   *cachetest.Redis
+	wall    *wall
+	storm   *storm
+	origins []*node
+	edges   []*node
+	client  *http.Client
+
+	phase atomic.Pointer[phase]
+	all   []*phase
+	lock  sync.Mutex // over what phases hold
+}
+
+// phase is what clients saw while one thing went on.
+type phase struct {
+	name            string
+	took            time.Duration
+	reads           int
+	stale           int // marked so
+	moved           int // asked a second edge, as a balancer does
+	failed          int
+	wrote, unheard  int // writes, and those left without an answer
+	slow            []time.Duration
+	slowest, caught time.Duration // until a change was seen
+}
+
+// node is one process of the fleet; it always comes back at its own addresses.
+type node struct {
+	h         *havoc
+	name      string
+	wrap      []string // what it is started through
+	args      []string
+	at, debug string
+	p         *process
+}
+
+// start starts the node by a program and waits until it says that it is ready.
+func (n *node) start(program string, env ...string) {
+	n.h.t.Helper()
+	line := slices.Concat(n.wrap, []string{program}, n.args)
+	cmd := exec.Command(line[0], line[1:]...)
+	n.p = startCommand(n.h.t, n.h.dir, cmd, env...)
+	eventually(n.h.t, n.name+" is ready", func() bool {
+		select {
+		case <-n.p.done:
+			n.h.t.Fatalf("%s ended:\n%s", n.name, n.p.printed())
+		default:
+		}
+		return n.ready()
+	})
+}
+
+func (n *node) ready() bool {
+	resp, err := n.h.client.Get(n.debug + "/readyz")
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// newHavoc starts the fleet.
+func newHavoc(t *testing.T, outage time.Duration) *havoc {
+	h := &havoc{t: t, dir: t.TempDir(), outage: outage, pg: storetest.StartServer(t)}
+	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}}
+	h.wall = newWall(t)
+	h.redis = cachetest.StartRedis(t, "bind", h.wall.bind(), "protected-mode", "no")
+	secret, token := strings.Repeat("s", minSecret), strings.Repeat("n", minSecret)
+	record := []string{"--database-url", h.pg.URL, "--secret", secret}
+	h.populate(secret)
+	h.storm = &storm{t: t, key: newKeyAt(t, h.dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, h.dir, record, "admin:*"),
+		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
+		clocks: map[string]map[string]bool{}}
+	receiver := httptest.NewServer(http.HandlerFunc(h.storm.receive))
+	t.Cleanup(receiver.Close)
+
+	var far []string // the origins as the walled edge reaches them
+	for i := range 2 {
+		at := freeAddress(t)
+		port := at[strings.LastIndexByte(at, ':'):]
+		n := &node{h: h, name: fmt.Sprint("origin ", i), at: "http://" + at, debug: "http://" + freeAddress(t)}
+		far = append(far, "http://"+h.wall.outer()+port)
+		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.wall.listen() + port, "--debug-listen", strings.TrimPrefix(n.debug, "http://"),
+			"--public-api", "--allow-networks", "127.0.0.0/8", "--audit-every", "0", "--log-level", "WARN"}, record...)
+		h.origins = append(h.origins, n)
+	}
+	for i := range 3 {
+		at, debug, redis, origins := freeAddress(t), freeAddress(t), h.redis.Addr, h.origins[0].at+","+h.origins[1].at
+		n := &node{h: h, name: fmt.Sprint("edge ", i)}
+		if i == 2 { // behind the wall
+			at, debug = h.wall.inner(at), h.wall.inner(debug)
+			redis = h.wall.outer() + redis[strings.LastIndexByte(redis, ':'):]
+			origins, n.wrap = strings.Join(far, ","), h.wall.wrap()
+		}
+		n.at, n.debug = "http://"+at, "http://"+debug
+		n.args = []string{"edge", "--node-token", token, "--origin", origins, "--redis-url", "redis://" + redis, "--listen", at, "--debug-listen", debug,
+			"--rate-limit", "off", "--network-rate", "0", "--log-level", "WARN"}
+		h.edges = append(h.edges, n)
+	}
+	for _, n := range slices.Concat(h.origins, h.edges) {
+		n.start(program(t))
+	}
+	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.storm.admin)
+	if status != http.StatusCreated {
+		t.Fatalf("register the receiver: %d %s", status, body)
+	}
+	return h
+}
+
+// populate keeps brands with facts in the record.
+func (h *havoc) populate(secret string) {
+	h.t.Helper()
+	ctx := h.t.Context()
+	st, err := store.Open(ctx, store.Config{URL: h.pg.URL})
+	must(h.t, err)
+	service, err := origin.New(origin.Config{Store: st, Secret: []byte(secret)})
+	must(h.t, err)
+	for i := range havocSites {
+		slug := fieldmark.Slug(fmt.Sprintf("site-%02d", i))
+		_, _, err := service.PutBrand(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		must(h.t, err)
+		_, err = service.RecordFacts(ctx, slug, fieldmark.Facts{
+			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10, AsOf: fieldmark.At(time.Now()),
+			Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: int64(20*(i+1)) * 1000, Unit: "words"}},
+		})
+		must(h.t, err)
+	}
+	must(h.t, st.Close())
+}
+
+// during runs one act and keeps what clients saw meanwhile.
+func (h *havoc) during(name string, act func(*phase)) {
+	h.t.Helper()
+	p, began := &phase{name: name}, time.Now()
+	h.all = append(h.all, p)
+	h.phase.Store(p)
+	act(p)
+	p.took = time.Since(began)
+	h.t.Logf("%-44s %s", name, p.took.Round(100*time.Millisecond))
+}
+
+// traffic lets requests arrive at their rates until stop is closed, and returns
+// when all were answered.
+func (h *havoc) traffic(stop <-chan struct{}) {
+	var under sync.WaitGroup
+	var waiting, turnedAway atomic.Int64
+	arrive := func(every time.Duration, what func(arrived time.Time)) {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case at := <-tick.C:
+				if waiting.Add(1) > mostUnderWay {
+					waiting.Add(-1)
+					turnedAway.Add(1)
+					continue
+				}
+				under.Go(func() { defer waiting.Add(-1); what(at) })
+			}
+		}
+	}
+	var sources sync.WaitGroup
+	sources.Go(func() { arrive(time.Second/readsPerSecond, h.read) })
+	sources.Go(func() { arrive(time.Second/writesPerSecond, h.write) })
+	sources.Wait()
+	under.Wait()
+	if n := turnedAway.Load(); n > 0 {
+		h.t.Errorf("%d requests found %d others waiting", n, mostUnderWay)
+	}
+}
+
+// read reads something anywhere, and on a broken connection or a 503 from the next
+// edge, as the proxies in front are told to. It must succeed while any edge lives.
+func (h *havoc) read(arrived time.Time) {
+	slug := fmt.Sprintf("site-%02d", rand.IntN(havocSites))
+	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark", "/api/v1/score/" + slug, "/brands/" + slug, "/", "/api/v1/leaderboard"}[rand.IntN(7)]
+	first, moved := rand.IntN(len(h.edges)), 0
+	var trouble []string
+	for i := range h.edges {
+		n := h.edges[(first+i)%len(h.edges)]
+		resp, err := h.client.Get(n.at + path)
+		var body []byte
+		if err == nil {
+			body, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		if err == nil && resp.StatusCode == http.StatusServiceUnavailable { // it has just started, or is stopping
+			err = fmt.Errorf("%s %s: 503 %.200s", n.name, path, body)
+		}
+		if err != nil {
+			trouble = append(trouble, err.Error())
+			moved++
+			continue
+		}
+		if resp.StatusCode != http.StatusOK {
+			trouble = append(trouble, fmt.Sprintf("%s %s: %d %.200s", n.name, path, resp.StatusCode, body))
+			break
+		}
+		took, marked := time.Since(arrived), strings.Contains(resp.Header.Get("Cache-Status"), "stale") || bytes.Contains(body, []byte(`"stale":true`))
+		h.note(func(p *phase) {
+			p.reads++
+			p.moved += moved
+			p.slow = append(p.slow, took)
+			if marked {
+				p.stale++
+			}
+		})
+		return
+	}
+	h.note(func(p *phase) { p.failed++ })
+	h.t.Errorf("during %q a read failed: %v", h.phase.Load().name, trouble)
+}
+
+func (h *havoc) write(time.Time) {
+	before := 0
+	h.storm.note(func() { before = len(h.storm.open) })
+	h.storm.write(h.edges[rand.IntN(len(h.edges))].at)
+	h.note(func(p *phase) {
+		p.wrote++
+		h.storm.note(func() { p.unheard += max(len(h.storm.open)-before, 0) })
+	})
+}
+
+func (h *havoc) note(what func(*phase)) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	what(h.phase.Load())
+}
+
+// change renames a brand and returns the time and the name; it tries until some
+// edge and origin do it.
+func (h *havoc) change() (time.Time, string) {
+	h.t.Helper()
+	name := fmt.Sprintf("Acme %x", rand.Uint64())
+	body := fmt.Sprintf(`{"name":%q,"url":"https://site-00.example/","niche":"tools","language":"en","public":true}`, name)
+	eventually(h.t, "a brand is renamed", func() bool {
+		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization", "Bearer "+h.storm.admin)
+		return err == nil && status == http.StatusOK
+	})
+	return time.Now(), name
+}
+
+// shown waits until an edge shows a name and returns how long that took.
+func (h *havoc) shown(n *node, name string, since time.Time) time.Duration {
+	h.t.Helper()
+	eventually(h.t, n.name+" shows "+name, func() bool {
+		resp, err := h.client.Get(n.at + "/api/v1/score/site-00")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && bytes.Contains(body, []byte(name))
+	})
+	return time.Since(since)
+}
+
+// seen changes something and holds every one of the edges to the promise.
+func (h *havoc) seen(p *phase, edges ...*node) {
+	h.t.Helper()
+	at, name := h.change()
+	var wg sync.WaitGroup
+	for _, n := range edges {
+		wg.Go(func() {
+			took := h.shown(n, name, at)
+			h.note(func(*phase) { p.slowest = max(p.slowest, took) })
+			if took > promised {
+				h.t.Errorf("%s: %s showed a change after %s, want %s", p.name, n.name, took, promised)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// pass lets time go by, changing something now and then that these edges must see.
+func (h *havoc) pass(d time.Duration, p *phase, edges ...*node) {
+	h.t.Helper()
+	end := time.NewTimer(d)
+	defer end.Stop()
+	tick := time.NewTicker(max(d/12, time.Second/2))
+	defer tick.Stop()
+	for {
+		select {
+		case <-end.C:
+			return
+		case <-tick.C:
+			if len(edges) > 0 {
+				h.seen(p, edges...)
+			}
+		}
+	}
+}
+
+// vitals are the goroutines and the memory of the nodes, in MiB.
+func (h *havoc) vitals(nodes []*node) (goroutines, memory []int) {
+	h.t.Helper()
+	for _, n := range nodes {
+		_, _, heap := ask(h.t, "GET", n.debug+"/debug/pprof/heap?gc=1&debug=1", "") // which collects first
+		_, _, text := ask(h.t, "GET", n.debug+"/debug/pprof/goroutine?debug=1", "")
+		var count, inUse int
+		_, err := fmt.Sscanf(text, "goroutine profile: total %d", &count)
+		must(h.t, err)
+		for line := range strings.Lines(heap) {
+			if _, err := fmt.Sscanf(line, "# HeapInuse = %d", &inUse); err == nil {
+				break
+			}
+		}
+		goroutines, memory = append(goroutines, count), append(memory, inUse>>20)
+	}
+	return goroutines, memory
+}
+
+// skewed builds the program with a clock that an environment variable sets wrong:
+// the standard library's time.Now is overlaid, as a system's clock is one for all.
+func skewed(t *testing.T) string {
+	t.Helper()
+	root := strings.TrimSpace(goOutput(t, "env", "GOROOT"))
+	dir := t.TempDir()
+	source := readFile(t, root, "src", "time", "time.go")
+	const now = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+	if !strings.Contains(source, now) {
+		t.Fatalf("%s: time.Now does not begin as it did in Go 1.26; this is %s", root, runtime.Version())
+	}
+	source = strings.Replace(source, now, now+"\tsec += testSkew\n", 1)
+	own := "package time\n\nimport \"syscall\"\n\nvar testSkew = func() (n int64) {\n\ts, _ := syscall.Getenv(\"FIELDMARK_TEST_SKEW\")\n\tfor i := range len(s) {\n" +
+		"\t\tif s[i] != '-' {\n\t\t\tn = 10*n + int64(s[i]-'0')\n\t\t}\n\t}\n\tif s != \"\" && s[0] == '-' {\n\t\tn = -n\n\t}\n\treturn n\n}()\n"
+	must(t, os.WriteFile(filepath.Join(dir, "time.go"), []byte(source), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "skew.go"), []byte(own), 0o600))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {
+		filepath.Join(root, "src", "time", "time.go"): filepath.Join(dir, "time.go"), filepath.Join(root, "src", "time", "skew.go"): filepath.Join(dir, "skew.go")}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	program := filepath.Join(os.TempDir(), fmt.Sprintf("fieldmark-skewed-%d", os.Getpid()))
+	t.Cleanup(func() { _ = os.Remove(program) })
+	goOutput(t, "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".")
+	return program
+}
+
+func goOutput(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("go", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}

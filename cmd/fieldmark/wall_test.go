@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// wall puts a process into a network of its own: one cable to its clients, and
+// one to the rest of the fleet that can be pulled, after which packets vanish as
+// they do in a partition. Only root may make one; for others there is no wall,
+// and nothing is pulled.
+type wall struct {
+	t    *testing.T
+	name string // of the network namespace; empty: there is no wall
+}
+
+// Addresses from the block for tests of networks (RFC 2544): the cable to the
+// clients, and the one to the fleet.
+const (
+	clientSide, clientEnd = "198.18.113.1", "198.18.113.2"
+	fleetSide, fleetEnd   = "198.18.114.1", "198.18.114.2"
+)
+
+func newWall(t *testing.T) *wall {
+	t.Helper()
+	w := &wall{t: t}
+	if os.Geteuid() != 0 {
+		return w
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		return w
+	}
+	w.name = fmt.Sprintf("fm%d", os.Getpid())
+	t.Cleanup(w.remove)
+	for _, line := range []string{
+		"ip netns add NS",
+		"ip link add NSc type veth peer name NSC netns NS", "ip link add NSf type veth peer name NSF netns NS",
+		"ip addr add " + clientSide + "/30 dev NSc", "ip addr add " + fleetSide + "/30 dev NSf",
+		"ip link set NSc up", "ip link set NSf up",
+		"ip -n NS addr add " + clientEnd + "/30 dev NSC", "ip -n NS addr add " + fleetEnd + "/30 dev NSF",
+		"ip -n NS link set NSC up", "ip -n NS link set NSF up", "ip -n NS link set lo up",
+	} {
+		words := strings.Fields(strings.ReplaceAll(line, "NS", w.name))
+		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			w.remove()
+			t.Logf("no network of its own for an edge: %s: %v %s", line, err, out)
+			w.name = ""
+			break
+		}
+	}
+	return w
+}
+
+func (w *wall) remove() {
+	if w.name != "" {
+		_ = exec.Command("ip", "link", "del", w.name+"c").Run() // it may not have come to it
+		_ = exec.Command("ip", "link", "del", w.name+"f").Run()
+		_ = exec.Command("ip", "netns", "del", w.name).Run()
+	}
+}
+
+// there reports whether there is a wall.
+func (w *wall) there() bool { return w.name != "" }
+
+// wrap is what a process behind the wall is started through.
+func (w *wall) wrap() []string {
+	if !w.there() {
+		return nil
+	}
+	return []string{"ip", "netns", "exec", w.name}
+}
+
+// listen is where the fleet listens so that the process behind the wall reaches it.
+func (w *wall) listen() string {
+	if !w.there() {
+		return "127.0.0.1"
+	}
+	return "0.0.0.0"
+}
+
+// bind is listen in the words of Redis.
+func (w *wall) bind() string {
+	if !w.there() {
+		return "127.0.0.1"
+	}
+	return "127.0.0.1 " + fleetSide
+}
+
+// outer is the fleet's address as seen from behind the wall.
+func (w *wall) outer() string {
+	if !w.there() {
+		return "127.0.0.1"
+	}
+	return fleetSide
+}
+
+// inner turns an address of loopback into one behind the wall.
+func (w *wall) inner(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	if !w.there() {
+		return address
+	}
+	return net.JoinHostPort(clientEnd, port)
+}
+
+// pull pulls the cable to the fleet; plug puts it back.
+func (w *wall) pull() { w.set("down") }
+
+func (w *wall) plug() { w.set("up") }
+
+func (w *wall) set(state string) {
+	w.t.Helper()
+	if out, err := exec.Command("ip", "link", "set", w.name+"f", state).CombinedOutput(); err != nil {
+		w.t.Fatalf("set the cable %s: %v %s", state, err, out)
+	}
+}
