@@ -43,6 +43,10 @@ chaos: ## wreck a whole fleet (7 minutes), fill a disk, pull the plug 200 times,
 	$(GO) test ./cmd/fieldmark -run 'TestKill$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./origin -run 'TestStorm$$' -count 1 -v -timeout 30m -args -chaos
 
+.PHONY: simulate
+simulate: ## hit ratios of the cache for ten million keys, beside the optimum
+	$(GO) test ./cache -run 'TestSimulate$$' -count 1 -v -timeout 30m -args -simulate
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ (default 10s) each
 	@for pkg in $$($(GO) list ./...); do \
