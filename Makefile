@@ -9,7 +9,7 @@ FUZZ    ?= 10s
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## build and run a seeded Fieldmark: http://127.0.0.1:8080
@@ -38,7 +38,7 @@ bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: chaos
-chaos: ## wreck a whole fleet (7 minutes), fill a disk, pull the plug 200 times, storm a hundred endpoints
+chaos: ## wreck a whole fleet, fill a disk, pull the plug 200 times, storm a hundred endpoints
 	$(GO) test ./cmd/fieldmark -run 'TestHavoc$$|TestDiskFull$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./cmd/fieldmark -run 'TestKill$$' -count 1 -v -timeout 30m -args -chaos
 	$(GO) test ./origin -run 'TestStorm$$' -count 1 -v -timeout 30m -args -chaos
@@ -64,6 +64,10 @@ wasm: ## compile the built-in module and the examples whose compiler is there; 1
 gallery: ## every badge on one page: bin/gallery.html
 	@mkdir -p bin
 	$(GO) test ./edge/badge -count 1 -run TestGallery -gallery $(CURDIR)/bin
+
+.PHONY: deploy-check
+deploy-check: ## have the chart, the compose file and the rest judged by their own tools
+	cd deploy/check && $(GO) run .
 
 .PHONY: release
 release: ## archives for every platform, with checksums and bills of materials: dist/

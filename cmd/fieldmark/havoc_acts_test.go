@@ -24,9 +24,9 @@ import (
 // an edge lives, changes are seen everywhere within a second, and nothing grows.
 // In the suite it is short and skips what needs long; make chaos has all of it.
 func TestHavoc(t *testing.T) {
-	outage, calm := time.Second, time.Second/2
+	outage, calm, wrong := time.Second, time.Second/2, ""
 	if *chaos {
-		outage, calm = time.Minute, 10*time.Second
+		outage, calm, wrong = time.Minute, 10*time.Second, skewed(t)
 	}
 	h := newHavoc(t, outage)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -75,7 +75,7 @@ func TestHavoc(t *testing.T) {
 		}
 	}
 	if *chaos {
-		h.skew(skewed(t))
+		h.skew(wrong)
 	}
 	close(stop)
 	<-done

@@ -1,0 +1,299 @@
+// Command check has everything in deploy/ judged by those who know it best: the
+// Helm chart rendered by Helm and read strictly as what Kubernetes takes, the
+// compose file by compose's own loader, and the rest by its own program where
+// this machine has it. It says what it could not try.
+//
+//	cd deploy/check && go run .
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const chartPath = "../helm/fieldmark"
+
+func main() {
+	failed := false
+	for _, c := range []struct {
+		what string
+		do   func() (string, error)
+	}{
+		{"helm chart", checkChart}, {"compose file", checkCompose}, {"caddy", checkCaddy}, {"nginx", checkNginx},
+		{"systemd units", checkUnits}, {"alert rules", checkAlerts},
+	} {
+		said, err := c.do()
+		switch {
+		case errors.Is(err, exec.ErrNotFound):
+			fmt.Printf("%-14s NOT TRIED: %v\n", c.what, err)
+		case err != nil:
+			failed = true
+			fmt.Printf("%-14s WRONG: %v\n", c.what, err)
+		default:
+			fmt.Printf("%-14s good: %s\n", c.what, said)
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// variants are values an operator might give; each must render.
+var variants = map[string]map[string]any{
+	"as it comes": {},
+	"everything on": {
+		"ingress":        map[string]any{"enabled": true, "className": "nginx"},
+		"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
+		"networkPolicy":  map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}}},
+		"edge":           map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
+		"tolerations":    []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
+		"image": map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
+	},
+	"as little as can be": {
+		"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"enabled": false}, "podDisruptionBudget": map[string]any{"enabled": false},
+		"edge": map[string]any{"autoscaling": map[string]any{"enabled": false}, "replicas": 1, "trustedNetworks": []any{}}, "origin": map[string]any{"replicas": 1},
+	},
+}
+
+func checkChart() (string, error) {
+	loaded, err := loader.Load(chartPath)
+	if err != nil {
+		return "", err
+	}
+	if found := lint.All(chartPath, nil, "default", true); found.HighestSeverity > 1 { // beyond information
+		return "", fmt.Errorf("lint: %v", found.Messages)
+	}
+	objects := 0
+	for name, values := range variants {
+		n, err := render(loaded, values)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		objects += n
+	}
+	for name, bad := range map[string]map[string]any{
+		"an address with a path": {"siteURL": "https://marks.example/x"}, "a typing mistake": {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
+	} {
+		if _, err := render(loaded, bad); err == nil {
+			return "", fmt.Errorf("values with %s are taken", name)
+		}
+	}
+	return fmt.Sprintf("linted; %d sets of values render to %d objects, each read strictly", len(variants), objects), nil
+}
+
+// render renders the chart and reads every object as its kind, without a field
+// that the kind has not.
+func render(c *chart.Chart, values map[string]any) (int, error) {
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "fieldmark", Namespace: "default", IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return 0, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for name, text := range files {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			continue
+		}
+		for doc := range strings.SplitSeq(text, "\n---") {
+			if strings.TrimSpace(doc) == "" {
+				continue
+			}
+			if err := strict([]byte(doc)); err != nil {
+				return 0, fmt.Errorf("%s: %w\n%s", name, err, doc)
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+func strict(doc []byte) error {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(doc, &head); err != nil {
+		return err
+	}
+	var into any
+	switch head.APIVersion + " " + head.Kind {
+	case "apps/v1 Deployment":
+		into = &appsv1.Deployment{}
+	case "batch/v1 Job":
+		into = &batchv1.Job{}
+	case "v1 Service":
+		into = &corev1.Service{}
+	case "autoscaling/v2 HorizontalPodAutoscaler":
+		into = &autoscalingv2.HorizontalPodAutoscaler{}
+	case "policy/v1 PodDisruptionBudget":
+		into = &policyv1.PodDisruptionBudget{}
+	case "networking.k8s.io/v1 NetworkPolicy":
+		into = &networkingv1.NetworkPolicy{}
+	case "networking.k8s.io/v1 Ingress":
+		into = &networkingv1.Ingress{}
+	case "monitoring.coreos.com/v1 ServiceMonitor":
+		into = &map[string]any{} // the operator's own kind; it is YAML at least
+	default:
+		return fmt.Errorf("an object nobody expected: %s %s", head.APIVersion, head.Kind)
+	}
+	if err := yaml.UnmarshalStrict(doc, into); err != nil {
+		return err
+	}
+	return belongs(into)
+}
+
+// belongs holds a Deployment to itself: its selector finds its pods.
+func belongs(o any) error {
+	d, ok := o.(*appsv1.Deployment)
+	if !ok {
+		return nil
+	}
+	for k, v := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[k] != v {
+			return fmt.Errorf("deployment %s selects %s=%s, its pods have %q", d.Name, k, v, d.Spec.Template.Labels[k])
+		}
+	}
+	return nil
+}
+
+func checkCompose() (string, error) {
+	options, err := cli.NewProjectOptions([]string{"../compose.yaml"}, cli.WithEnv([]string{
+		"FIELDMARK_SECRET=s", "FIELDMARK_NODE_TOKEN=n", "POSTGRES_PASSWORD=p", "SITE=marks.localhost"}))
+	if err != nil {
+		return "", err
+	}
+	project, err := options.LoadProject(context.Background())
+	if err != nil {
+		return "", err
+	}
+	names := project.ServiceNames()
+	slices.Sort(names)
+	return strings.Join(names, " "), nil
+}
+
+func checkCaddy() (string, error) {
+	cmd := exec.Command("caddy", "validate", "--config", "../caddy/Caddyfile", "--adapter", "caddyfile")
+	cmd.Env = append(os.Environ(), "SITE=marks.example", "EDGES=10.0.0.2:8080 10.0.0.3:8080")
+	return ran("caddy validate", cmd)
+}
+
+// checkNginx lets nginx read the file inside a bare configuration, with a
+// certificate made for the purpose.
+func checkNginx() (string, error) {
+	if _, err := exec.LookPath("nginx"); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "fieldmark-nginx")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	raw, err := os.ReadFile("../nginx/fieldmark.conf")
+	if err != nil {
+		return "", err
+	}
+	if err := certificate(dir); err != nil {
+		return "", err
+	}
+	conf := strings.NewReplacer("/etc/nginx/tls/marks.example", filepath.Join(dir, "marks"), "/var/log/nginx/", dir+"/").Replace(string(raw))
+	whole := fmt.Sprintf("pid %s/pid; error_log stderr; events {} http { access_log off; %s }", dir, conf)
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(whole), 0o600); err != nil {
+		return "", err
+	}
+	return ran("nginx -t", exec.Command("nginx", "-t", "-p", dir, "-c", filepath.Join(dir, "nginx.conf")))
+}
+
+func certificate(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "marks.example"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "marks.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
+		os.WriteFile(filepath.Join(dir, "marks.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+}
+
+// checkUnits verifies copies whose program is one that every machine has.
+func checkUnits() (string, error) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "fieldmark-units")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	units, err := filepath.Glob("../systemd/fieldmark*")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"verify", "--man=no"}
+	for _, unit := range units {
+		raw, err := os.ReadFile(unit)
+		if err != nil {
+			return "", err
+		}
+		at := filepath.Join(dir, filepath.Base(unit))
+		if err := os.WriteFile(at, bytes.ReplaceAll(raw, []byte("/usr/local/bin/fieldmark"), []byte("/bin/true")), 0o600); err != nil {
+			return "", err
+		}
+		args = append(args, at)
+	}
+	return ran("systemd-analyze verify", exec.Command("systemd-analyze", args...))
+}
+
+func checkAlerts() (string, error) {
+	cmd := exec.Command("promtool", "test", "rules", "fieldmark.test.yml")
+	cmd.Dir = "../alerts"
+	return ran("promtool test rules", cmd)
+}
+
+// ran runs a program and returns its name where it is content.
+func ran(name string, cmd *exec.Cmd) (string, error) {
+	out, err := cmd.CombinedOutput()
+	if err != nil && !errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return name, err
+}
