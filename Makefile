@@ -37,6 +37,10 @@ check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabiliti
 bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: extism
+extism: ## the built-in scorer as an Extism plugin, beside itself as a module
+	cd wasm/testdata/extism && $(GO) test -run '^$$' -bench . -benchtime 1x -count 3 .
+
 .PHONY: chaos
 chaos: ## wreck a whole fleet, fill a disk, pull the plug 200 times, storm a hundred endpoints
 	$(GO) test ./cmd/fieldmark -run 'TestHavoc$$|TestDiskFull$$' -count 1 -v -timeout 30m -args -chaos

@@ -1,16 +1,17 @@
 package wasm_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tetratelabs/wazero"
 
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
-	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
 // anyProgram writes a fixture of random control flow: loops that may not end,
@@ -204,24 +205,35 @@ func TestStateIsReset(t *testing.T) {
 	}
 }
 
-// BenchmarkMetered is the built-in under its meter; the ratio to the time before
-// metering is in the commit that brought it.
-func BenchmarkMetered(b *testing.B) {
-	m := load(b, newEngine(b, wasm.Config{Instances: 1}), geo.Module())
-	n := len(geo.Card().Manifest().Inputs)
-	values, states := make([]int64, n), slices.Repeat([]byte{1}, n)
-	var out abi.Result
-	var fuel int64
-	for b.Loop() {
-		var err error
-		if fuel, err = m.Measure(b.Context(), values, states, &out); err != nil {
-			b.Fatal(err)
-		}
+// unmetered runs a module as its author made it, by the engine alone.
+func unmetered(t testing.TB, module []byte, interpret bool, values []int64, states []byte) outcome {
+	t.Helper()
+	config := wazero.NewRuntimeConfig()
+	if interpret {
+		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	b.ReportMetric(float64(fuel), "fuel")
+	rt := wazero.NewRuntimeWithConfig(t.Context(), config)
+	defer func() { must(t, rt.Close(context.Background())) }()
+	m, err := rt.Instantiate(t.Context(), module)
+	must(t, err)
+	call := func(name string) uint32 {
+		result, err := m.ExportedFunction(name).Call(t.Context())
+		must(t, err)
+		return uint32(result[0])
+	}
+	input := abi.AppendInput(nil, values, states)
+	if !m.ExportedMemory(abi.ExportMemory).Write(call(abi.ExportInput), input) {
+		t.Fatal("inputs beyond the memory")
+	}
+	at := call(abi.ExportScore)
+	memory, _ := m.ExportedMemory(abi.ExportMemory).Read(0, m.ExportedMemory(abi.ExportMemory).Size())
+	var out abi.Result
+	must(t, abi.DecodeResult(&out, memory, at, 1))
+	return outcome{Score: out.Score, Marks: out.Marks}
 }
 
-// FuzzProgram makes programs by the dozen: both engines stop, alike.
+// FuzzProgram makes programs by the dozen: both engines stop, alike, and what
+// ends well comes to what it does without a meter.
 func FuzzProgram(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
@@ -229,10 +241,21 @@ func FuzzProgram(f *testing.F) {
 		module, _ := assemble(t, text)
 		var got [2]outcome
 		for i, interpret := range []bool{false, true} {
-			got[i] = run(t, load(t, newEngine(t, wasm.Config{Instances: 1, Interpret: interpret}), module), []int64{trigger}, []byte{1})
+			m := load(t, newEngine(t, wasm.Config{Instances: 1, Interpret: interpret}), module)
+			got[i] = run(t, m, []int64{trigger}, []byte{1})
 		}
 		if diff := cmp.Diff(got[1], got[0]); diff != "" {
 			t.Errorf("(-interpreter +compiler)\n%s\n%s", diff, text)
+		}
+		if got[0].Kind != "" {
+			return // without a meter it may not stop
+		}
+		for _, interpret := range []bool{false, true} {
+			plain := unmetered(t, module, interpret, []int64{trigger}, []byte{1})
+			plain.Fuel = got[0].Fuel
+			if diff := cmp.Diff(plain, got[0]); diff != "" {
+				t.Errorf("interpreter %t (-unmetered +metered)\n%s\n%s", interpret, diff, text)
+			}
 		}
 	})
 }

@@ -2,63 +2,115 @@ package wasm_test
 
 import (
 	"context"
+	"errors"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// BenchmarkDefault is the built-in scored by the native card, by the bare engine
-// without meter, check or reset, and as a host runs it: read the ratios of one
-// run, the machine is never quiet. Brands is 100,000 sites scored again by one
-// goroutine; cold is all from bytes to a module ready for use.
+// BenchmarkDefault is the built-in in one run, in turns and at best, for the
+// machine is never quiet: by the native card; by the engine alone; by the engine
+// alone, metered; and as a host runs it, which checks and resets too.
 func BenchmarkDefault(b *testing.B) {
 	values, states, n := defaultInputs()
-	var out abi.Result
-	b.Run("native", func(b *testing.B) {
-		c := geo.Card()
-		for b.Loop() {
-			c.Eval(values, states)
-		}
-	})
-	b.Run("bare", func(b *testing.B) {
-		score, memory := bare(b)
-		stack := make([]uint64, 1)
-		input := make([]byte, 0, abi.InputSize(n))
-		for b.Loop() {
-			copy(memory[16:], abi.AppendInput(input, values, states))
-			if err := score(b.Context(), stack); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	c := geo.Card()
 	m := load(b, newEngine(b, wasm.Config{}), geo.Module())
-	b.Run("module", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := m.Score(b.Context(), values, states, &out); err != nil {
-				b.Fatal(err)
+	input := make([]byte, 0, abi.InputSize(n))
+	stack := make([]uint64, 1)
+	engineAlone := func(code []byte) func() {
+		score, memory, fuel := bare(b, code)
+		return func() {
+			if fuel != nil {
+				fuel.Set(wasm.MaxFuel)
+			}
+			copy(memory[16:], abi.AppendInput(input, values, states))
+			must(b, score(b.Context(), stack))
+		}
+	}
+	rewritten, err := wasm.Rewritten(geo.Module())
+	must(b, err)
+	var out abi.Result
+	for b.Loop() {
+		ns := inTurns(
+			func() { c.Eval(values, states) },
+			engineAlone(geo.Module()),
+			engineAlone(rewritten),
+			func() { must(b, m.Score(b.Context(), values, states, &out)) },
+		)
+		for i, name := range []string{"native-ns", "bare-ns", "metered-ns", "module-ns"} {
+			b.ReportMetric(ns[i], name)
+		}
+		b.ReportMetric(ns[2]/ns[1], "x-metering")
+		b.ReportMetric(ns[2]-ns[0], "beside-native-ns")
+		b.ReportMetric(ns[3]-ns[2], "check+reset-ns")
+	}
+}
+
+// inTurns returns the nanoseconds of each, the least of many rounds.
+func inTurns(run ...func()) []float64 {
+	const rounds, calls = 200, 200
+	best := make([]float64, len(run))
+	for range rounds {
+		for i, fn := range run {
+			began := time.Now()
+			for range calls {
+				fn()
+			}
+			if took := float64(time.Since(began)) / calls; best[i] == 0 || took < best[i] {
+				best[i] = took
 			}
 		}
-	})
-	b.Run("brands", func(b *testing.B) {
-		for b.Loop() {
-			for range 100_000 {
-				if err := m.Score(b.Context(), values, states, &out); err != nil {
-					b.Fatal(err)
+	}
+	return best
+}
+
+// BenchmarkBrands scores 100,000 brands again, on all processors.
+func BenchmarkBrands(b *testing.B) {
+	const brands = 100_000
+	values, states, _ := defaultInputs()
+	m := load(b, newEngine(b, wasm.Config{}), geo.Module())
+	for b.Loop() {
+		var workers sync.WaitGroup
+		each := brands / runtime.GOMAXPROCS(0)
+		for range runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				var out abi.Result
+				for range each {
+					if err := m.Score(b.Context(), values, states, &out); err != nil {
+						b.Error(err)
+						return
+					}
 				}
-			}
+			})
+		}
+		workers.Wait()
+	}
+}
+
+// BenchmarkCold is all from bytes to a compiled module, and to one ready for use:
+// its vectors run, its instances made.
+func BenchmarkCold(b *testing.B) {
+	b.Run("compile", func(b *testing.B) {
+		rewritten, err := wasm.Rewritten(geo.Module())
+		must(b, err)
+		for b.Loop() {
+			rt := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig().WithDebugInfoEnabled(false))
+			_, err := rt.CompileModule(b.Context(), rewritten)
+			must(b, errors.Join(err, rt.Close(b.Context())))
 		}
 	})
-	b.Run("cold", func(b *testing.B) {
+	b.Run("load", func(b *testing.B) {
 		engine := newEngine(b, wasm.Config{Instances: 1})
 		for b.Loop() {
-			if err := load(b, engine, geo.Module()).Close(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			must(b, load(b, engine, geo.Module()).Close(b.Context()))
 		}
 	})
 	b.Run("check", func(b *testing.B) {
@@ -77,14 +129,20 @@ func defaultInputs() (values []int64, states []byte, n int) {
 	return values, states, n
 }
 
-// bare runs the built-in by the engine alone.
-func bare(b *testing.B) (score func(context.Context, []uint64) error, memory []byte) {
+// bare runs code by the engine alone; fuel is nil unless it is metered.
+func bare(b *testing.B, code []byte) (score func(context.Context, []uint64) error, memory []byte, fuel api.MutableGlobal) {
 	rt := wazero.NewRuntime(b.Context())
 	b.Cleanup(func() { _ = rt.Close(context.Background()) })
-	module, err := rt.Instantiate(b.Context(), geo.Module())
-	if err != nil {
-		b.Fatal(err)
-	}
+	module, err := rt.Instantiate(b.Context(), code)
+	must(b, err)
 	memory, _ = module.ExportedMemory(abi.ExportMemory).Read(0, abi.PageSize)
-	return module.ExportedFunction(abi.ExportScore).CallWithStack, memory
+	fuel, _ = module.ExportedGlobal(abi.ReservedPrefix + "fuel").(api.MutableGlobal)
+	return module.ExportedFunction(abi.ExportScore).CallWithStack, memory, fuel
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -92,7 +92,7 @@ const (
 	i64Add   = 0x7c
 	i64Sub   = 0x7d
 	i64Mul   = 0x7e
-	i64DivS  = 0x7f
+	i64DivU  = 0x80
 	i32Wrap  = 0xa7
 
 	i64Extend = 0xac // of a signed i32
@@ -237,6 +237,10 @@ func (e *emitter) resultAddress() int { return (inputAddress + abi.InputSize(e.i
 
 // signal pushes what signal.mark computes.
 func (e *emitter) signal(s *signal) {
+	if len(s.parts) == 1 {
+		e.single(&s.parts[0])
+		return
+	}
 	start := int64(0)
 	if s.least {
 		start = int64(abi.MarkFull)
@@ -261,6 +265,24 @@ func (e *emitter) signal(s *signal) {
 		e.halfUp(sum, weight, 2)
 	}
 	e.ops(i32Wrap, end, end)
+}
+
+// single pushes the mark of a signal of one part, whose mean and lowest it is.
+func (e *emitter) single(p *part) {
+	e.const32(0)
+	e.memory(i32Load8, align1, inputAddress+e.inputs*8+p.input)
+	e.ops(localTee, state)
+	e.const32(int64(abi.StateMeasured))
+	e.ops(i32Eq, ifThen, typeI32)
+	e.load(p.input)
+	e.ops(localSet, value)
+	e.curve(&p.curve)
+	e.ops(i32Wrap, ifElse)
+	e.const32(int64(abi.MarkNotApplicable))
+	e.const32(int64(abi.MarkUnknown))
+	e.ops(localGet, state)
+	e.const32(int64(abi.StateNotApplicable))
+	e.ops(i32Eq, selectOp, end)
 }
 
 // part adds one input to the sums of its signal.
@@ -294,13 +316,13 @@ func (e *emitter) load(input int) {
 }
 
 // halfUp pushes (twice*n + d) / (2*d): n times twice/2 divided by d, rounded
-// half up.
+// half up. Nothing is negative, and unsigned division has one case less to look at.
 func (e *emitter) halfUp(n, d byte, twice int64) {
 	e.ops(localGet, n)
 	e.const64(twice)
 	e.ops(i64Mul, localGet, d, i64Add, localGet, d)
 	e.const64(2)
-	e.ops(i64Mul, i64DivS)
+	e.ops(i64Mul, i64DivU)
 }
 
 // curve pushes the mark of the input at hand, as curve.at computes it.
@@ -322,7 +344,25 @@ func (e *emitter) curve(c *curve) {
 	}
 }
 
+// between pushes what between computes. Where the line rises by whole thousandths
+// nothing is to be rounded, and a division, the dearest instruction, is saved.
 func (e *emitter) between(a, b knot) {
+	if rise := b.y - a.y; rise%(b.x-a.x) == 0 {
+		e.ops(localGet, value)
+		if a.x != 0 {
+			e.const64(a.x)
+			e.ops(i64Sub)
+		}
+		if slope := rise / (b.x - a.x); slope != 1 {
+			e.const64(slope)
+			e.ops(i64Mul)
+		}
+		if a.y != 0 {
+			e.const64(a.y)
+			e.ops(i64Add)
+		}
+		return
+	}
 	e.const64(b.x)
 	e.ops(localGet, value, i64Sub)
 	e.const64(2 * a.y)
@@ -334,7 +374,7 @@ func (e *emitter) between(a, b knot) {
 	e.const64(b.x - a.x)
 	e.ops(i64Add)
 	e.const64(2 * (b.x - a.x))
-	e.ops(i64DivS)
+	e.ops(i64DivU)
 }
 
 // total stores the score, the number of signals and the flags.
