@@ -352,6 +352,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	var busy sync.WaitGroup
 	busy.Go(func() {
 		var out abi.Result
+		defer stopBusy() // without it nobody would ever wait
 		for stop.Err() == nil {
 			if err := m.Score(context.Background(), []int64{trigger}, []byte{1}, &out); err != nil {
 				t.Error(err)
@@ -360,7 +361,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		}
 	})
 	var out abi.Result
-	for { // the first tries may find it idle
+	for stop.Err() == nil { // the first tries may find it idle
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Microsecond)
 		err := m.Score(ctx, []int64{1}, []byte{1}, &out)
 		cancel()
