@@ -200,12 +200,14 @@ func (c *check) labels(labels map[string]string) {
 // points.
 const maxPointerToken = 128
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointerTo extends a JSON Pointer by one name (RFC 6901, section 3).
 func pointerTo(at, name string) string {
 	if utf8.RuneCountInString(name) > maxPointerToken {
 		name = string([]rune(name)[:maxPointerToken]) + "…"
 	}
-	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return at + "/" + pointerEscapes.Replace(name)
 }
 
 // metadata returns m compact, and complains of its bounds.
@@ -262,9 +264,10 @@ const countries = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE B
 	"UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 
 // validCountry reports whether a code of two upper-case letters is assigned.
-// XK is used for Kosovo by those who deliver there.
+// XK is used for Kosovo by those who deliver there. What has no blank can only be
+// found where a code is.
 func validCountry(code string) bool {
-	return code == "XK" || len(code) == 2 && slices.Contains(strings.Fields(countries), code)
+	return code == "XK" || len(code) == 2 && !strings.Contains(code, " ") && strings.Contains(countries, code)
 }
 
 // Fingerprint names what the client said, so that a retry can be told from a

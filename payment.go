@@ -139,10 +139,12 @@ const (
 	MaxPaymentDays     = 366
 )
 
+var termWords = strings.NewReplacer(" ", "_", "-", "_")
+
 // PaymentTerm returns how long after acceptance a payment with these terms is due.
 func PaymentTerm(terms string) time.Duration {
 	const day = 24 * time.Hour
-	word := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToUpper(terms))
+	word := termWords.Replace(strings.ToUpper(terms))
 	if word == "DUE_ON_RECEIPT" {
 		return MinPaymentDays * day
 	}

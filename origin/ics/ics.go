@@ -128,12 +128,17 @@ func appendText(b []byte, name, text string) []byte {
 	return appendLine(b, name+":"+escape(text))
 }
 
+// A feed has thousands of texts, and making a replacer costs more than using it.
+var (
+	lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+	escapes    = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`)
+)
+
 // Clean is a text as a reader gets it back: UTF-8, its line breaks all \n, and
 // without the control characters that a text cannot hold (section 3.3.11).
 // Unicode's own line breaks become \n as well: some readers split lines at them.
 func Clean(text string) string {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").
-		Replace(strings.ToValidUTF8(text, string(utf8.RuneError)))
+	text = lineBreaks.Replace(strings.ToValidUTF8(text, string(utf8.RuneError)))
 	return strings.Map(func(r rune) rune {
 		if (r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) {
 			return -1
@@ -144,7 +149,7 @@ func Clean(text string) string {
 
 // escape writes a text value (section 3.3.11).
 func escape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace(Clean(text))
+	return escapes.Replace(Clean(text))
 }
 
 // cleanURI drops what no address has (RFC 3986, section 2), so that none can
