@@ -68,6 +68,7 @@ type kept struct {
 // model is RFC 9111 as one would explain it at a table: a list, searched from its
 // end.
 type model struct {
+	site   string
 	all    []*kept
 	failed map[string]time.Time
 	past   []string // what happened, for the reader of a failure
@@ -152,32 +153,37 @@ func FuzzProxy(f *testing.F) {
 	f.Add([]byte{0, 0x84, 0, 0, 0x84, 0x48, 0, 0x84, 0x48, 0, 4, 0x46})
 	f.Add([]byte{0, 0x41, 0, 2, 0x41, 0, 0, 0x41, 0, 0x1c, 0, 0, 2, 1, 0, 0, 5, 6})
 	f.Add([]byte{0, 5, 0, 0, 5, 0x45, 0, 5, 0x56, 0, 7, 0, 0, 0x87, 8})
-	f.Fuzz(playAll)
+	f.Fuzz(func(t *testing.T, play []byte) { playAll(t, play) })
 }
 
 // TestAgainstModel plays what chance makes of the same.
 func TestAgainstModel(t *testing.T) {
 	chance := rand.New(rand.NewPCG(9111, 9110))
-	for range 150 {
-		play := make([]byte, 3*maxTurns)
-		for i := range play {
-			play[i] = byte(chance.Uint32())
+	plays := make([][]byte, 150)
+	for n := range plays {
+		plays[n] = make([]byte, 3*maxTurns)
+		for i := range plays[n] {
+			plays[n][i] = byte(chance.Uint32())
 		}
-		playAll(t, play)
 	}
+	playAll(t, plays...)
 }
 
-func playAll(t *testing.T, play []byte) {
+// playAll plays each on a site of its own, before one proxy.
+func playAll(t *testing.T, plays ...[]byte) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, proxy.Config{Profile: rfc9111.RFC})
 		defer w.close()
-		m := &model{failed: map[string]time.Time{}}
-		for n := 0; len(play) >= 3 && n < maxTurns && !t.Failed(); n++ {
-			step := turnOf(play)
-			play = play[3:]
-			time.Sleep(step.wait)
-			m.play(t, w, n, step)
-			synctest.Wait()
+		for site, play := range plays {
+			m := &model{site: fmt.Sprintf("site%d.example", site), failed: map[string]time.Time{}}
+			for n := 0; len(play) >= 3 && n < maxTurns && !t.Failed(); n++ {
+				step := turnOf(play)
+				play = play[3:]
+				time.Sleep(step.wait)
+				m.play(t, w, n, step)
+				synctest.Wait()
+			}
+			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		}
 	})
 }
@@ -219,7 +225,7 @@ func (m *model) play(t *testing.T, w *world, n int, s turn) {
 	if s.post {
 		method = "POST"
 	}
-	raw := method + " " + s.url + " HTTP/1.1\r\nHost: site.example\r\nAccept: " + s.accept + "\r\n"
+	raw := method + " " + s.url + " HTTP/1.1\r\nHost: " + m.site + "\r\nAccept: " + s.accept + "\r\n"
 	if s.ask.text != "" {
 		raw += "Cache-Control: " + s.ask.text + "\r\n"
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,12 +139,16 @@ type step struct {
 
 type script struct {
 	name     string
+	host     string // of its own, so that cases can share a proxy; site.example in the file
 	line     int
 	profiles []rfc9111.Profile
 	fields   []string
 	steps    []*step
 	real     bool // in real time, where a pause is for what runs behind
 }
+
+// domain is what every host in a script ends with.
+var domain = regexp.MustCompile(`(?i)\.example\b`)
 
 // readScripts reads a file of request scripts; README.md beside them tells the
 // format.
@@ -167,6 +172,9 @@ func readScripts(t testing.TB, path string) []script {
 	for line := range strings.Lines(string(raw)) {
 		n++
 		line = strings.TrimRight(line, "\r\n")
+		if s != nil {
+			line = domain.ReplaceAllString(line, fmt.Sprintf(".c%d$0", s.line))
+		}
 		mark, rest, _ := strings.Cut(line, " ")
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
@@ -183,7 +191,7 @@ func readScripts(t testing.TB, path string) []script {
 				profiles = p
 			}
 		case mark == "==":
-			all = append(all, script{name: rest, line: n, profiles: profiles, real: inRealTime})
+			all = append(all, script{name: rest, line: n, host: fmt.Sprintf("site.c%d.example", n), profiles: profiles, real: inRealTime})
 			s = &all[len(all)-1]
 		case line == "clock real":
 			inRealTime = true
@@ -255,27 +263,61 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v %v", files, err)
 	}
-	cases := 0
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
-			for _, s := range readScripts(t, file) {
-				for _, profile := range s.profiles {
-					cases++
-					if s.real {
-						runScript(t, file, s, profile)
+	var cases atomic.Int64
+	t.Run("all", func(t *testing.T) { // waits for the files
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
+				t.Parallel()
+				for _, group := range grouped(readScripts(t, file)) {
+					cases.Add(int64(len(group.scripts)))
+					if group.scripts[0].real {
+						group.run(t, file)
 						continue
 					}
-					synctest.Test(t, func(t *testing.T) { runScript(t, file, s, profile) })
+					synctest.Test(t, func(t *testing.T) { group.run(t, file) })
 				}
-			}
-		})
-	}
-	t.Logf("%d cases", cases)
+			})
+		}
+	})
+	t.Logf("%d cases", cases.Load())
 }
 
-func runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
-	w := newWorld(t, proxy.Config{Profile: profile, Fields: s.fields})
+// group are the cases that one proxy can play one after the other. Each has a host
+// of its own, so none sees what another left.
+type group struct {
+	profile rfc9111.Profile
+	scripts []script
+}
+
+func grouped(all []script) (groups []*group) {
+	byKind := map[string]*group{}
+	for _, s := range all {
+		for _, profile := range s.profiles {
+			kind := fmt.Sprint(profile, s.fields, s.real)
+			if byKind[kind] == nil {
+				byKind[kind] = &group{profile: profile}
+				groups = append(groups, byKind[kind])
+			}
+			byKind[kind].scripts = append(byKind[kind].scripts, s)
+		}
+	}
+	return groups
+}
+
+func (g *group) run(t *testing.T, file string) {
+	w := newWorld(t, proxy.Config{Profile: g.profile, Fields: g.scripts[0].fields})
 	defer w.close()
+	for _, s := range g.scripts {
+		w.runScript(t, file, s, g.profile)
+		w.carry.CloseIdleConnections()
+		if !s.real { // the next begins with a second, as the first did
+			synctest.Wait()
+			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+		}
+	}
+}
+
+func (w *world) runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
 	start := time.Now()
 	for _, st := range s.steps {
 		where := fmt.Sprintf("%s:%d: %s (%s)", filepath.Base(file), st.line, s.name, profile)
@@ -292,7 +334,7 @@ func runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
 				w.proxy.Purge(kind == "hard", tag)
 			}
 		default:
-			w.play(t, where, st, start, s.real)
+			w.play(t, where, s.host, st, start, s.real)
 		}
 		if !s.real {
 			synctest.Wait()
@@ -302,7 +344,7 @@ func runScript(t *testing.T, file string, s script, profile rfc9111.Profile) {
 
 // play sends one request and holds what the origin saw, and the answer, against
 // the script.
-func (w *world) play(t *testing.T, where string, st *step, start time.Time, real bool) {
+func (w *world) play(t *testing.T, where, site string, st *step, start time.Time, real bool) {
 	asked := 0
 	w.respond = func(conn net.Conn, r *http.Request) error {
 		asked++
@@ -314,7 +356,7 @@ func (w *world) play(t *testing.T, where string, st *step, start time.Time, real
 		}
 		return writeOrigin(conn, r.Method, st, start)
 	}
-	resp, body, interim, err := w.do(strings.Fields(st.request[0])[0], wire(st, start))
+	resp, body, interim, err := w.do(strings.Fields(st.request[0])[0], wire(st, site, start))
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return
@@ -334,10 +376,10 @@ func (w *world) play(t *testing.T, where string, st *step, start time.Time, real
 }
 
 // wire writes the request of a step.
-func wire(st *step, start time.Time) string {
+func wire(st *step, site string, start time.Time) string {
 	var b strings.Builder
 	b.WriteString(st.request[0] + " HTTP/1.1\r\n")
-	host := "Host: site.example\r\n"
+	host := "Host: " + site + "\r\n"
 	for _, f := range st.request[1:] {
 		if strings.HasPrefix(f, "Host:") {
 			host = ""
