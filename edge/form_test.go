@@ -50,7 +50,6 @@ func TestCodedForms(t *testing.T) {
 		{"/brands/acme", map[string]string{browserCodings: "br", "gzip": "gzip"}},
 		{"/about", map[string]string{browserCodings: "br"}},
 		{css, map[string]string{browserCodings: "br", "gzip": "gzip"}},
-		{"/api/v1/methodology", map[string]string{browserCodings: "br", "gzip": "gzip"}},
 		{"/api/v1/score/acme", map[string]string{browserCodings: "gzip", "gzip": "gzip", "br": "", "gzip;q=0.5, identity": ""}},
 		{"/api/v1/score/acme?advice=1", map[string]string{"gzip": "gzip"}},
 		{"/api/badge/acme", map[string]string{browserCodings: ""}},

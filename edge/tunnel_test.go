@@ -121,14 +121,6 @@ func TestWebSocket(t *testing.T) {
 		}
 		says(conn, in, "one\n", "bye\n")
 	})
-	t.Run("a silent one outlives the patience for requests", func(t *testing.T) {
-		conn, in, _ := h.socket(socketGet + "\r\n")
-		says(conn, in, "one\n")
-		if state := h.edge.DeadlinesOf(); state != 0 {
-			t.Errorf("%d tunnels have a deadline", state)
-		}
-		_ = conn
-	})
 	t.Run("no handshake, no tunnel", func(t *testing.T) {
 		for name, head := range map[string]string{
 			"Connection does not name it": strings.Replace(socketGet, "keep-alive, Upgrade", "keep-alive", 1),

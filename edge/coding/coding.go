@@ -55,7 +55,7 @@ func (c Coding) Encode(body []byte) []byte {
 	case Brotli:
 		coded = fasthttp.AppendBrotliBytesLevel(nil, body, 6)
 	case Zstd:
-		coded = fasthttp.AppendZstdBytesLevel(nil, body, fasthttp.CompressZstdBestCompression)
+		coded = fasthttp.AppendZstdBytesLevel(nil, body, fasthttp.CompressZstdSpeedBetter)
 	case Gzip:
 		coded = fasthttp.AppendGzipBytesLevel(nil, body, 9)
 	default:

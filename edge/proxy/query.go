@@ -116,8 +116,8 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 		q.Header.Add(string(k), string(v))
 	}
 	q.Header.Del("Host")
-	q.upgrade = strings.EqualFold(q.Header.Get("Upgrade"), "websocket") // never h2c: its requests would pass unseen
-	rfc9111.DropHop(q.Header)                                           // before we add ours, or Connection could name them
+	q.upgrade = ctx.IsGet() && ctx.Request.Header.IsHTTP11() && wantsSocket(q.Header)
+	rfc9111.DropHop(q.Header) // before we add ours, or Connection could name them
 	q.readBody(ctx)
 	q.Ask = p.cfg.Profile.ParseAsk(q.Header)
 	p.classify(q)
@@ -127,6 +127,22 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 	}
 	q.key = p.keyOf(q.secure(ctx), q)
 	return q, nil
+}
+
+// wantsSocket reports whether a request asks to switch to WebSocket (RFC 9110, 7.8:
+// Connection names Upgrade). Never h2c: its requests would pass unseen.
+func wantsSocket(h http.Header) bool {
+	if !strings.EqualFold(h.Get("Upgrade"), "websocket") {
+		return false
+	}
+	for _, line := range h["Connection"] {
+		for option := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(option), "Upgrade") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // readBody takes the body as it comes.

@@ -196,8 +196,8 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	h := resp.Header
 	protocol := h.Get("Upgrade")
 	rfc9111.DropHop(h)
-	ctx.SetStatusCode(http.StatusSwitchingProtocols)
 	p.blank.CopyTo(&ctx.Response.Header)
+	ctx.SetStatusCode(http.StatusSwitchingProtocols)
 	block := appendFields(nil, h, "Content-Type", "Content-Length")
 	if len(block) > 0 {
 		block = append(block, "\r\n"...)
@@ -209,8 +209,8 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = io.Copy(near, far) // whichever side ends, ends both
-			near.Close()
+			_, _ = io.Copy(near, far)            // whichever side ends, ends both
+			_ = near.SetReadDeadline(time.Now()) // fasthttp's Close does nothing until this handler returns
 		}()
 		_, _ = io.Copy(far, near)
 		far.Close()
