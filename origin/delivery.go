@@ -430,6 +430,9 @@ func (s *Service) noteSent(r result) {
 		}
 	}
 	s.sent.note(r.attempt)
+	if r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
+		s.sent.noteWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
+	}
 	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID), slog.Int("attempt", r.job.Attempts+1),
 		slog.Int("status", r.attempt.Status), slog.String("state", string(state)), slog.String("problem", r.attempt.Error), slog.Duration("took", r.attempt.Took))
 }

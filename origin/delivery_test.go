@@ -129,6 +129,10 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 		if list := w.deliveries(t); len(list) != 5 || states(list)[fieldmark.DeliveryHeld] != 5 {
 			t.Errorf("while paused: %v, want 5 held", states(list))
 		}
+		// What waits for its receiver must not raise the alarm about ours.
+		if v, err := w.Vitals(t.Context()); v.Held != 5 || v.Backlog != 0 || v.Oldest != 0 || v.Stopped != 1 || err != nil {
+			t.Errorf("vitals while paused: %+v, %v; want 5 held, no backlog, one stopped", v, err)
+		}
 		if e := w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointEnabled), Held: choice}); e.State != fieldmark.EndpointEnabled || e.StateReason != "" {
 			t.Errorf("enabled: %+v", e)
 		}

@@ -5,7 +5,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -14,6 +16,23 @@ import (
 type sent struct {
 	mu      sync.Mutex
 	byClass map[string]int64
+	waits   [len(waitBounds) + 1]int64 // first attempts by how long they took; the last are slower than every bound
+	waited  time.Duration              // by all of them
+}
+
+// waitBounds are the buckets of the time from when a message was due to the answer
+// to its first attempt, in seconds: from an idle origin's milliseconds to an
+// endpoint that was held for a day.
+var waitBounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
+
+// noteWait counts the time from when a message was due to the answer to its first
+// attempt.
+func (s *sent) noteWait(wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, _ := slices.BinarySearch(waitBounds[:], wait.Seconds())
+	s.waits[i]++
+	s.waited += wait
 }
 
 // note counts an attempt by what became of it.
@@ -32,13 +51,21 @@ func (s *sent) note(a webhook.Attempt) {
 	s.byClass[class]++
 }
 
-// WriteMetrics writes counters of webhook attempts in the text format of
-// Prometheus, by what became of them.
+// WriteMetrics writes counters of webhook attempts, by what became of them, and
+// how long first attempts took, in the text format of Prometheus.
 func (s *Service) WriteMetrics(w io.Writer) {
 	s.sent.mu.Lock()
-	counts := maps.Clone(s.sent.byClass)
+	counts, waits, waited := maps.Clone(s.sent.byClass), s.sent.waits, s.sent.waited
 	s.sent.mu.Unlock()
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "fieldmark_webhook_attempts_total{class=%q} %d\n", class, counts[class])
 	}
+	total := int64(0)
+	for i, bound := range waitBounds {
+		total += waits[i]
+		fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=%q} %d\n", strconv.FormatFloat(bound, 'g', -1, 64), total)
+	}
+	total += waits[len(waitBounds)]
+	fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=\"+Inf\"} %d\nfieldmark_webhook_wait_seconds_sum %g\nfieldmark_webhook_wait_seconds_count %d\n",
+		total, waited.Seconds(), total)
 }

@@ -108,7 +108,8 @@ func (m *originMeters) write(w io.Writer) {
 	}{
 		{"fieldmark_origin_event", float64(v.Event)}, {"fieldmark_webhook_backlog", float64(v.Backlog)},
 		{"fieldmark_webhook_backlog_age_seconds", v.Oldest.Seconds()}, {"fieldmark_webhook_endpoints_stopped", float64(v.Stopped)},
-		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
+		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)},
+		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.Open)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
 		{"fieldmark_audits_running", float64(v.AuditsRunning)},
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)

@@ -13,10 +13,12 @@ const maxCounted = 100_000
 // Vitals are what an operator watches of a record.
 type Vitals struct {
 	Event   int64         // number of the newest event
-	Backlog int           // deliveries that wait, maxCounted at most
-	Oldest  time.Duration // how long the one that is due longest has been due
+	Backlog int           // deliveries that wait for us, maxCounted at most
+	Oldest  time.Duration // how long the one of them that is due longest has been due
+	Held    int           // deliveries that wait for their endpoint, maxCounted at most
 	Stopped int           // endpoints that get nothing for now
 	Failing int           // endpoints whose deliveries fail
+	Open    int           // enabled endpoints whose circuit is open
 }
 
 // Vitals looks at the record as of now.
@@ -25,15 +27,22 @@ func (s *Store) Vitals(ctx context.Context, now time.Time) (v Vitals, err error)
 		return v, err
 	}
 	var due int64
-	if err = s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM
-		(SELECT due_at FROM delivery WHERE state = 'due' AND lease_owner IS NULL LIMIT $1) AS waiting`, maxCounted).Scan(&v.Backlog, &due); err != nil {
+	// What is held is late by the receiver's doing: it must not look like ours.
+	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due' AND d.lease_owner IS NULL AND `
+	if err = s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
+		now.UnixMicro(), maxCounted).Scan(&v.Backlog, &due); err != nil {
 		return v, fmt.Errorf("count deliveries: %w", err)
+	}
+	if err = s.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) LIMIT $2) AS held`,
+		now.UnixMicro(), maxCounted).Scan(&v.Held); err != nil {
+		return v, fmt.Errorf("count held deliveries: %w", err)
 	}
 	if late := now.Sub(time.UnixMicro(due)); due > 0 && late > 0 {
 		v.Oldest = late
 	}
-	err = s.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END)
-		FROM endpoint WHERE deleted_at IS NULL`).Scan(&v.Stopped, &v.Failing)
+	err = s.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END),
+		COUNT(CASE WHEN state = 'enabled' AND open_until > $1 THEN 1 END)
+		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.Open)
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
