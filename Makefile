@@ -59,6 +59,10 @@ fuzz: ## every fuzz target for FUZZ (default 10s) each
 	  done; \
 	done
 
+.PHONY: conformance
+conformance: ## the public suite of HTTP cache tests against an edge; needs npm
+	.ci/conformance
+
 .PHONY: wasm
 wasm: ## compile the built-in module and the examples whose compiler is there; 100,000 facts each
 	$(GO) test ./wasm/geo -run TestCommittedModule -update

@@ -73,7 +73,11 @@ func TestPlainOrigin(t *testing.T) {
 	if a := h.do("POST", "/docs?page=1", "change"); a.status != 200 || a.body != "POST change" {
 		t.Errorf("POST: %d %q", a.status, a.body)
 	}
-	if third := h.get("/docs?page=1"); third.body != "/docs?page=1 3" {
+	upload := strings.Repeat("picture ", 1<<20) // the most there may be
+	if a := h.do("POST", "/upload", upload); a.status != 200 || a.body != "POST "+upload {
+		t.Errorf("8 MiB: %d, %d bytes came back", a.status, len(a.body))
+	}
+	if third := h.get("/docs?page=1"); third.body != "/docs?page=1 4" {
 		t.Errorf("after the change: %q", third.body)
 	}
 	for _, path := range []string{"/", "/api/v1/score/acme", "/api/v1/leaderboard", "/api/badge/acme.json", "/brands/acme"} {

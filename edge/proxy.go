@@ -68,8 +68,16 @@ func bodyLimit(path []byte) int64 {
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
 	}
-	return fieldmark.MaxBody
+	for _, own := range ownPaths {
+		if strings.HasPrefix(text(path), own) {
+			return fieldmark.MaxBody
+		}
+	}
+	return fieldmark.MaxBulkBody // of a site that the edge stands before
 }
+
+// ownPaths are where Fieldmark's own origin takes documents and forms.
+var ownPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}
 
 // passError says why a request could not be answered.
 func passError(err error) error {
