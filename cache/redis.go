@@ -17,17 +17,15 @@ import (
 // Limits of one process towards Redis. A call that is not answered at once is
 // worth less than a fill.
 const (
-	// callTimeout bounds one call with everything in it: waiting for a
+	// defaultCallTimeout bounds one call with everything in it: waiting for a
 	// connection, dialling and the answer.
-	callTimeout = 50 * time.Millisecond
+	defaultCallTimeout = 50 * time.Millisecond
 	// probeTimeout bounds the call that finds out whether Redis is back. Nobody
 	// waits for it, so it may follow a Sentinel or read a cluster's map.
 	probeTimeout = time.Second
 	// poolSize bounds the connections to one Redis node, and with them the
 	// calls under way: a call takes a fifth of a millisecond.
 	poolSize = 32
-	// poolWait is how long a call waits for one of them.
-	poolWait = 20 * time.Millisecond
 	// leaseLife is how long one process may be trusted to be filling a key. A
 	// filler that died holds nobody up for longer.
 	leaseLife = 2 * time.Second
@@ -81,6 +79,9 @@ type RedisConfig struct {
 	//     their own credentials as sentinel_username and sentinel_password.
 	//   - Cluster: ?cluster=true, further nodes as &addr=host:port.
 	URL string
+	// Timeout bounds one call; what takes longer counts as failed, and what was
+	// to be written is dropped. Default 50 ms.
+	Timeout time.Duration
 	// Events are told what happens, for metrics.
 	Events RedisEvents
 }
@@ -90,6 +91,7 @@ type RedisConfig struct {
 // it to a Cache by Config.Redis, and close it after that.
 type Redis struct {
 	client  redis.UniversalClient
+	timeout time.Duration
 	events  RedisEvents
 	breaker breaker
 	probes  sync.WaitGroup
@@ -97,11 +99,15 @@ type Redis struct {
 
 // NewRedis checks cfg; it connects to nothing.
 func NewRedis(cfg RedisConfig) (*Redis, error) {
+	timeout := orDefault(cfg.Timeout, defaultCallTimeout)
+	if timeout < 0 {
+		return nil, fmt.Errorf("configure redis: timeout: got %s, want a positive time", timeout)
+	}
 	client, err := newClient(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("configure redis: %w", err)
 	}
-	return &Redis{client: client, events: cfg.Events.complete()}, nil
+	return &Redis{client: client, timeout: timeout, events: cfg.Events.complete()}, nil
 }
 
 // newClient makes the client a URL asks for. Our limits win over its parameters.
@@ -163,20 +169,20 @@ const never = -1
 func limit(o *redis.Options) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout // each call's context is shorter
-	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, poolWait
+	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 func limitFailover(o *redis.FailoverOptions) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
-	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, poolWait
+	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 }
 
 func limitCluster(o *redis.ClusterOptions) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
-	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, poolWait
+	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
@@ -223,7 +229,7 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 		r.events.Skipped()
 		return errAway
 	}
-	within, cancel := context.WithTimeout(ctx, callTimeout)
+	within, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	err := do(within)
 	if errors.Is(err, redis.Nil) {

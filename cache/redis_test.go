@@ -23,12 +23,16 @@ type counted struct {
 	hits, misses, fills, waits, failed, skipped atomic.Int64
 }
 
-func dial(t testing.TB, url string) *counted {
+// dial makes a tier that gives Redis all the time it needs, so that nothing is
+// dropped because the machine is busy.
+func dial(t testing.TB, url string) *counted { return dialFor(t, url, 10*time.Second) }
+
+func dialFor(t testing.TB, url string, timeout time.Duration) *counted {
 	t.Helper()
 	n := new(counted)
 	add := func(to *atomic.Int64) func() { return func() { to.Add(1) } }
 	var err error
-	n.Redis, err = cache.NewRedis(cache.RedisConfig{URL: url, Events: cache.RedisEvents{
+	n.Redis, err = cache.NewRedis(cache.RedisConfig{URL: url, Timeout: timeout, Events: cache.RedisEvents{
 		Hit: add(&n.hits), Miss: add(&n.misses), Filled: add(&n.fills), Waited: add(&n.waits), Skipped: add(&n.skipped),
 		Failed: func(error) { n.failed.Add(1) },
 	}})
@@ -42,7 +46,17 @@ func dial(t testing.TB, url string) *counted {
 // member is a process of a fleet: a memory of its own over the shared tier.
 func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
 	t.Helper()
-	r := dial(t, url)
+	return join(t, dial(t, url), url, cfg)
+}
+
+// hasty is a member with the usual deadlines.
+func hasty(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
+	t.Helper()
+	return join(t, dialFor(t, url, 0), url, cfg)
+}
+
+func join(t testing.TB, r *counted, url string, cfg cache.Config) (*cache.Cache, *counted) {
+	t.Helper()
 	cfg.Redis = r.Redis
 	c := open(t, cfg)
 	if err := r.Ping(t.Context()); err != nil {
@@ -170,7 +184,7 @@ func TestRedisTroubles(t *testing.T) {
 	var nodes []*cache.Cache
 	var tiers []*counted
 	for range 2 {
-		c, r := member(t, server.URL, cache.Config{})
+		c, r := hasty(t, server.URL, cache.Config{})
 		nodes, tiers = append(nodes, c), append(tiers, r)
 	}
 	l := &load{nodes: nodes, version: make([]atomic.Int64, 50)}
@@ -190,7 +204,7 @@ func TestRedisTroubles(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers, slowest %s", l.answers.Load(), time.Duration(l.slowest.Load()))
-	if most := 2 * time.Second; time.Duration(l.slowest.Load()) > most {
+	if most := 5 * time.Second; time.Duration(l.slowest.Load()) > most { // a hung call would last for ever
 		t.Errorf("slowest answer: got %s, want at most %s", time.Duration(l.slowest.Load()), most)
 	}
 }
@@ -271,8 +285,8 @@ func (l *load) settled(event int64) bool { return l.event.Load() > event }
 
 func TestSentinelFailover(t *testing.T) {
 	s := cachetest.StartSentinels(t)
-	a, ra := member(t, s.URL, cache.Config{})
-	b, _ := member(t, s.URL, cache.Config{})
+	a, ra := hasty(t, s.URL, cache.Config{})
+	b, _ := hasty(t, s.URL, cache.Config{})
 	handed := func(key string) func() bool {
 		n := 0
 		return func() bool {
