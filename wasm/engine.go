@@ -159,7 +159,7 @@ func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Diges
 		ref:    ref,
 		pool: newPool(e.instances, poolConfig{
 			runtime: rt, compiled: compiled, globals: module.globals,
-			inputSize: abi.InputSize(len(manifest.Inputs)), fuel: fuel, warmUp: p.class == abi.ClassWASI, ref: ref, observe: &e.observe,
+			inputSize: abi.InputSize(len(manifest.Inputs)), fuel: fuel, class: p.class, ref: ref, observe: &e.observe,
 		}),
 
 		manifest: manifest,

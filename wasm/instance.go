@@ -37,7 +37,7 @@ type image struct {
 }
 
 func (p *pool) instantiate(ctx context.Context) (*instance, error) {
-	module, err := p.runtime.InstantiateModule(ctx, p.compiled,
+	module, err := p.runtime.InstantiateModule(withMemory(ctx), p.compiled,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", firstLine(err))
@@ -83,7 +83,7 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 	if again, err := in.askInput(ctx); err != nil || again != addr {
 		return fmt.Errorf("%s says %d, then %d (%v)", abi.ExportInput, addr, again, err)
 	}
-	if p.warmUp {
+	if p.class == abi.ClassWASI { // before the image is taken
 		if err := in.warmUp(ctx, addr, p.inputSize); err != nil {
 			return fmt.Errorf("%s: %w", abi.ExportScore, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
 // pool holds the instances of one module and the runtime they live in. It is
@@ -35,7 +36,7 @@ type poolConfig struct {
 	globals   []string // exports of the module's mutable globals
 	inputSize int
 	fuel      int64 // of one call
-	warmUp    bool  // before the image is taken
+	class     abi.Class
 	ref       fieldmark.ModuleRef
 	observe   *Observer
 }
