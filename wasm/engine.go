@@ -32,8 +32,9 @@ const (
 	compileTime = 5 * time.Second
 
 	// compileWASITime is longer: a language's runtime takes half a second on a
-	// machine at rest, and ten times that on one that is not.
-	compileWASITime = 30 * time.Second
+	// machine at rest, and a hundred times that under a race detector on one that
+	// is not.
+	compileWASITime = time.Minute
 
 	// compileWorkers is more than one because only then does the engine look
 	// at the deadline between functions.

@@ -39,7 +39,7 @@ type example struct {
 var all = []example{
 	{language: "c", needs: [][]string{{"clang-19", "clang"}, {"wasm-ld-19", "wasm-ld"}}, dear: 1},
 	{language: "assemblyscript", needs: [][]string{{"npm"}, {"node"}}, dear: 1},
-	{language: "go", needs: [][]string{{"go"}}, dear: 50},
+	{language: "go", needs: [][]string{{"go"}}, dear: 10},
 	{language: "rust", needs: [][]string{{"cargo"}}, dear: 1, optional: true},
 }
 
@@ -57,7 +57,7 @@ func TestExamples(t *testing.T) {
 			must(t, err)
 			n := *facts
 			if n == 0 {
-				n = 100_000 / e.dear / slow
+				n = 100_000 / e.dear
 			}
 			compare(t, m, oracle, n)
 			t.Logf("%d bytes, equal on %d facts", len(packed), n)
