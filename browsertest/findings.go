@@ -25,18 +25,24 @@ var tools string
 // installTimeout is for npm, which may have to ask a network for 3 MB.
 const installTimeout = 5 * time.Minute
 
-// Check reports everything that is wrong with the page as it stands: what the
-// console says, broken policies, sideways scrolling and, where scripts run,
-// what axe-core finds serious.
+// Check reports all findings as errors.
 func (p *Page) Check(t testing.TB) {
+	t.Helper()
+	for _, finding := range p.Findings(t) {
+		t.Errorf("%+v: %s", p.view, finding)
+	}
+}
+
+// Findings lists everything that is wrong with the page as it stands: what the
+// console says, broken policies, sideways scrolling and, where scripts run on a
+// screen, what axe-core finds serious.
+func (p *Page) Findings(t testing.TB) []string {
 	t.Helper()
 	all := append(p.Trouble(), p.Overflow(t)...)
 	if !p.view.NoScript && !p.view.Print {
 		all = append(all, p.Axe(t)...)
 	}
-	for _, finding := range all {
-		t.Errorf("%+v: %s", p.view, finding)
-	}
+	return all
 }
 
 // Trouble lists errors and warnings of the console, uncaught exceptions, loads

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,21 +50,23 @@ type Page struct {
 // waits until all is loaded.
 func (b *Browser) Open(t testing.TB, address string, v View) *Page {
 	t.Helper()
-	if v.Width == 0 {
-		v.Width = 1280
-	}
-	if v.Height == 0 {
-		v.Height = 900
-	}
 	ctx, stop := chromedp.NewContext(b.ctx)
 	t.Cleanup(stop)
-	p := &Page{ctx: ctx, view: v}
+	p := &Page{ctx: ctx}
 	if err := chromedp.Listen(ctx, p.note); err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
-	p.Do(t, "set up the tab", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
+	p.Look(t, v)
 	p.Go(t, address)
 	return p
+}
+
+// Look changes how the page is looked at, without loading it again.
+func (p *Page) Look(t testing.TB, v View) {
+	t.Helper()
+	v.Width, v.Height = cmp.Or(v.Width, 1280), cmp.Or(v.Height, 900)
+	p.view = v
+	p.Do(t, "look at the page", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error { return v.apply(ctx, tab) }))
 }
 
 // apply makes a tab look as the view says.
@@ -163,8 +166,19 @@ func (p *Page) Until(t testing.TB, what, expression string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(p.ctx, patience)
 	defer stop()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		t.Fatalf("wait until %s: %v", what, err)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		// A page that is just left for another answers with an error; the next is asked.
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if is {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s (%s): %v", what, expression, err)
+		case <-again.C:
+		}
 	}
 }
 

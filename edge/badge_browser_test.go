@@ -1,72 +1,23 @@
 package edge_test
 
 import (
-	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
-
+	"github.com/fieldmark/fieldmark/browsertest"
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
 
-// chromium finds the browser these tests need. Without one they are skipped,
-// but not in CI.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const missing = "badges are checked in a browser: Chromium is missing (Debian: apt-get install chromium fonts-dejavu-core)"
-	if os.Getenv("CI") == "true" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
-	return ""
-}
-
-// browser starts an empty Chromium.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(stop)
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())}
-	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
-		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
-	return ctx
-}
-
 // ask opens a page and returns what a promise of its script comes to.
-func ask(t *testing.T, ctx context.Context, address, script string, answer any) {
+func ask(t *testing.T, b *browsertest.Browser, address, script string, answer any) {
 	t.Helper()
-	if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
-		t.Fatalf("open the page: %v", err)
-	}
-	raw, err := chromedp.Run(ctx, chromedp.Evaluate[string]("("+script+")().then(JSON.stringify)", chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatalf("ask the page: %v", err)
-	}
-	if err := json.Unmarshal([]byte(raw), answer); err != nil {
-		t.Fatalf("the page says %q: %v", raw, err)
-	}
+	b.Open(t, address, browsertest.View{}).Ask(t, "("+script+")()", answer)
 }
 
 // serve serves one page of HTML with a field more in its head.
@@ -120,7 +71,7 @@ const measureText = `async () => {
 // Text stays in its place in every language, state and style, in the face this
 // browser takes and in the widest that is common.
 func TestBadgeTextFits(t *testing.T) {
-	ctx := browser(t)
+	b := browsertest.Start(t)
 	var page strings.Builder
 	page.WriteString(`<!doctype html><meta charset="utf-8"><style>FACE</style>`)
 	add := func(b badge.Badge, l badge.Look) {
@@ -142,7 +93,7 @@ func TestBadgeTextFits(t *testing.T) {
 			Wrong []string
 			Texts int
 		}
-		ask(t, ctx, serve(t, strings.Replace(page.String(), "FACE", face, 1)), measureText, &got)
+		ask(t, b, serve(t, strings.Replace(page.String(), "FACE", face, 1)), measureText, &got)
 		if got.Texts < 2500 {
 			t.Errorf("%q: the browser has seen %d texts, want thousands", face, got.Texts)
 		}
@@ -179,7 +130,7 @@ const comparePictures = `async () => {
 
 // A browser's picture of the SVG is our PNG, but for the edges of shapes.
 func TestBadgePixels(t *testing.T) {
-	ctx := browser(t)
+	b := browsertest.Start(t)
 	const mean, far = 2, 0.005
 	looks := []string{
 		"", "theme=dark", "theme=mono", "style=compact", "style=compact&theme=dark", "style=compact&theme=mono",
@@ -219,7 +170,7 @@ func TestBadgePixels(t *testing.T) {
 		Look      string
 		Mean, Far float64
 	}
-	ask(t, ctx, serve(t, page.String()), comparePictures, &got)
+	ask(t, b, serve(t, page.String()), comparePictures, &got)
 	if len(got) < 40 {
 		t.Errorf("%d pictures compared, want at least 40", len(got))
 	}
@@ -233,7 +184,7 @@ func TestBadgePixels(t *testing.T) {
 // The ring is drawn before the eyes of whoever has nothing against motion, and
 // ends where it stands in a still badge.
 func TestBadgeAnimation(t *testing.T) {
-	ctx := browser(t)
+	b := browsertest.Start(t)
 	var page strings.Builder
 	page.WriteString(`<!doctype html>`)
 	for _, style := range browserStyles {
@@ -245,7 +196,7 @@ func TestBadgeAnimation(t *testing.T) {
 		Moving []string
 		Ended  []string
 	}
-	ask(t, ctx, serve(t, page.String()), `async () => {
+	ask(t, b, serve(t, page.String()), `async () => {
 		const all = document.getAnimations(), ring = a => getComputedStyle(a.effect.target).strokeDasharray;
 		all.forEach(a => { a.pause(); a.currentTime = 0; });
 		const moving = all.map(a => a.effect.target.localName + " " + ring(a));
@@ -269,7 +220,7 @@ const loadedWidths = `async () => {
 // A page that isolates itself shows the badge, though it shows nothing that
 // does not allow it; so does one that shows an answer of 404.
 func TestBadgeInIsolatedPage(t *testing.T) {
-	ctx := browser(t)
+	b := browsertest.Start(t)
 	h := badgeHouse(t)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
@@ -285,7 +236,7 @@ func TestBadgeInIsolatedPage(t *testing.T) {
 		Isolated bool
 		Widths   []int
 	}
-	ask(t, ctx, page, loadedWidths, &got)
+	ask(t, b, page, loadedWidths, &got)
 	want := []int{badge.Width, 2 * badge.Width, badge.Width, 0}
 	if !got.Isolated || fmt.Sprint(got.Widths) != fmt.Sprint(want) {
 		t.Errorf("isolated %v, widths %v, want true and %v: the last picture has no permission", got.Isolated, got.Widths, want)

@@ -12,17 +12,20 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "copy";
-      button.textContent = "Copy";
-      button.setAttribute("aria-label", "Copy " + (pre.dataset.copy || "this text"));
+      const label = word => {
+        button.textContent = word;
+        button.setAttribute("aria-label", word + " " + (pre.dataset.copy || "this text"));
+      };
+      label("Copy");
       button.onclick = async () => {
         try {
           await navigator.clipboard.writeText(pre.textContent);
-          button.textContent = said.textContent = "Copied";
+          label(said.textContent = "Copied");
         } catch {
           getSelection().selectAllChildren(pre);
-          button.textContent = said.textContent = "Selected";
+          label(said.textContent = "Selected");
         }
-        setTimeout(() => { button.textContent = "Copy"; said.textContent = ""; }, 2000);
+        setTimeout(() => { label("Copy"); said.textContent = ""; }, 2000);
       };
       pre.before(button);
     }

@@ -1,0 +1,168 @@
+package edge_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/browsertest"
+)
+
+// maxWire is what a page and all it loads may weigh over the wire on a first
+// visit, in bytes, heads included.
+const maxWire = 60_000
+
+// gallery is a house with a bit of everything to look at.
+func gallery(t *testing.T) *house {
+	h := newHouse(t)
+	for i := range 25 {
+		h.ranked(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), []string{"tools", "food"}[i%2], []string{"en", "de-AT", "ja"}[i%3],
+			found{ago: 40 * day, words: int64(60 + 8*i)}, found{words: int64(300 - 9*i)})
+	}
+	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 10 * day, words: 250}, found{words: 300})
+	h.sample("acme,perplexity,sonar,api,en,v1,sha256:ab,20,0,5,100,64,90,41,120,50,45,2026-11-01,2026-11-10,lab,")
+	_, _, err := h.service.PutBrand(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully", URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
+	must(t, err)
+	h.until("all are ranked", func() bool { return h.listed("").Total == 26 && strings.Contains(h.get("/?q=fern").body, "/brands/fern-gully") })
+	return h
+}
+
+// TestSite reads the public pages as people do. One browser and one house serve
+// all its parts.
+func TestSite(t *testing.T) {
+	b, h := browsertest.Start(t), gallery(t)
+	t.Run("pages", func(t *testing.T) { lookAtPages(t, b, h) })
+	t.Run("finding", func(t *testing.T) { findBrands(t, b, h) })
+	t.Run("builder", func(t *testing.T) { buildBadge(t, b, h) })
+	t.Run("generator", func(t *testing.T) { writeLLMs(t, b, h) })
+	t.Run("paper", func(t *testing.T) { readOnPaper(t, b, h) })
+}
+
+// lookAtPages looks at every page on the narrowest phone in the dark, on a
+// desktop and on paper. What axe-core says of colours by day, it says of a few.
+func lookAtPages(t *testing.T, b *browsertest.Browser, h *house) {
+	for _, path := range []string{"/static/" + between(h.get("/").body, "/static/site.", ".css"), "/", "/brands/acme", "/methodology", "/developers"} {
+		h.until(path+" is pressed for the next reader", func() bool { return h.get(path, "Accept-Encoding", browserCodings).header.Get("Content-Encoding") == "br" })
+	}
+	for path, wire := range map[string]int{
+		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire, "/badges?slug=acme&style=card": maxWire,
+		"/llms-txt": maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire, "/status": maxWire, "/brands/nobody": 0,
+	} {
+		p := b.Open(t, h.base+path, browsertest.View{Width: 360, Height: 740, Dark: true})
+		p.Until(t, "all is loaded", `document.readyState == "complete" && [...document.images].every(i => i.complete || i.loading == "lazy")`)
+		if got := p.Bytes(); wire > 0 && got > wire {
+			t.Errorf("%s: %d bytes over the wire, want at most %d", path, got, wire)
+		} else {
+			t.Logf("%s: %d bytes over the wire", path, got)
+		}
+		found := p.Findings(t)
+		for _, v := range []browsertest.View{{}, {Width: 720, Print: true}} {
+			p.Look(t, v)
+			if found = append(found, p.Overflow(t)...); !v.Print && (path == "/" || path == "/brands/acme" || path == "/llms-txt") {
+				found = append(found, p.Axe(t)...)
+			}
+		}
+		for _, finding := range found {
+			if wire > 0 || !strings.Contains(finding, "404") { // a browser complains of a page that is an error
+				t.Errorf("%s: %s", path, finding)
+			}
+		}
+	}
+}
+
+// set types into a field as a reader does.
+func set(id, value string) string {
+	return fmt.Sprintf(`(e => { e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); })(document.getElementById(%q))`, value, id)
+}
+
+// findBrands: the leaderboard narrows down while one types, and shows the same
+// without scripts.
+func findBrands(t *testing.T, b *browsertest.Browser, h *house) {
+	names := `[...document.querySelectorAll(".board .c-name a")].map(a => a.textContent).join()`
+	p := b.Open(t, h.base+"/", browsertest.View{})
+	var done any
+	p.Ask(t, set("q", "ACM"), &done)
+	p.Until(t, "Acme is found", names+` == "ACME"`)
+	p.Until(t, "the address leads here again", `location.search == "?q=ACM"`)
+	p.Ask(t, set("q", ""), &done)
+	p.Ask(t, set("niche", "food"), &done)
+	p.Until(t, "the food brands are shown", `document.querySelector(".narrowed span")?.textContent == "12 brands in food"`)
+	p.Ask(t, set("q", "fern"), &done)
+	p.Until(t, "a brand without a rank is found", `document.querySelector(".also a")?.getAttribute("href") == "/brands/fern-gully"`)
+	p.Check(t)
+
+	plain := b.Open(t, h.base+"/", browsertest.View{NoScript: true})
+	plain.Do(t, "search without scripts", chromedp.SendKeys(chromedp.CSS("#q"), "acm\r"))
+	plain.Until(t, "Acme is found", `document.readyState == "complete" && `+names+` == "ACME"`)
+	var query string
+	if plain.Ask(t, "location.search", &query); query != "?q=acm&niche=&language=&minConfidence=&basis=" && query != "?q=acm&niche=&language=&minConfidence=" {
+		t.Errorf("the form asks %q", query)
+	}
+	if other := h.get("/?niche=tools"); !strings.Contains(other.body, `<link rel="canonical" href="`+h.base+`/?niche=tools">`) {
+		t.Errorf("a list of one field of work has no address of its own: %.900s", other.body)
+	}
+	for path, want := range map[string]string{"/?q=" + strings.Repeat("x", 101): "400", "/?niche=none": "200", "/?q=%00%ff": "400"} {
+		if a := h.get(path); fmt.Sprint(a.status) != want {
+			t.Errorf("%s: %d, want %s", path, a.status, want)
+		}
+	}
+}
+
+// buildBadge: what is chosen is shown, and what is shown can be copied.
+func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
+	p := b.Open(t, h.base+"/badges", browsertest.View{})
+	var done any
+	p.Ask(t, set("slug", "acme"), &done)
+	p.Until(t, "the badge is shown", `document.querySelector("#result img")?.naturalWidth == 138`)
+	p.Ask(t, set("style", "card"), &done)
+	p.Ask(t, set("lang", "de"), &done)
+	p.Until(t, "the card is shown", `document.querySelector("#result img")?.getAttribute("src") == "/api/badge/acme?style=card&lang=de"`)
+	p.Do(t, "copy", chromedp.Click(chromedp.CSS(`#result .copy[aria-label="Copy HTML"]`)))
+	p.Until(t, "the button says so", `document.querySelector("#result .copy").textContent == "Copied"`)
+	if got := p.Clipboard(t); !strings.HasPrefix(got, `<a href="`+h.base+`/brands/acme"><img src="`+h.base+`/api/badge/acme?style=card`) {
+		t.Errorf("copied %q", got)
+	}
+	p.Ask(t, set("slug", "nobody"), &done)
+	p.Until(t, "it is said that there is no such brand", `document.querySelector("#result .fault")?.textContent.startsWith("Nobody has registered")`)
+
+	brand := b.Open(t, h.base+"/brands/acme", browsertest.View{})
+	brand.Do(t, "copy", chromedp.Click(chromedp.CSS(`.copy[aria-label="Copy Markdown"]`)))
+	brand.Until(t, "the button says so", `[...document.querySelectorAll(".copy")].some(e => e.textContent == "Copied")`)
+	if got := brand.Clipboard(t); !strings.HasPrefix(got, "[![GEO readiness of ") {
+		t.Errorf("copied %q", got)
+	}
+	brand.Check(t)
+}
+
+// writeLLMs: the form writes a file and marks what is wrong with one.
+func writeLLMs(t *testing.T, b *browsertest.Browser, h *house) {
+	p := b.Open(t, h.base+"/llms-txt", browsertest.Phone)
+	p.Do(t, "fill in the form", chromedp.SendKeys(chromedp.CSS("#name"), "Acme"), chromedp.SendKeys(chromedp.CSS("#niche"), "rockets"),
+		chromedp.SendKeys(chromedp.CSS("#description"), "Acme builds small rockets for schools."), chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"),
+		chromedp.Click(chromedp.CSS("#write .go")))
+	p.Until(t, "the file is shown", `document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets")`)
+	p.Do(t, "check a file", chromedp.SendKeys(chromedp.CSS("#content"), "Acme\n## Pages\nprose"), chromedp.Click(chromedp.CSS("#check .go")))
+	p.Until(t, "its lines are marked", `document.querySelectorAll("#result .lines .i-error, #result .lines .i-warning").length > 0`)
+	p.Check(t)
+}
+
+// readOnPaper: a brand's page is a short report on paper, evidence included.
+func readOnPaper(t *testing.T, b *browsertest.Browser, h *house) {
+	p := b.Open(t, h.base+"/brands/acme", browsertest.View{})
+	var pages int
+	p.Do(t, "print", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		pdf, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{})
+		if err == nil {
+			pages = strings.Count(string(pdf.Data), "/Type /Page\n")
+		}
+		return err
+	}))
+	if pages < 1 || pages > 6 {
+		t.Errorf("a brand's page takes %d sheets of paper, want 1 to 6", pages)
+	}
+}
