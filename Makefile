@@ -77,6 +77,10 @@ gallery: ## every badge on one page: bin/gallery.html
 deploy-check: ## have the chart, the compose file and the rest judged by their own tools
 	cd deploy/check && $(GO) run .
 
+.PHONY: lighthouse
+lighthouse: ## Lighthouse's figures for the public pages, at least 98 each
+	@.ci/lighthouse
+
 .PHONY: release
 release: ## archives for every platform, with checksums and bills of materials: dist/
 	$(GO) run ./deploy/release -version $(VERSION) -out dist
