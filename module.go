@@ -71,6 +71,10 @@ type NodeReport struct {
 	Canary     *ModuleCanary   `json:"canary,omitempty"` // that is on trial there
 	Error      string          `json:"error,omitempty"`  // why the wanted module does not score
 	RolledBack *ModuleRollback `json:"rolledBack,omitempty"`
+	Cursor     int64           `json:"cursor,omitempty"` // number of the newest event it has applied
+	Hits       int64           `json:"hits,omitempty"`   // answers from its cache since it started
+	Misses     int64           `json:"misses,omitempty"` // and those it had to ask for
+	Version    string          `json:"version,omitempty"`
 	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin heard this
 }
 

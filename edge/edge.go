@@ -76,6 +76,7 @@ type Config struct {
 	RateLimit       RateLimit     // where what clients ask of the APIs is counted
 	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
 	DrainDelay      time.Duration // how long a stopping node says so before it takes no more connections
+	Version         string        // of the program, told to the origin
 	ServerTiming    bool          // tell every client how long its answer took
 
 	Log *slog.Logger

@@ -221,7 +221,8 @@ func (e *Edge) report(ctx context.Context) error {
 // Report says which module scores on this node, and why not the wanted one.
 func (e *Edge) Report() fieldmark.NodeReport {
 	s := e.modules
-	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(), RolledBack: s.fallen.Load()}
+	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(), RolledBack: s.fallen.Load(),
+		Cursor: e.follow.cursor.Load(), Hits: int64(e.meters.hits.Get()), Misses: int64(e.meters.misses.Get()), Version: e.cfg.Version}
 	if ref, err := s.active.Ref(); err == nil {
 		r.Module = ref
 	}

@@ -2,10 +2,6 @@ package origin
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"regexp"
@@ -24,6 +20,8 @@ const (
 	SessionIdle     = 30 * time.Minute
 	SessionAbsolute = 12 * time.Hour
 	sessionNoted    = time.Minute // how exact the last use of a session is
+	// ProofFor is how long a password counts as just given, for what needs that.
+	ProofFor = 10 * time.Minute
 )
 
 // Bounds of passwords.
@@ -45,9 +43,18 @@ var commonPasswords = []string{
 	"fieldmark1234", "fieldmarkadmin",
 }
 
-// SetAdminPassword makes an administrator or changes the password of one, who is
-// then signed out everywhere.
+// SetAdminPassword makes an administrator who may do everything, or changes the
+// password of one, who is then signed out everywhere.
 func (s *Service) SetAdminPassword(ctx context.Context, user, password string) error {
+	return s.PutAdmin(ctx, user, password, fieldmark.RoleAdmin)
+}
+
+// PutAdmin makes an administrator, or changes the password and the role of one,
+// who is then signed out everywhere. A second factor stays.
+func (s *Service) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role) error {
+	if !role.Valid() {
+		return invalid([]fieldmark.FieldError{{Pointer: "/role", Code: "enum", Detail: "must be admin or viewer"}})
+	}
 	if err := invalid(checkAdmin(user, password)); err != nil {
 		return err
 	}
@@ -57,18 +64,18 @@ func (s *Service) SetAdminPassword(ctx context.Context, user, password string) e
 	hash := hashPassword(password)
 	s.hashed()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.PutAdmin(ctx, user, hash, time.Now()); err != nil {
+		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err
 		}
 		if err := tx.EndSessionsOf(ctx, user); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "admin.password", user, nil, nil)
+		return s.did(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)
 	}
-	s.delays.clear(user)
+	s.delays.clear("user " + user)
 	return nil
 }
 
@@ -108,103 +115,6 @@ func (s *Service) mayHash(ctx context.Context) error {
 
 func (s *Service) hashed() { <-s.hashing; <-s.waiting }
 
-// SignIn returns the token of a new session. A wrong password and an unknown user
-// get the same error after the same work, and both delay the next try.
-func (s *Service) SignIn(ctx context.Context, user, password string) (session string, err error) {
-	if len(user) > maxPassword || len(password) > maxPassword {
-		return "", errSignIn()
-	}
-	if err := s.delays.check(user, time.Now()); err != nil {
-		return "", err
-	}
-	if err := s.mayHash(ctx); err != nil {
-		return "", err
-	}
-	defer s.hashed()
-	// Those who waited for their turn beside a failure are delayed by it as well;
-	// otherwise a thousand guesses sent at once would all count as the first.
-	if err := s.delays.check(user, time.Now()); err != nil {
-		return "", err
-	}
-	kept, err := s.store.AdminPassword(ctx, user)
-	if errors.Is(err, store.ErrNone) {
-		kept, err = dummyHash, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("sign in: %w", err)
-	}
-	right, outdated, err := checkPassword(kept, password)
-	if err != nil {
-		return "", fmt.Errorf("sign in: %w", err)
-	}
-	if !right {
-		s.delays.fail(user, time.Now())
-		return "", errSignIn()
-	}
-	s.delays.clear(user)
-	token := rand.Text() + rand.Text() // 2 x 130 bits
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		now := time.Now()
-		if outdated {
-			if err := tx.PutAdmin(ctx, user, hashPassword(password), now); err != nil {
-				return err
-			}
-		}
-		return tx.AddSession(ctx, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now})
-	})
-	if err != nil {
-		return "", fmt.Errorf("sign in: %w", err)
-	}
-	return token, nil
-}
-
-func errSignIn() error {
-	return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the user name or the password is wrong")
-}
-
-// hashSession returns what is kept of a session's token. The token is random, so
-// a plain hash cannot be turned round.
-func hashSession(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
-
-// Session returns the administrator a token stands for, and keeps the session
-// from falling idle.
-func (s *Service) Session(ctx context.Context, token string) (user string, err error) {
-	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
-	if token == "" || len(token) > maxPassword {
-		return "", over
-	}
-	se, err := s.store.Session(ctx, hashSession(token))
-	if errors.Is(err, store.ErrNone) {
-		return "", over
-	}
-	if err != nil {
-		return "", err
-	}
-	now := time.Now()
-	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
-		return "", over
-	}
-	if now.Sub(se.SeenAt) >= sessionNoted {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			return tx.TouchSession(ctx, se.Hash, now)
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return se.User, nil
-}
-
-// SignOut ends a session; one that is over already is no error.
-func (s *Service) SignOut(ctx context.Context, token string) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.EndSession(ctx, hashSession(token))
-	})
-}
-
 // The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
 // one, because a permanent lock would let anybody lock anybody out.
 const (
@@ -214,7 +124,7 @@ const (
 	delaySlots   = 4096      // names share slots by hash: memory stays bounded whatever names are tried
 )
 
-// delays remembers failed sign-ins by user name, known or not. It is kept in
+// delays remembers failed sign-ins by user name, known or not, and by network. It is kept in
 // memory: a restart forgives, and an attacker cannot cause one.
 type delays struct {
 	seed maphash.Seed
@@ -232,15 +142,18 @@ func newDelays() delays {
 	return delays{seed: maphash.MakeSeed(), mu: new(sync.Mutex), slots: make([]delay, delaySlots)}
 }
 
-func (d *delays) slot(user string) *delay {
-	return &d.slots[maphash.String(d.seed, user)%delaySlots]
+func (d *delays) slot(name string) *delay {
+	return &d.slots[maphash.String(d.seed, name)%delaySlots]
 }
 
-// check refuses a try that comes too early.
-func (d *delays) check(user string, now time.Time) error {
+// check refuses a try that comes too early for any of those it is made as.
+func (d *delays) check(now time.Time, who ...string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wait := d.slot(user).until.Sub(now)
+	var wait time.Duration
+	for _, name := range who {
+		wait = max(wait, d.slot(name).until.Sub(now))
+	}
 	if wait <= 0 {
 		return nil
 	}
@@ -249,23 +162,27 @@ func (d *delays) check(user string, now time.Time) error {
 	return e
 }
 
-func (d *delays) fail(user string, now time.Time) {
+func (d *delays) fail(now time.Time, who ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.slot(user)
-	if now.Sub(s.until) > forgetAfter {
-		s.failures = 0
+	for _, name := range who {
+		s := d.slot(name)
+		if now.Sub(s.until) > forgetAfter {
+			s.failures = 0
+		}
+		wait := longestDelay
+		if s.failures < 10 { // 2^10 s is past the longest
+			wait = min(firstDelay<<s.failures, longestDelay)
+		}
+		s.failures++
+		s.until = now.Add(wait)
 	}
-	wait := longestDelay
-	if s.failures < 10 { // 2^10 s is past the longest
-		wait = min(firstDelay<<s.failures, longestDelay)
-	}
-	s.failures++
-	s.until = now.Add(wait)
 }
 
-func (d *delays) clear(user string) {
+func (d *delays) clear(who ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	*d.slot(user) = delay{}
+	for _, name := range who {
+		*d.slot(name) = delay{}
+	}
 }

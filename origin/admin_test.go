@@ -26,12 +26,12 @@ func TestSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		token, err := w.SignIn(ctx, "root", goodPassword)
+		token, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
 		if err != nil || len(token) < 43 {
 			t.Fatalf("sign in: %q, %v", token, err)
 		}
-		if user, err := w.Session(ctx, token); user != "root" || err != nil {
-			t.Errorf("session of %q, %v; want root", user, err)
+		if in, err := w.Session(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
+			t.Errorf("session of %+v, %v; want root", in, err)
 		}
 		for _, none := range []string{"", "x", token + "x"} {
 			_, err := w.Session(ctx, none)
@@ -50,7 +50,7 @@ func TestSignIn(t *testing.T) {
 
 func TestNewPasswordEndsSessions(t *testing.T) {
 	w := newAdmin(t)
-	token, err := w.SignIn(t.Context(), "root", goodPassword)
+	token, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	}
 	_, err = w.Session(t.Context(), token)
 	wantCode(t, "session of the old password", err, fieldmark.CodeInvalidCredentials)
-	_, err = w.SignIn(t.Context(), "root", goodPassword)
+	_, err = w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword})
 	wantCode(t, "the old password", err, fieldmark.CodeInvalidCredentials)
 }
 
@@ -84,11 +84,11 @@ func TestSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		idle, err := w.SignIn(ctx, "root", goodPassword)
+		idle, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
-		busy, err := w.SignIn(ctx, "root", goodPassword)
+		busy, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,9 +117,9 @@ func TestFailuresDelay(t *testing.T) {
 		} {
 			for i, want := range delays {
 				want *= time.Second
-				_, err := w.SignIn(ctx, user, "a wrong password")
+				_, err := w.SignIn(ctx, origin.Credentials{User: user, Password: "a wrong password"})
 				wantCode(t, user, err, fieldmark.CodeInvalidCredentials)
-				_, err = w.SignIn(ctx, user, goodPassword)
+				_, err = w.SignIn(ctx, origin.Credentials{User: user, Password: goodPassword})
 				e := wantCode(t, user+" at once", err, fieldmark.CodeRateLimited)
 				if e.RetryAfter != want {
 					t.Errorf("%s: delay after failure %d is %v, want %v", user, i+1, e.RetryAfter, want)
@@ -127,12 +127,12 @@ func TestFailuresDelay(t *testing.T) {
 				time.Sleep(e.RetryAfter) // virtual
 			}
 		}
-		if _, err := w.SignIn(ctx, "root", goodPassword); err != nil {
+		if _, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword}); err != nil {
 			t.Errorf("the right password after the delay: %v", err)
 		}
-		_, err := w.SignIn(ctx, "root", "a wrong password")
+		_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: "a wrong password"})
 		wantCode(t, "wrong", err, fieldmark.CodeInvalidCredentials)
-		_, err = w.SignIn(ctx, "root", goodPassword)
+		_, err = w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
 		if e := wantCode(t, "at once", err, fieldmark.CodeRateLimited); e.RetryAfter != time.Second {
 			t.Errorf("delay after a success and a failure is %v, want 1s", e.RetryAfter)
 		}
@@ -146,7 +146,7 @@ func TestGuessesAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 60 {
 		all.Go(func() {
-			_, err := w.SignIn(t.Context(), "root", "a wrong password")
+			_, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: "a wrong password"})
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
 				tried.Add(1)

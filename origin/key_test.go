@@ -147,7 +147,7 @@ func TestSecretsAtRest(t *testing.T) {
 	if err := w.SetAdminPassword(t.Context(), "root", "a long enough password"); err != nil {
 		t.Fatal(err)
 	}
-	session, err := w.SignIn(t.Context(), "root", "a long enough password")
+	session, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: "a long enough password"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,16 +14,24 @@ import (
 
 // Config says what the area shows and how it is reached.
 type Config struct {
-	Service *origin.Service
-	Log     *slog.Logger // one line for each act of an administrator; nil: none
-	Secure  bool         // browsers reach the area by https only, so the cookie may insist on it
+	Service   *origin.Service
+	Log       *slog.Logger // one line for each act of an administrator; nil: none
+	NodeToken string       // what edges show to be believed about a client's address and scheme; empty: none is
+	Facts     []Fact       // what the settings page tells of this origin
+	Secure    bool         // browsers reach the area by https only, so the cookie may insist on it
 }
+
+// Fact is a setting as the settings page shows it.
+type Fact struct{ Name, Value string }
 
 // area holds what handlers share; nothing in it changes after New.
 type area struct {
 	origin *origin.Service
 	log    *slog.Logger
 	secure bool
+	node   [sha256.Size]byte // of the node token; hashed, so that comparing takes the same time at any length
+	edges  bool              // there is a node token
+	facts  []Fact
 	views  *views
 	mux    *http.ServeMux
 }
@@ -39,7 +48,8 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin: templates: %w", err)
 	}
-	a := &area{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, views: v, mux: http.NewServeMux()}
+	a := &area{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, views: v, mux: http.NewServeMux(),
+		node: sha256.Sum256([]byte(cfg.NodeToken)), edges: cfg.NodeToken != "", facts: cfg.Facts}
 	a.routes()
 
 	guard := http.NewCrossOriginProtection()
@@ -49,11 +59,16 @@ func New(cfg Config) (http.Handler, error) {
 	return a.hardened(guard.Handler(a.mux)), nil
 }
 
-// contentPolicy allows our stylesheet and forms to ourselves, and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// contentPolicy allows our stylesheet and script and forms to ourselves, and nothing else.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// handlerTimeout bounds a request; a sign-in may wait for its turn to hash.
-const handlerTimeout = 10 * time.Second
+// handlerTimeout bounds a request; a sign-in may wait for its turn to hash. What
+// judges a module or a whole file may take longer, but less than the patience of
+// the edges in front.
+const (
+	handlerTimeout = 10 * time.Second
+	slowTimeout    = 25 * time.Second
+)
 
 // hardened sets what every answer has in common, and survives our own bugs.
 func (a *area) hardened(next http.Handler) http.Handler {

@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -18,13 +19,19 @@ type brandLine struct {
 	Pages   int
 }
 
-// brandsData is one page of brands.
+// brandsData is one page of brands and the form for another.
 type brandsData struct {
 	Brands []brandLine
 	Next   string // the address of the next page
+	Runs   []fieldmark.AuditRun
+	Form   fieldmark.Brand
 }
 
 func (a *area) brands(v *visit) error {
+	return a.showBrands(v, http.StatusOK, fieldmark.Brand{Language: "en", Public: true}, nil)
+}
+
+func (a *area) showBrands(v *visit, status int, form fieldmark.Brand, bad []string) error {
 	after := fieldmark.Slug(v.r.URL.Query().Get("after"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Begin again with the first page.")
@@ -33,7 +40,7 @@ func (a *area) brands(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var d brandsData
+	d := brandsData{Form: form}
 	if len(list) > brandsOnPage {
 		list = list[:brandsOnPage]
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandsOnPage-1].Slug)}}.Encode()
@@ -45,7 +52,10 @@ func (a *area) brands(v *visit) error {
 		}
 		d.Brands = append(d.Brands, lineOf(state))
 	}
-	return a.show(v, http.StatusOK, "brands", page{Title: "Brands", Data: d})
+	if d.Runs, err = a.origin.Audits(v.r.Context()); err != nil {
+		return err
+	}
+	return a.show(v, status, "brands", page{Title: "Brands", Complaints: bad, Data: d})
 }
 
 // lineOf says of facts only whether there are any and whether the site answered:
@@ -61,14 +71,122 @@ func lineOf(state fieldmark.BrandState) brandLine {
 	return line
 }
 
-func (a *area) auditBrand(v *visit) error {
+// postedBrand reads what a form says of a brand.
+func (v *visit) postedBrand() fieldmark.Brand {
+	text := func(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
+	return fieldmark.Brand{Slug: fieldmark.Slug(text("slug")), Name: text("name"), URL: text("url"), Niche: text("niche"), Language: text("language"),
+		Description: strings.ReplaceAll(text("description"), "\r\n", "\n"), Public: v.r.PostForm.Get("public") != ""}
+}
+
+// addBrand makes a brand and has it audited.
+func (a *area) addBrand(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	b := v.postedBrand()
+	if _, err := a.origin.Brand(v.r.Context(), b.Slug); err == nil {
+		return a.showBrands(v, http.StatusConflict, b, []string{"There is a brand with this slug already; change it on its own page."})
+	}
+	_, _, err := a.origin.PutBrand(v.r.Context(), b)
+	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
+		return a.showBrands(v, e.Code.Status(), b, complaintsOf(e))
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.origin.RequestAudit(v.r.Context(), b.Slug); err != nil {
+		return err
+	}
+	a.did(v, "add brand", string(b.Slug))
+	return v.done(brandsPath+"/"+string(b.Slug), "brand")
+}
+
+// brandData is one brand with what was found out about it.
+type brandData struct {
+	fieldmark.BrandState
+	Form   fieldmark.Brand
+	Status string
+	Page   string // where the public sees it
+}
+
+func (a *area) brand(v *visit) error { return a.showBrand(v, http.StatusOK, nil, nil) }
+
+func (v *visit) slug() (fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(v.r.PathValue("slug"))
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such brand.")
+		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such brand.")
+	}
+	return slug, nil
+}
+
+func (a *area) showBrand(v *visit, status int, form *fieldmark.Brand, bad []string) error {
+	slug, err := v.slug()
+	if err != nil {
+		return err
+	}
+	state, _, err := a.origin.BrandState(v.r.Context(), slug)
+	if err != nil {
+		return err
+	}
+	d := brandData{BrandState: state, Form: state.Brand, Status: lineOf(state).Status, Page: fieldmark.PathBrandPage + string(state.Brand.Slug)}
+	if form != nil {
+		d.Form = *form
+	}
+	return a.show(v, status, "brand", page{Title: state.Brand.Name, Complaints: bad, Data: d})
+}
+
+// changeBrand makes a brand what its form says.
+func (a *area) changeBrand(v *visit) error {
+	slug, err := v.slug()
+	if err != nil {
+		return err
+	}
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	b := v.postedBrand()
+	b.Slug = slug
+	if _, err := a.origin.Brand(v.r.Context(), slug); err != nil {
+		return err
+	}
+	_, _, err = a.origin.PutBrand(v.r.Context(), b)
+	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
+		return a.showBrand(v, http.StatusUnprocessableEntity, &b, complaintsOf(fieldmark.AsError(err)))
+	}
+	if err != nil {
+		return err
+	}
+	a.did(v, "change brand", string(slug))
+	return v.done(brandsPath+"/"+string(slug), "brand")
+}
+
+// deleteBrand takes a brand down once its name was typed.
+func (a *area) deleteBrand(v *visit) error {
+	slug, err := v.slug()
+	if err != nil {
+		return err
+	}
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	if v.r.PostForm.Get("slug") != string(slug) {
+		return a.showBrand(v, http.StatusUnprocessableEntity, nil, []string{"To take the brand down, write its slug into the field."})
+	}
+	if err := a.origin.DeleteBrand(v.r.Context(), slug); err != nil {
+		return err
+	}
+	a.did(v, "delete brand", string(slug))
+	return v.done(brandsPath, "gone")
+}
+
+func (a *area) auditBrand(v *visit) error {
+	slug, err := v.slug()
+	if err != nil {
+		return err
 	}
 	if err := a.origin.RequestAudit(v.r.Context(), slug); err != nil {
 		return err
 	}
 	a.did(v, "request audit", string(slug))
-	return v.done(brandsPath, "audit")
+	return v.done(brandsPath+"/"+string(slug), "audit")
 }

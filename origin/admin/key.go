@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 )
 
 // choice is one box or line of a form.
@@ -20,26 +20,44 @@ type choice struct {
 // keyLine is a key with what can still be done with it.
 type keyLine struct {
 	fieldmark.Key
-	State string // live, expired or revoked
+	Status fieldmark.KeyState
+	Late   bool // a replaced key was used after it was replaced
 }
 
 // keysData is the page of keys: the list, the form as it was filled in, and the
 // token of a key that was made by this very request.
 type keysData struct {
-	Keys   []keyLine
-	Name   string
-	Scopes []choice
-	Lives  []choice
-	Token  string
-	Made   string // the name of the key the token belongs to
+	Keys     []keyLine
+	Proved   bool // the password was given just now, so keys may be made and changed
+	Name     string
+	Networks string
+	Scopes   []choice
+	Lives    []choice
+	Accounts []choice
+	Graces   []choice
+	Newest   string // id; a form that was sent before does not know it, so that loading its answer again makes no second key
+	Made     *fieldmark.NewKey
 }
 
-// lives are how long a new key may live, in days.
-var lives = []choice{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "365", Label: "a year"}, {Value: "-1", Label: "until revoked"}}
+// lives are how long a new key may live, in days, and graces how long a replaced
+// one does, in hours.
+var (
+	lives = []choice{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "180", Label: "180 days"},
+		{Value: "365", Label: "a year"}, {Value: "-1", Label: "until revoked"}}
+	graces = []choice{{Value: "24", Label: "another day"}, {Value: "1", Label: "another hour"}, {Value: "168", Label: "another week"}, {Value: "0", Label: "no longer"}}
+)
+
+// firstScopes are what a key that only opens missions needs, and are chosen first.
+func firstScopes() []fieldmark.Scope {
+	return []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}
+}
+
+func newKeyForm() fieldmark.KeyRequest {
+	return fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays, Scopes: firstScopes()}
+}
 
 func (a *area) keys(v *visit) error {
-	form := fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays}
-	return a.showKeys(v, http.StatusOK, form, nil, nil)
+	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, nil)
 }
 
 // createKey makes a key and shows its token in the answer: it is never sent
@@ -49,7 +67,7 @@ func (a *area) createKey(v *visit) error {
 		return err
 	}
 	form := v.r.PostForm
-	req := fieldmark.KeyRequest{Name: form.Get("name")}
+	req := fieldmark.KeyRequest{Name: strings.TrimSpace(form.Get("name")), Account: form.Get("account"), Networks: strings.Fields(strings.ReplaceAll(form.Get("networks"), ",", " "))}
 	for _, s := range form["scope"] {
 		req.Scopes = append(req.Scopes, fieldmark.Scope(s))
 	}
@@ -57,60 +75,106 @@ func (a *area) createKey(v *visit) error {
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		req.ExpiresInDays = days
 	}
-	made, err := a.origin.CreateKey(v.r.Context(), origin.DefaultAccount, req)
-	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return a.showKeys(v, http.StatusUnprocessableEntity, req, fieldmark.AsError(err).Fields, nil)
+	keys, err := a.origin.Keys(v.r.Context())
+	if err != nil {
+		return err
+	}
+	if form.Has("newest") && form.Get("newest") != newestKey(keys) {
+		return a.showKeys(v, http.StatusConflict, req, []string{"A key was made since this form was opened. Look at the list, and send the form again if you still want another."}, nil)
+	}
+	made, err := a.origin.CreateKey(v.r.Context(), "", req)
+	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
+		return a.showKeys(v, http.StatusUnprocessableEntity, req, complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
 	a.did(v, "create key", made.ID)
-	return a.showKeys(v, http.StatusOK, fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays}, nil, &made)
+	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
 }
 
-// fieldLabels are the parts of the form as people know them.
-var fieldLabels = map[string]string{"/name": "Name", "/scopes": "May", "/expiresInDays": "Lives for"}
+// rotateKey makes a key in place of another and shows its token.
+func (a *area) rotateKey(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	id := v.r.PathValue("id")
+	hours, err := strconv.Atoi(v.r.PostForm.Get("grace"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key works.")
+	}
+	made, err := a.origin.RotateKey(v.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
+	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeKeyNotLive || e.Code == fieldmark.CodeValidationFailed) {
+		return a.showKeys(v, e.Code.Status(), newKeyForm(), complaintsOf(e), nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.did(v, "rotate key", id)
+	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
+}
 
-func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []fieldmark.FieldError, made *fieldmark.NewKey) error {
+// fieldLabels are the parts of forms as people know them.
+var fieldLabels = map[string]string{"/name": "Name", "/scopes": "May", "/expiresInDays": "Lives for", "/url": "Address", "/events": "Events",
+	"/slug": "Slug", "/niche": "Niche", "/language": "Language", "/description": "Description", "/note": "Note", "/id": "Id", "/module": "The module",
+	"/assignees": "Who", "/scope": "Shows", "/code": "The code", "/reason": "The reason"}
+
+func newestKey(keys []fieldmark.Key) string {
+	if len(keys) == 0 {
+		return "none"
+	}
+	return keys[0].ID
+}
+
+func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []string, made *fieldmark.NewKey) error {
 	keys, err := a.origin.Keys(v.r.Context())
 	if err != nil {
 		return err
 	}
-	d := keysData{Name: form.Name}
 	now := time.Now()
+	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Proved(now)}
 	for _, k := range keys {
-		d.Keys = append(d.Keys, keyLine{Key: k, State: keyState(k, now)})
+		line := keyLine{Key: k, Status: k.State(now)}
+		line.Late = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
+		d.Keys = append(d.Keys, line)
 	}
 	for _, s := range fieldmark.Scopes() {
-		d.Scopes = append(d.Scopes, choice{Value: string(s), Label: string(s), Chosen: slices.Contains(form.Scopes, s)})
+		d.Scopes = append(d.Scopes, choice{Value: string(s), Label: scopeLabels[s], Chosen: slices.Contains(form.Scopes, s)})
 	}
 	for _, l := range lives {
 		l.Chosen = l.Value == strconv.Itoa(form.ExpiresInDays)
 		d.Lives = append(d.Lives, l)
 	}
-	if made != nil {
-		d.Token, d.Made = made.Token, made.Name
+	if d.Accounts, err = a.accountChoices(v, form.Account); err != nil {
+		return err
 	}
-	p := page{Title: "API keys", Data: d}
-	if bad != nil {
-		p.Complaints = complaintsOf(&fieldmark.Error{Fields: bad})
-	}
-	return a.show(v, status, "api-keys", p)
+	return a.show(v, status, "api-keys", page{Title: "API keys", Complaints: bad, Data: d})
 }
 
-func keyState(k fieldmark.Key, now time.Time) string {
-	switch {
-	case k.RevokedAt != nil:
-		return "revoked"
-	case k.ExpiresAt != nil && !now.Before(k.ExpiresAt.Std()):
-		return "expired"
-	}
-	return "live"
+// scopeLabels say what a scope lets a key do.
+var scopeLabels = map[fieldmark.Scope]string{
+	fieldmark.ScopeMissionCreate:  "open missions",
+	fieldmark.ScopeMissionRead:    "read missions",
+	fieldmark.ScopeMissionUpdate:  "change what missions say",
+	fieldmark.ScopeMissionCancel:  "cancel missions",
+	fieldmark.ScopeMissionOperate: "plan and move missions",
+	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
+	fieldmark.ScopeAdmin:          "everything under /api/admin",
 }
 
 func (a *area) revokeKey(v *visit) error {
-	id := v.r.PathValue("id")
-	if _, err := a.origin.RevokeKey(v.r.Context(), id, ""); err != nil {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	id, form := v.r.PathValue("id"), fields{posted: v.r.PostForm}
+	why := form.text("reason", "The reason", fieldmark.MaxRevokeReason)
+	if why == "" && form.bad == nil {
+		form.bad = []string{"Say why the key is revoked; the audit log keeps it."}
+	}
+	if form.bad != nil {
+		return a.showKeys(v, http.StatusUnprocessableEntity, newKeyForm(), form.bad, nil)
+	}
+	if _, err := a.origin.RevokeKey(v.r.Context(), id, why); err != nil {
 		return err
 	}
 	a.did(v, "revoke key", id)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 // The names of the cookie. The prefix makes browsers refuse one that is not
@@ -19,7 +20,7 @@ const (
 	plainCookie  = "fieldmark_session"
 )
 
-// maxForm bounds a posted form, in bytes: the largest makes a key.
+// maxForm bounds a posted form without a file, in bytes: the largest describes a brand.
 const maxForm = 16 << 10
 
 // cookie reads the session's token.
@@ -73,30 +74,52 @@ func (a *area) signIn(v *visit) error {
 		return err
 	}
 	form := signInForm{User: v.r.PostForm.Get("user"), Next: nextPage(v.r.PostForm.Get("next"))}
-	token, err := a.origin.SignIn(v.r.Context(), form.User, v.r.PostForm.Get("password"))
+	token, err := a.origin.SignIn(v.r.Context(), origin.Credentials{User: form.User, Password: v.r.PostForm.Get("password"),
+		Code: strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), By: a.caller(v.r)})
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
 			return err
 		}
 		a.log.Warn("sign-in refused", "code", string(e.Code))
-		says := "The user name or the password is wrong."
-		if e.Code == fieldmark.CodeRateLimited {
-			seconds := max(1, int(e.RetryAfter/time.Second))
-			v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
-			says = "There were too many failures. Try again in " + strconv.Itoa(seconds) + " s."
-		}
-		return a.show(v, e.Code.Status(), "sign-in", page{Title: "Sign in", Complaints: []string{says}, Data: form})
+		return a.show(v, e.Code.Status(), "sign-in", page{Title: "Sign in", Complaints: []string{v.refusal(e)}, Data: form})
 	}
 	if old := a.cookie(v.r); old != "" {
 		if err := a.origin.SignOut(v.r.Context(), old); err != nil {
 			return err
 		}
 	}
-	v.user = form.User
-	a.did(v, "sign in", form.User)
+	a.log.Info("administrator", "user", form.User, "did", "sign in", "subject", form.User)
 	http.SetCookie(v.w, a.newCookie(token))
 	http.Redirect(v.w, v.r, form.Next, http.StatusSeeOther)
+	return nil
+}
+
+// refusal says why a password was not taken, in words that tell nothing else.
+func (v *visit) refusal(e *fieldmark.Error) string {
+	if e.Code != fieldmark.CodeRateLimited {
+		return "The user name, the password or the code is wrong."
+	}
+	seconds := max(1, int(e.RetryAfter/time.Second))
+	v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	return "There were too many failures. Try again in " + strconv.Itoa(seconds) + " s."
+}
+
+// prove takes the password again, for what needs it to have been given just now.
+func (a *area) prove(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	next := nextPage(v.r.PostForm.Get("next"))
+	err := a.origin.Prove(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
+	if err != nil {
+		e := fieldmark.AsError(err)
+		if e.Code.Status() >= 500 {
+			return err
+		}
+		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: []string{v.refusal(e)}, Data: next})
+	}
+	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
 	return nil
 }
 

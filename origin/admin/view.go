@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -14,45 +15,69 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-//go:embed templates/*.html assets/admin.css
+//go:embed templates/*.html assets/admin.css assets/admin.js
 var files embed.FS
 
 // page is what the layout needs of every page.
 type page struct {
 	Title      string
 	User       string
+	May        bool   // whether who looks may change things
 	At         string // the address of the page, to mark it in the navigation
 	Notice     string
 	Complaints []string
 	Data       any
 }
 
-// views are the parsed templates, one set for each page, and the stylesheet.
+// asset is a file that pages load.
+type asset struct {
+	kind string
+	body []byte
+	etag string
+}
+
+// views are the parsed templates, one set for each page, the stylesheet and the
+// script.
 type views struct {
-	pages     map[string]*template.Template
-	style     []byte
-	styleETag string
+	pages  map[string]*template.Template
+	style  asset
+	script asset
 }
 
 // notices are what a page says after an act that led back to it. The address
 // carries the key only, so that nobody can put words into our mouth.
 var notices = map[string]string{
-	"revoked":   "The key is revoked. It is refused from now on.",
-	"completed": "The mission is completed.",
-	"moved":     "The mission was moved.",
-	"priced":    "The amount is set.",
-	"marked":    "The payment was marked.",
-	"refunded":  "The refund is noted.",
-	"audit":     "The audit is queued.",
+	"revoked":    "The key is revoked. It is refused from now on.",
+	"completed":  "The mission is completed.",
+	"moved":      "The mission was moved.",
+	"priced":     "The amount is set.",
+	"marked":     "The payment was marked.",
+	"refunded":   "The refund is noted.",
+	"audit":      "The audit is queued.",
+	"unproved":   "Please confirm that it is you, and then send the form again.",
+	"account":    "The account is kept.",
+	"brand":      "The brand is kept.",
+	"gone":       "The brand is gone, everywhere.",
+	"endpoint":   "The endpoint was changed.",
+	"deleted":    "The endpoint is deleted.",
+	"resent":     "The message is on its way again.",
+	"activated":  "The module is put in force. Edges follow within seconds.",
+	"preview":    "The preview was asked for. Load this page again to see how far it is.",
+	"rolled":     "The module before is in force again.",
+	"feed-end":   "The feed is ended.",
+	"factor-on":  "You will be asked for a code when you sign in.",
+	"factor-off": "You will not be asked for a code any more.",
+	"session":    "The session is ended.",
 }
 
 func newViews() (*views, error) {
 	v := &views{pages: map[string]*template.Template{}}
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower, "tone": tone, "span": span, "at": at}).ParseFS(files, "templates/layout.html")
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower, "tone": tone, "span": span, "at": at, "shown": shown, "short": short, "number": number}).ParseFS(files, "templates/layout.html")
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"sign-in", "overview", "api-keys", "missions", "mission", "brands", "webhooks", "message"} {
+	for _, name := range []string{"sign-in", "prove", "overview", "api-keys", "accounts", "missions", "mission", "brands", "brand", "import",
+		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings", "message"} {
 		set, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -61,12 +86,49 @@ func newViews() (*views, error) {
 			return nil, err
 		}
 	}
-	if v.style, err = files.ReadFile("assets/admin.css"); err != nil {
-		return nil, err
+	for _, f := range []struct {
+		to         *asset
+		name, kind string
+	}{{&v.style, "admin.css", "text/css"}, {&v.script, "admin.js", "text/javascript"}} {
+		body, err := files.ReadFile("assets/" + f.name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(body)
+		*f.to = asset{kind: f.kind + "; charset=utf-8", body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
-	sum := sha256.Sum256(v.style)
-	v.styleETag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return v, nil
+}
+
+// shown writes JSON as people read it; what is none stays as it is.
+func shown(raw any) string {
+	var text []byte
+	switch raw := raw.(type) {
+	case json.RawMessage:
+		text = raw
+	case string:
+		text = []byte(raw)
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, text, "", "  ") != nil {
+		return string(text)
+	}
+	return out.String()
+}
+
+// short is the beginning of a digest or of another long name.
+func short(s any) string {
+	text := strings.TrimPrefix(fmt.Sprint(s), "sha256:")
+	return text[:min(len(text), 12)]
+}
+
+// number writes thousandths as people do: 0.667, 12, 3.5.
+func number(thousandths any) string {
+	n, err := strconv.ParseInt(fmt.Sprintf("%d", thousandths), 10, 64)
+	if err != nil {
+		return fmt.Sprint(thousandths)
+	}
+	return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64)
 }
 
 // when writes a time as people read it; nil is never.
@@ -93,9 +155,9 @@ func lower(s any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(
 // tone is the colour of a state: good, bad, or none where it needs no look.
 func tone(s any) string {
 	switch fmt.Sprint(s) {
-	case "COMPLETED", "MET", "PAID", "done", "enabled", "active":
+	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured":
 		return "good"
-	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open":
+	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked", "expired":
 		return "bad"
 	}
 	return ""
@@ -125,7 +187,7 @@ func at(here, place string) template.HTMLAttr {
 
 // show answers a page. It is made whole before a byte is sent.
 func (a *area) show(v *visit, status int, name string, p page) error {
-	p.User, p.At = v.user, v.r.URL.Path
+	p.User, p.At, p.May = v.user, v.r.URL.Path, v.may()
 	if p.Notice == "" {
 		p.Notice = notices[v.r.URL.Query().Get("done")]
 	}
@@ -161,16 +223,18 @@ func (a *area) fail(v *visit, status int, title, detail string) {
 	}
 }
 
-// style answers the stylesheet.
-func (a *area) style(v *visit) error {
+func (a *area) style(v *visit) error  { return v.asset(&a.views.style) }
+func (a *area) script(v *visit) error { return v.asset(&a.views.script) }
+
+func (v *visit) asset(f *asset) error {
 	h := v.w.Header()
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", a.views.styleETag)
-	if v.r.Header.Get("If-None-Match") == a.views.styleETag {
+	h.Set("ETag", f.etag)
+	if v.r.Header.Get("If-None-Match") == f.etag {
 		v.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	h.Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = v.w.Write(a.views.style)
+	h.Set("Content-Type", f.kind)
+	_, _ = v.w.Write(f.body)
 	return nil
 }

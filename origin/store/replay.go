@@ -161,6 +161,19 @@ func (t *Tx) SubjectOf(ctx context.Context, delivery string) (string, error) {
 	return subject, nil
 }
 
+// JobOf reads what a delivery carries.
+func (s *Store) JobOf(ctx context.Context, delivery string) (Job, error) {
+	var data string
+	j := Job{ID: delivery}
+	err := s.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
+		Scan(&j.Subject, &j.Account, &j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
+	if err != nil {
+		return j, fmt.Errorf("read what delivery %s carries: %w", delivery, none(err))
+	}
+	j.Envelope.Data = []byte(data)
+	return j, nil
+}
+
 // AccountEvents lists events of an account after a number, as Events does of all.
 func (s *Store) AccountEvents(ctx context.Context, account string, after int64, limit int) ([]Event, error) {
 	rows, err := s.query(ctx, `SELECT number, id, type, at, subject, account, data FROM event

@@ -128,15 +128,7 @@ func (o *Outlet) Send(ctx context.Context, m Message, now time.Time) Attempt {
 }
 
 func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet, m Message) error {
-	header := make(http.Header, 8+len(o.settings.Headers))
-	for name, value := range o.settings.Headers {
-		header.Set(name, value)
-	}
-	body, err := m.write(&o.settings, header)
-	if err != nil {
-		return fmt.Errorf("write the message %s: %w", m.ID, err)
-	}
-	signature, err := o.signer.Sign(m.ID, a.At, body)
+	header, body, err := o.Signed(m, a.At)
 	if err != nil {
 		return err
 	}
@@ -149,10 +141,6 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet
 	if err != nil {
 		return errors.New("the address cannot be read")
 	}
-	header.Set("User-Agent", UserAgent)
-	header.Set(HeaderID, m.ID)
-	header.Set(HeaderTimestamp, strconv.FormatInt(a.At.Unix(), 10))
-	header.Set(HeaderSignature, signature)
 	req.Header = header
 	resp, err := o.client.Do(req)
 	if err != nil {
@@ -170,6 +158,28 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, MaxBody))
 	a.Body = strings.ReplaceAll(strings.ToValidUTF8(string(text), string(utf8.RuneError)), "\x00", "")
 	return verdict(resp.StatusCode)
+}
+
+// Signed writes the request that carries m when it is sent at a time, but for
+// what the receiver knows us by. The same message at the same time is the same
+// request, for as long as the secrets are.
+func (o *Outlet) Signed(m Message, at time.Time) (header http.Header, body []byte, err error) {
+	header = make(http.Header, 8+len(o.settings.Headers))
+	for name, value := range o.settings.Headers {
+		header.Set(name, value)
+	}
+	if body, err = m.write(&o.settings, header); err != nil {
+		return nil, nil, fmt.Errorf("write the message %s: %w", m.ID, err)
+	}
+	signature, err := o.signer.Sign(m.ID, at, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	header.Set("User-Agent", UserAgent)
+	header.Set(HeaderID, m.ID)
+	header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	header.Set(HeaderSignature, signature)
+	return header, body, nil
 }
 
 // control reads what the receiver wants beyond this attempt.

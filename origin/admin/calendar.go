@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+type calendarsData struct {
+	Calendars []fieldmark.Calendar
+	Form      fieldmark.CalendarRequest
+	Who       string // the assignees of the form
+	Scopes    []choice
+	Accounts  []choice
+	Newest    string // id of the feed made last, as with keys
+	Made      *madeFeed
+}
+
+// madeFeed is a feed whose address is told now and never again.
+type madeFeed struct {
+	fieldmark.NewCalendar
+	Address string // https://…
+	Webcal  template.URL
+	QR      template.HTML
+}
+
+func (a *area) calendars(v *visit) error {
+	return a.showCalendars(v, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, nil)
+}
+
+func newestCalendar(list []fieldmark.Calendar) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return list[0].ID
+}
+
+func (a *area) showCalendars(v *visit, status int, form fieldmark.CalendarRequest, bad []string, made *fieldmark.NewCalendar) error {
+	list, err := a.origin.Calendars(v.r.Context())
+	if err != nil {
+		return err
+	}
+	d := calendarsData{Calendars: list, Form: form, Who: strings.Join(form.Assignees, " "), Newest: newestCalendar(list)}
+	for _, c := range []choice{{Value: string(fieldmark.CalendarOfAll), Label: "everybody's missions"}, {Value: string(fieldmark.CalendarOfTeam), Label: "those of a team"}, {Value: string(fieldmark.CalendarOfPerson), Label: "those of one person"}} {
+		c.Chosen = c.Value == string(form.Scope)
+		d.Scopes = append(d.Scopes, c)
+	}
+	if d.Accounts, err = a.accountChoices(v, form.Account); err != nil {
+		return err
+	}
+	if made != nil {
+		if d.Made, err = a.reachable(v, made); err != nil {
+			return err
+		}
+	}
+	return a.show(v, status, "calendars", page{Title: "Calendar feeds", Complaints: bad, Data: d})
+}
+
+// reachable tells the address of a feed in the forms that people need.
+func (a *area) reachable(v *visit, made *fieldmark.NewCalendar) (*madeFeed, error) {
+	at := a.address(v.r) + made.Path
+	_, rest, _ := strings.Cut(at, "://")
+	m := &madeFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)} // of our own host and a token of base64url
+	var err error
+	m.QR, err = qrCode(string(m.Webcal), "QR code of the feed's address")
+	return m, err
+}
+
+// createCalendar makes a feed and shows its address, this once.
+func (a *area) createCalendar(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	posted := v.r.PostForm
+	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")), Scope: fieldmark.CalendarScope(posted.Get("scope")),
+		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")), Details: posted.Get("details") != ""}
+	list, err := a.origin.Calendars(v.r.Context())
+	if err != nil {
+		return err
+	}
+	if posted.Has("newest") && posted.Get("newest") != newestCalendar(list) {
+		return a.showCalendars(v, http.StatusConflict, form, []string{"A feed was made since this form was opened. Look at the list, and send the form again if you still want another."}, nil)
+	}
+	made, err := a.origin.CreateCalendar(v.r.Context(), form)
+	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
+		return a.showCalendars(v, http.StatusUnprocessableEntity, form, complaintsOf(e), nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.did(v, "create calendar", made.ID)
+	return a.showCalendars(v, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
+}
+
+// changeCalendar rotates or ends a feed, as a button says.
+func (a *area) changeCalendar(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
+	id := v.r.PathValue("id")
+	switch v.r.PostForm.Get("do") {
+	case "rotate":
+		made, err := a.origin.RotateCalendar(v.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		a.did(v, "rotate calendar", id)
+		return a.showCalendars(v, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
+	case "end":
+		if _, err := a.origin.RevokeCalendar(v.r.Context(), id); err != nil {
+			return err
+		}
+		a.did(v, "end calendar", id)
+		return v.done(feedsPath, "feed-end")
+	}
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Nothing of this name can be done.")
+}

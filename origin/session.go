@@ -1,0 +1,270 @@
+package origin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Credentials are what somebody signs in with.
+type Credentials struct {
+	User, Password string
+	Code           string // of the second factor; empty without one
+	By             Caller
+}
+
+// SignedIn is an administrator in a session.
+type SignedIn struct {
+	User     string
+	Role     fieldmark.Role
+	Session  string    // names the session; it cannot be entered by that
+	ProvedAt time.Time // when the password was last given in it
+}
+
+// Proved reports whether the password was given just now.
+func (in SignedIn) Proved(now time.Time) bool { return now.Sub(in.ProvedAt) < ProofFor }
+
+// SignIn returns the token of a new session. A wrong password, a wrong code and an
+// unknown user get the same error after the same work, and delay the next try.
+func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, err error) {
+	if err := s.prove(ctx, c); err != nil {
+		return "", err
+	}
+	token := rand.Text() + rand.Text() // 2 x 130 bits
+	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		row := store.Session{Hash: hashSession(token), User: c.User, CreatedAt: now, SeenAt: now, ProvedAt: now,
+			Address: networkOf(c.By.Addr), Agent: clip(c.By.Agent)}
+		if err := tx.AddSession(ctx, row); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, "session.begin", c.User, nil, nil)
+	})
+	if err != nil {
+		return "", fmt.Errorf("sign in: %w", err)
+	}
+	return token, nil
+}
+
+func addressOf(c Caller) string {
+	if !c.Addr.IsValid() {
+		return ""
+	}
+	return c.Addr.Unmap().String()
+}
+
+// Prove notes in a session that its password was given just now.
+func (s *Service) Prove(ctx context.Context, token, password, code string, by Caller) error {
+	in, err := s.Session(ctx, token)
+	if err != nil {
+		return err
+	}
+	if err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by}); err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.ProveSession(ctx, hashSession(token), time.Now())
+	})
+}
+
+// prove checks a password and, where there is one, the second factor.
+func (s *Service) prove(ctx context.Context, c Credentials) error {
+	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
+		return errSignIn()
+	}
+	who := []string{"user " + c.User}
+	if network := networkOf(c.By.Addr); network != "" {
+		who = append(who, "network "+network)
+	}
+	if err := s.delays.check(time.Now(), who...); err != nil {
+		return err
+	}
+	if err := s.mayHash(ctx); err != nil {
+		return err
+	}
+	defer s.hashed()
+	// Those who waited for their turn beside a failure are delayed by it as well;
+	// otherwise a thousand guesses sent at once would all count as the first.
+	if err := s.delays.check(time.Now(), who...); err != nil {
+		return err
+	}
+	kept, err := s.store.Admin(ctx, c.User)
+	known := !errors.Is(err, store.ErrNone)
+	if !known {
+		kept.Password, err = dummyHash, nil
+	}
+	if err != nil {
+		return fmt.Errorf("sign in: %w", err)
+	}
+	right, outdated, err := checkPassword(kept.Password, c.Password)
+	if err != nil {
+		return fmt.Errorf("sign in: %w", err)
+	}
+	var step int64
+	if right && kept.TOTP != "" {
+		if step, err = s.checkCode(kept, c.Code, time.Now()); err != nil {
+			return fmt.Errorf("sign in: %w", err)
+		}
+		right = step > 0
+	}
+	if !right {
+		s.delays.fail(time.Now(), who...)
+		return errors.Join(errSignIn(), s.noteFailure(ctx, c, known))
+	}
+	s.delays.clear(who...)
+	return s.noteProof(ctx, c, step, outdated)
+}
+
+// noteProof keeps what a right password tells: a code that is used up, and a hash
+// at today's cost.
+func (s *Service) noteProof(ctx context.Context, c Credentials, step int64, outdated bool) error {
+	if step == 0 && !outdated {
+		return nil
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if step > 0 {
+			if fresh, err := tx.UseCode(ctx, c.User, step); err != nil || !fresh {
+				return errors.Join(err, errSignIn())
+			}
+		}
+		if outdated {
+			return tx.RehashAdmin(ctx, c.User, hashPassword(c.Password))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sign in: %w", err)
+	}
+	return nil
+}
+
+// noteFailure writes a failed sign-in into the audit log. A name nobody has may be
+// a password in the wrong field, so it is not kept.
+func (s *Service) noteFailure(ctx context.Context, c Credentials, known bool) error {
+	name := c.User
+	if !known {
+		name = "(unknown)"
+	}
+	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: name, Address: addressOf(c.By), Agent: c.By.Agent})
+	return s.Note(ctx, "session.refused", name)
+}
+
+func errSignIn() error {
+	return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the user name or the password is wrong")
+}
+
+// hashSession returns what is kept of a session's token. The token is random, so
+// a plain hash cannot be turned round.
+func hashSession(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// sessionName is how much of a hash names a session to people.
+const sessionName = 16
+
+// Session returns the administrator a token stands for, and keeps the session
+// from falling idle.
+func (s *Service) Session(ctx context.Context, token string) (in SignedIn, err error) {
+	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
+	if token == "" || len(token) > maxPassword {
+		return in, over
+	}
+	se, err := s.store.Session(ctx, hashSession(token))
+	if errors.Is(err, store.ErrNone) {
+		return in, over
+	}
+	if err != nil {
+		return in, err
+	}
+	now := time.Now()
+	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
+		return in, over
+	}
+	if now.Sub(se.SeenAt) >= sessionNoted {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			return tx.TouchSession(ctx, se.Hash, now)
+		})
+		if err != nil {
+			return in, err
+		}
+	}
+	return SignedIn{User: se.User, Role: se.Role, Session: se.Hash[:sessionName], ProvedAt: se.ProvedAt}, nil
+}
+
+// SignOut ends a session; one that is over already is no error.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.EndSession(ctx, hashSession(token))
+	})
+}
+
+// OpenSession is a session as it may be shown.
+type OpenSession struct {
+	Name      string // as SignedIn.Session
+	User      string
+	Address   string // the network it was begun from
+	Agent     string // and the browser
+	CreatedAt fieldmark.Time
+	SeenAt    fieldmark.Time
+}
+
+// maxSessions bounds a list of sessions.
+const maxSessions = 500
+
+// Sessions lists the sessions that are open, the newest first.
+func (s *Service) Sessions(ctx context.Context) ([]OpenSession, error) {
+	now := time.Now()
+	rows, err := s.store.Sessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle), maxSessions)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]OpenSession, len(rows))
+	for i, r := range rows {
+		list[i] = OpenSession{Name: r.Hash[:sessionName], User: r.User, Address: r.Address, Agent: r.Agent,
+			CreatedAt: fieldmark.At(r.CreatedAt), SeenAt: fieldmark.At(r.SeenAt)}
+	}
+	return list, nil
+}
+
+// EndSession ends a session by its name.
+func (s *Service) EndSession(ctx context.Context, name string) error {
+	if len(name) != sessionName {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		user, err := tx.EndSessionNamed(ctx, name)
+		if err != nil {
+			return missing(err, "there is no such session")
+		}
+		return s.did(ctx, tx, "session.end", user, nil, nil)
+	})
+}
+
+// Admins lists who may sign in.
+func (s *Service) Admins(ctx context.Context) ([]fieldmark.Admin, error) {
+	rows, err := s.store.Admins(ctx, maxSessions)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.Admin, len(rows))
+	for i, a := range rows {
+		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", CreatedAt: fieldmark.At(a.CreatedAt)}
+	}
+	return list, nil
+}
+
+// ParseCaller reads who asks from an address as text, which may be none.
+func ParseCaller(address, agent string) Caller {
+	addr, _ := netip.ParseAddr(address) // none is not known
+	return Caller{Addr: addr, Agent: agent}
+}

@@ -1,0 +1,87 @@
+package origin
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/totp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// The second factor (RFC 6238): six digits that change every 30 seconds. A clock
+// may be one step wrong either way.
+const (
+	totpIssuer = "Fieldmark"
+	totpStep   = 30 // seconds
+	totpSkew   = 1  // steps
+)
+
+// SecondFactor is a secret that an authenticator app is given.
+type SecondFactor struct {
+	Secret string // base 32
+	URI    string // otpauth://totp/…, for a QR code
+}
+
+// NewSecondFactor draws a secret for a user. Nothing is kept of it until
+// SetSecondFactor is told of it.
+func NewSecondFactor(user string) (SecondFactor, error) {
+	k, err := totp.Generate(totp.GenerateOpts{Issuer: totpIssuer, AccountName: user, Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+	if err != nil {
+		return SecondFactor{}, fmt.Errorf("draw a second factor: %w", err)
+	}
+	return SecondFactor{Secret: k.Secret(), URI: k.URL()}, nil
+}
+
+// stepOf returns the step that a code is of, or 0. All steps are looked at, so
+// that time tells nothing.
+func stepOf(secret, code string, now time.Time) (step int64, err error) {
+	for skew := -totpSkew; skew <= totpSkew; skew++ {
+		at := now.Add(time.Duration(skew) * totpStep * time.Second)
+		want, err := totp.GenerateCodeCustom(secret, at, totp.ValidateOpts{Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		if err != nil {
+			return 0, fmt.Errorf("compute a code: %w", err)
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			step = at.Unix() / totpStep
+		}
+	}
+	return step, nil
+}
+
+// checkCode returns the step that a code of an administrator is of, or 0 for one
+// that is wrong or was used.
+func (s *Service) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
+	secret, err := unseal(s.vault.totp, a.Name, a.TOTP)
+	if err != nil {
+		return 0, err
+	}
+	step, err := stepOf(secret, code, now)
+	if step <= a.TOTPStep {
+		return 0, err
+	}
+	return step, err
+}
+
+// SetSecondFactor has a user asked for a code from now on; the code shows that an
+// app has the secret. An empty secret ends that.
+func (s *Service) SetSecondFactor(ctx context.Context, user, secret, code string) error {
+	act, sealed, step := "admin.second-factor.off", "", int64(0)
+	if secret != "" {
+		var err error
+		if step, err = stepOf(secret, code, time.Now()); err != nil || step == 0 {
+			return invalid([]fieldmark.FieldError{{Pointer: "/code", Code: "conflict", Detail: "is not the one the app shows now"}})
+		}
+		act, sealed = "admin.second-factor.on", seal(s.vault.totp, user, secret)
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutSecondFactor(ctx, user, sealed, step); err != nil {
+			return missing(err, "there is no such administrator")
+		}
+		return s.did(ctx, tx, act, user, nil, nil)
+	})
+}

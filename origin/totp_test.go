@@ -1,0 +1,121 @@
+package origin_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+func code(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	c, err := totp.GenerateCode(secret, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestSecondFactor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		ctx := t.Context()
+		factor, err := origin.NewSecondFactor("root")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.SetSecondFactor(ctx, "root", factor.Secret, "000000")
+		wantCode(t, "a code the app does not show", err, fieldmark.CodeValidationFailed)
+		if err := w.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		in := func(code string) error {
+			_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword, Code: code})
+			time.Sleep(time.Hour) // past every delay
+			return err
+		}
+		wantCode(t, "without a code", in(""), fieldmark.CodeInvalidCredentials)
+		wantCode(t, "an old code", in(code(t, factor.Secret, time.Now().Add(-time.Minute))), fieldmark.CodeInvalidCredentials)
+		late := code(t, factor.Secret, time.Now().Add(-30*time.Second))
+		if err := in(late); err != nil {
+			t.Errorf("a code of the step before: %v", err)
+		}
+		now := time.Now()
+		once := code(t, factor.Secret, now)
+		for i, want := range []fieldmark.Code{"", fieldmark.CodeInvalidCredentials} {
+			_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword, Code: once})
+			if got := fieldmark.AsError(err); want == "" && err != nil || want != "" && got.Code != want {
+				t.Errorf("use %d of a code: %v, want %q", i+1, err, want)
+			}
+		}
+		time.Sleep(time.Hour)
+		if err := w.SetSecondFactor(ctx, "root", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := in(""); err != nil {
+			t.Errorf("after the second factor was ended: %v", err)
+		}
+	})
+}
+
+func TestSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		ctx := t.Context()
+		if err := w.PutAdmin(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, "an unknown role", w.PutAdmin(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
+		by := origin.ParseCaller("192.0.2.77", "Browser/1")
+		token, err := w.SignIn(ctx, origin.Credentials{User: "guest", Password: goodPassword, By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := w.Session(ctx, token)
+		if err != nil || in.Role != fieldmark.RoleViewer || !in.Proved(time.Now()) {
+			t.Fatalf("session %+v, %v; want a viewer's who just gave the password", in, err)
+		}
+		time.Sleep(origin.ProofFor)
+		if in, _ := w.Session(ctx, token); in.Proved(time.Now()) {
+			t.Errorf("the password counts as given after %v", origin.ProofFor)
+		}
+		wantCode(t, "prove with a wrong password", w.Prove(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
+		time.Sleep(time.Minute)
+		if err := w.Prove(ctx, token, goodPassword, "", by); err != nil {
+			t.Fatal(err)
+		}
+		if in, _ := w.Session(ctx, token); !in.Proved(time.Now()) {
+			t.Errorf("the password does not count as given just after it was")
+		}
+		list, err := w.Sessions(ctx)
+		if err != nil || len(list) != 1 || list[0].Address != "192.0.2.0/24" || list[0].Agent != "Browser/1" {
+			t.Fatalf("sessions %+v, %v; want the one", list, err)
+		}
+		wantCode(t, "end no session", w.EndSession(ctx, "0123456789abcdef"), fieldmark.CodeNotFound)
+		if err := w.EndSession(ctx, list[0].Name); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Session(ctx, token)
+		wantCode(t, "a session that was ended", err, fieldmark.CodeInvalidCredentials)
+	})
+}
+
+// TestDelayOfNetwork tries many names from one network.
+func TestDelayOfNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
+			_, err := w.SignIn(t.Context(), origin.Credentials{User: string(rune('a' + i)), Password: "wrong", By: origin.ParseCaller(from, "")})
+			want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
+			wantCode(t, from, err, want)
+		}
+		_, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword, By: origin.ParseCaller("198.51.100.1", "")})
+		if err != nil {
+			t.Errorf("from another network: %v", err)
+		}
+	})
+}
