@@ -98,6 +98,8 @@ var homes = map[string][]string{
 	"golang.org/x/net/publicsuffix":       {"origin/audit"},
 	"golang.org/x/text/language":          {"origin/audit", "origin/llms", "origin/api", "origin"},
 	"go.yaml.in/yaml/v3":                  {"cmd/fieldmark"},
+	"github.com/pquerna/otp":              {"origin"},
+	"github.com/boombuler/barcode":        {"origin/admin"},
 	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
 }
 

@@ -59,7 +59,7 @@ func (e *Edge) prepare(ctx *fasthttp.RequestCtx, h http.Header) {
 // be linted may be too large by every rule, everyone else sends one document.
 func bodyLimit(path []byte) int64 {
 	switch {
-	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI):
+	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
 		return fieldmark.MaxAlertBody

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 )
 
@@ -21,6 +22,7 @@ type adminCmd struct {
 type adminCreateCmd struct {
 	dataSettings `embed:""`
 	User         string `arg:"" help:"The name to sign in with."`
+	Role         string `default:"admin" enum:"admin,viewer" help:"admin may do everything; viewer sees everything but secrets and changes nothing."`
 }
 
 // Run reads a password from the terminal or from standard input and sets it.
@@ -31,7 +33,7 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *streams) error {
 	}
 	ctx = byCommand(ctx)
 	return c.withService(ctx, s, func(svc *origin.Service) error {
-		if err := svc.SetAdminPassword(ctx, c.User, password); err != nil {
+		if err := svc.PutAdmin(ctx, c.User, password, fieldmark.Role(c.Role)); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(s.out, "%s may sign in at /admin\n", c.User)

@@ -127,7 +127,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, Secure: o.SecureCookies})
+	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.SecureCookies, Facts: o.facts(n.at)})
 	if err != nil {
 		return err
 	}
@@ -146,6 +146,29 @@ func side(api, admin http.Handler) http.Handler {
 		}
 		api.ServeHTTP(w, r)
 	})
+}
+
+// facts are the settings that administrators may see: nothing secret.
+func (o *originSettings) facts(record string) []admin.Fact {
+	kept := func(d time.Duration) string {
+		if d < 0 {
+			return "for ever"
+		}
+		return d.String()
+	}
+	yes := map[bool]string{true: "on", false: "off"}
+	return []admin.Fact{
+		{Name: "Version", Value: version},
+		{Name: "Record", Value: record},
+		{Name: "Address", Value: o.publicURL},
+		{Name: "Mission API", Value: yes[o.PublicAPI]},
+		{Name: "Secure cookies", Value: yes[o.SecureCookies]},
+		{Name: "Payments are due", Value: "when a mission is " + o.PaymentDueOn},
+		{Name: "Audits", Value: "every " + o.AuditEvery.String()},
+		{Name: "Messages are kept", Value: kept(o.KeepDeliveries)},
+		{Name: "Events are kept", Value: kept(o.KeepEvents)},
+		{Name: "Module keys", Value: strings.Join(o.ModuleKeys, " ")},
+	}
 }
 
 // run answers on the listeners and works in the background until ctx ends.

@@ -38,7 +38,7 @@ func (a *area) missions(v *visit) error {
 	}
 	d := missionsData{Source: f.Source, Account: account}
 	for _, m := range list.Data {
-		d.Missions = append(d.Missions, missionLine{Mission: m, CanComplete: fieldmark.PathToCompleted(m.Status) != nil})
+		d.Missions = append(d.Missions, missionLine{Mission: m, CanComplete: v.may() && fieldmark.PathToCompleted(m.Status) != nil})
 	}
 	for _, s := range fieldmark.MissionStatuses() {
 		d.Statuses = append(d.Statuses, choice{Value: string(s), Label: lower(s), Chosen: len(f.Status) > 0 && f.Status[0] == s})

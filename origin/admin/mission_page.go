@@ -62,6 +62,9 @@ func (a *area) showMission(v *visit, status int, complaints []string) error {
 		c.Chosen = c.Value == d.Form.Direction
 		d.Directions = append(d.Directions, c)
 	}
+	if !v.may() {
+		d.Moves, d.Marks, d.CanPrice, d.CanRefund = nil, nil, false, false
+	}
 	return a.show(v, status, "mission", page{Title: story.Title, Complaints: complaints, Data: d})
 }
 
