@@ -132,6 +132,17 @@ func (p *Page) Go(t testing.TB, address string) {
 	p.Do(t, "open "+address, chromedp.Navigate(address))
 }
 
+// Leave evaluates an expression that leads the tab to another page, as by sending
+// a form, and waits until that page is there.
+func (p *Page) Leave(t testing.TB, what, expression string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Evaluate[chromedp.Void](expression+";undefined")); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
 // Do runs steps of chromedp, and ends the test where one fails.
 func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/browsertest"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+const adminPassword = "correct horse battery staple"
+
+// desk is an administrator in front of the pages of a running Fieldmark, reached
+// through its edge.
+type desk struct {
+	t    *testing.T
+	base string
+	tab  *browsertest.Page
+}
+
+// send fills in the form that posts to an address and sends it by its button,
+// named by its value where there are several.
+func (d *desk) send(action, button string, values map[string]string) {
+	d.t.Helper()
+	selector := "form[method=post][action='" + action + "']"
+	pressed := "button"
+	if button != "" {
+		pressed += "[value='" + button + "']"
+		selector += ":has(" + pressed + ")"
+	}
+	d.submit(selector, pressed, values)
+}
+
+// submit fills in the last form that matches and presses a button of it.
+func (d *desk) submit(selector, button string, values map[string]string) {
+	d.t.Helper()
+	d.tab.Leave(d.t, "send "+selector, fmt.Sprintf(`(() => {
+		const form = [...document.querySelectorAll(%q)].at(-1);
+		for (const [name, value] of Object.entries(%s)) form.elements[name].value = value;
+		form.requestSubmit(form.querySelector(%q));
+	})()`, selector, mustJSON(d.t, values), button))
+}
+
+func mustJSON(t *testing.T, v map[string]string) string {
+	t.Helper()
+	if v == nil {
+		return "{}"
+	}
+	b, err := json.Marshal(v)
+	must(t, err)
+	return string(b)
+}
+
+// text is what an element says.
+func (d *desk) text(selector string) string {
+	d.t.Helper()
+	var text string
+	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector), &text)
+	return strings.TrimSpace(text)
+}
+
+// says fails the test unless the page says something.
+func (d *desk) says(want string) {
+	d.t.Helper()
+	if got := d.text("body"); !strings.Contains(got, want) {
+		d.t.Fatalf("the page does not say %q:\n%s", want, got)
+	}
+}
+
+// follow goes where the first link that matches leads.
+func (d *desk) follow(selector string) {
+	d.t.Helper()
+	var to string
+	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.href ?? ""`, selector), &to)
+	if to == "" {
+		d.t.Fatalf("no link %s on the page:\n%s", selector, d.text("main"))
+	}
+	d.tab.Go(d.t, to)
+}
+
+// TestAdministrator spends a day at the pages, in a browser and through the edge:
+// a key, a mission posted with it, the delivery with its signature, the key
+// rotated and revoked. Then every page is held against what a customer expects.
+func TestAdministrator(t *testing.T) {
+	dir := t.TempDir()
+	received := make(chan *http.Request, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "thank you")
+		received <- r
+	}))
+	t.Cleanup(receiver.Close)
+	create := exec.Command(program(t), "admin", "create", "ada", "--data", "var")
+	create.Dir, create.Stdin = dir, strings.NewReader(adminPassword)
+	if out, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("make an administrator: %v: %s", err, out)
+	}
+	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
+	base := p.logged("serve", "listen")
+	browser := browsertest.Start(t)
+	d := &desk{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
+
+	d.send("/admin/sign-in", "", map[string]string{"user": "ada", "password": adminPassword})
+	d.says("A new key")
+	d.tab.Go(t, base+"/admin/accounts")
+	d.send("/admin/accounts", "", map[string]string{"id": "acme", "name": "Acme <b>"})
+	d.says("Acme <b>")
+
+	d.tab.Go(t, base+"/admin/api-keys")
+	d.send("/admin/api-keys", "", map[string]string{"name": "desk", "account": "acme"})
+	key := d.text(".token code")
+	d.says("Copy it now")
+	d.tab.Do(t, "press Copy", chromedp.Click(`[data-copy] + button`))
+	d.tab.Until(t, "the key is copied", `document.querySelector("[data-copy] + button").textContent === "Copied"`)
+	if copied := d.tab.Clipboard(t); copied != key {
+		t.Errorf("the button copies %q, want the key", copied)
+	}
+	d.tab.Go(t, base+"/admin/webhooks")
+	d.send("/admin/webhooks", "", map[string]string{"url": receiver.URL + "/hook", "account": "acme", "events": "mission.completed"})
+	secret := d.text(".token code")
+
+	open := func(name, key string) (int, string) {
+		status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON(name), "Authorization", "Bearer "+key)
+		return status, body
+	}
+	status, body := open("1", key)
+	var m fieldmark.Mission
+	if status != http.StatusCreated || json.Unmarshal([]byte(body), &m) != nil {
+		t.Fatalf("post a mission with the key: %d %s", status, body)
+	}
+	d.tab.Go(t, base+"/admin/missions")
+	d.send("/admin/missions/"+m.ID+"/complete", "", nil)
+	d.says("The mission is completed.")
+	got := <-received
+	d.tab.Go(t, base+"/admin/webhooks")
+	d.follow("a[href*='/deliveries/']")
+	d.tab.Until(t, "the delivery is done", `document.querySelector(".state.good")?.textContent === "done"`)
+	d.says("thank you")
+	shown := d.text("pre")
+	signature := got.Header.Get(webhook.HeaderSignature)
+	if signature == "" || !strings.Contains(shown, signature) || !strings.Contains(shown, m.ID) {
+		t.Errorf("the page shows %s, want the request with the signature %q", shown, signature)
+	}
+	if strings.Contains(d.text("body"), secret) {
+		t.Errorf("the page shows the secret of the endpoint")
+	}
+	delivery := currentAddress(d)
+
+	d.tab.Go(t, base+"/admin/api-keys")
+	d.send(actionOf(d, "/rotate"), "", map[string]string{"grace": "0"})
+	next := d.text(".token code")
+	if status, _ := open("2", key); status != http.StatusUnauthorized || next == key {
+		t.Errorf("the old key: %d, want 401", status)
+	}
+	if status, body := open("2", next); status != http.StatusCreated {
+		t.Errorf("the new key: %d %s, want 201", status, body)
+	}
+	d.send(actionOf(d, "/revoke"), "", map[string]string{"reason": "the day is over"})
+	d.says("the day is over")
+	if status, body := open("3", next); status != http.StatusUnauthorized || !strings.Contains(body, "invalid_api_key") {
+		t.Errorf("the revoked key: %d %s, want 401 invalid_api_key", status, body)
+	}
+
+	d.tab.Go(t, base+"/admin/brands")
+	d.send("/admin/brands", "", map[string]string{"name": "Acme <script>alert(1)</script>", "slug": "acme", "url": receiver.URL + "/", "niche": "tools", "language": "en"})
+	d.says("Acme <script>alert(1)</script>")
+	d.tab.Go(t, base+"/admin/audit-log")
+	d.says("key.revoke")
+	d.send("/admin/audit-log/verify", "", nil)
+	d.says("entries hold.")
+	for _, hidden := range []string{key, next, secret, adminPassword} {
+		if strings.Contains(p.printed(), hidden) {
+			t.Errorf("the log holds a secret")
+		}
+	}
+	for _, finding := range d.tab.Trouble() {
+		t.Errorf("during the day: %s", finding)
+	}
+
+	var module string
+	d.tab.Go(t, base+"/admin/modules")
+	d.tab.Ask(t, `document.querySelector("a[href*='/admin/modules/']").pathname`, &module)
+	pages := []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/missions/" + m.ID, "/admin/webhooks", delivery[:strings.Index(delivery, "/deliveries")], delivery,
+		"/admin/calendars", "/admin/brands", "/admin/brands/acme", "/admin/modules", module, "/admin/nodes", "/admin/audit-log", "/admin/settings"}
+	d.inspect(browser, pages)
+}
+
+// inspect looks at pages at both widths and in both themes.
+func (d *desk) inspect(browser *browsertest.Browser, pages []string) {
+	pictures := os.Getenv("FIELDMARK_PICTURES")
+	for _, v := range []browsertest.View{{}, {Dark: true}, browsertest.Phone, {Width: 360, Height: 740, Dark: true}} {
+		tab := browser.Open(d.t, d.base+pages[0], v)
+		for _, page := range pages {
+			tab.Go(d.t, d.base+page)
+			findings := tab.Overflow(d.t)
+			if v.Dark == (v.Width > 0) { // what axe looks for is of a width or of a theme, and either pair has both
+				findings = append(findings, tab.Axe(d.t)...)
+			}
+			for _, finding := range findings {
+				d.t.Errorf("%s, %+v: %s", page, v, finding)
+			}
+			if pictures != "" {
+				name := fmt.Sprintf("%s-%d-%v.png", strings.ReplaceAll(strings.Trim(page, "/"), "/", "_"), v.Width, v.Dark)
+				must(d.t, os.WriteFile(filepath.Join(pictures, name), tab.Picture(d.t), 0o600))
+			}
+		}
+		for _, finding := range tab.Trouble() {
+			d.t.Errorf("%+v: %s", v, finding)
+		}
+	}
+}
+
+// actionOf finds where the first form posts to whose address ends so.
+func actionOf(d *desk, end string) string {
+	d.t.Helper()
+	var action string
+	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`, end), &action)
+	return action
+}
+
+func currentAddress(d *desk) string {
+	d.t.Helper()
+	var address string
+	d.tab.Ask(d.t, "location.href", &address)
+	u, err := url.Parse(address)
+	must(d.t, err)
+	return u.Path
+}
