@@ -168,6 +168,9 @@ func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fi
 // networkOf names the network of an address, which tells enough and is nobody's
 // personal data: a /24, or a /48 of IPv6.
 func networkOf(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
 	bits := 48
 	if a = a.Unmap(); a.Is4() {
 		bits = 24
