@@ -11,7 +11,7 @@ import (
 // runs the garbage collector of the whole process waits for it; so a module
 // counts what it does and stops itself.
 const (
-	// MaxFuel is 2 million units: ten milliseconds at worst, and 500
+	// MaxFuel is 2 million units: ten milliseconds at worst, and 600
 	// times what the built-in needs.
 	MaxFuel = 2_000_000
 
