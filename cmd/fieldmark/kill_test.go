@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
@@ -316,16 +317,7 @@ func (s *storm) settle(base string) {
 		s.again(base)
 		s.note(func() { left = len(s.open) > 0 })
 	}
-	eventually(s.t, "every event of every acknowledged mission has arrived", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, id := range s.created {
-			if len(s.arrived[id]) < 1+s.moved[id] {
-				return false
-			}
-		}
-		return true
-	})
+	s.drain()
 	for external, id := range s.created {
 		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=storm&externalId="+external, "", "Authorization", "Bearer "+s.key)
 		var page fieldmark.List[fieldmark.Mission]
@@ -341,6 +333,42 @@ func (s *storm) settle(base string) {
 			s.t.Errorf("mission %s was acknowledged as completed and is %s", id, page.Data[0].Status)
 		}
 	}
+}
+
+// drain waits until every event of every acknowledged mission has arrived. A long
+// storm leaves tens of thousands of messages, so it gives up when none comes any
+// more, and not after a time.
+func (s *storm) drain() {
+	s.t.Helper()
+	const patience = 30 * time.Second // three times the life of a lease
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	seen, last := -1, time.Now()
+	for {
+		missing, messages := s.missing()
+		if len(missing) == 0 {
+			return
+		}
+		if messages != seen {
+			seen, last = messages, time.Now()
+		} else if time.Since(last) > patience {
+			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", patience, len(missing), len(s.created), missing[0])
+		}
+		<-tick.C
+	}
+}
+
+// missing lists the acknowledged missions of which an event has not arrived, and
+// counts the messages so far.
+func (s *storm) missing() (ids []string, messages int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.created {
+		if len(s.arrived[id]) < 1+s.moved[id] {
+			ids = append(ids, fmt.Sprint(id, " with ", len(s.arrived[id]), " of ", 1+s.moved[id]))
+		}
+	}
+	return ids, s.messages
 }
 
 // report says what the storm did. Late repetitions may still be arriving, so
