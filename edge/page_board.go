@@ -59,6 +59,11 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 	})
 }
 
+// searchHome answers GET /?q=.
+func (e *Edge) searchHome(ctx *fasthttp.RequestCtx) route {
+	return e.get(ctx, routePage, e.serveHome)
+}
+
 // boardPage gathers what a page of the leaderboard shows.
 func (e *Edge) boardPage(s *snapshot, q *boardQuery, offset int, search string) site.BoardPage {
 	p := site.BoardPage{

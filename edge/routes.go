@@ -43,6 +43,8 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.limited(ctx, e.serveLLMs)
 	case string(path) == site.PathLLMs:
 		return e.limited(ctx, e.serveLLMsPage)
+	case string(path) == "/" && len(ctx.QueryArgs().Peek("q")) > 0:
+		return e.limited(ctx, e.searchHome) // looks through every name, so it is counted
 	case string(path) == "/":
 		return e.get(ctx, routePage, e.serveHome)
 	case bytes.HasPrefix(path, brandPath):

@@ -53,7 +53,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 	name := plain(s.Name)
 	v.Head = head{
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
-		Image:       badgeAddress(p.BaseURL, s.Slug) + ".png?style=card",
+		Image:       badgeAddress(p.BaseURL, s.Slug) + ".png?style=card&scale=3",
 		Canonical:   brandAddress(p.BaseURL, s.Slug),
 		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and what would raise the score.", name, v.Status.Tag),
 		Data:        brandData(p),
