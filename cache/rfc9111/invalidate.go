@@ -64,12 +64,12 @@ func groupList(lines []string) []string {
 	if len(lines) == 0 {
 		return nil
 	}
-	list, err := httpsfv.UnmarshalList(lines)
+	members, err := list(lines)
 	if err != nil {
 		return nil
 	}
 	var groups []string
-	for _, m := range list {
+	for _, m := range members {
 		item, ok := m.(httpsfv.Item)
 		if !ok {
 			return nil

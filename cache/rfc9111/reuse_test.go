@@ -277,6 +277,7 @@ func TestGroups(t *testing.T) {
 		`"a", 1`:                            nil,
 		`("a" "b")`:                         nil,
 		`"a`:                                nil,
+		`"a", %"b"`:                         nil, // the parser panics at it
 		``:                                  nil,
 		`"` + strings.Repeat("x", 33) + `"`: nil,
 		`"ok", "` + strings.Repeat("x", 40) + `"`: {"ok"},

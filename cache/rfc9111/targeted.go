@@ -26,7 +26,7 @@ func targeted(h http.Header) (Directives, bool) {
 		if len(lines) == 0 {
 			continue
 		}
-		dict, err := httpsfv.UnmarshalDictionary(lines)
+		dict, err := dictionary(lines)
 		if err != nil || len(dict.Names()) == 0 {
 			continue
 		}
