@@ -160,9 +160,7 @@ func (h *havoc) skew(program string) {
 func (h *havoc) reckon() {
 	t, s := h.t, h.storm
 	h.report()
-	settled := time.Now()
 	s.settle(h.edges[0].at)
-	t.Logf("every event had arrived %s after the last request", time.Since(settled).Round(time.Millisecond))
 	inLog, moves := map[string]int{}, 0
 	var last int64
 	for {
