@@ -113,7 +113,7 @@ func (n *node) ready() bool {
 // newHavoc starts the fleet.
 func newHavoc(t *testing.T, outage time.Duration) *havoc {
 	h := &havoc{t: t, dir: t.TempDir(), outage: outage, pg: storetest.StartServer(t)}
-	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}}
+	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}}
 	h.wall = newWall(t)
 	h.redis = cachetest.StartRedis(t, "bind", h.wall.bind(), "protected-mode", "no")
 	secret, token := strings.Repeat("s", minSecret), strings.Repeat("n", minSecret)
