@@ -193,13 +193,12 @@ func (p *page) findByline(doc *html.Node) string {
 // that snippets may not show.
 func (p *page) readText(main []*html.Node) {
 	var all, prose, kept strings.Builder
-	isQuote := func(n *html.Node) bool { return n.Type == html.ElementNode && n.Data == "blockquote" }
 	for _, m := range main {
 		writeText(&all, m, maxText, func(*html.Node) bool { return false })
-		writeText(&prose, m, maxText, isQuote)
+		writeText(&prose, m, maxText, isQuotation)
 		writeText(&kept, m, maxText, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
 		visible(m, func(n *html.Node) {
-			if isQuote(n) && !within(n, "blockquote") {
+			if isQuotation(n) && !within(n, "blockquote") {
 				if s := collapse(textUpTo(n, maxLine)); len([]rune(s)) >= minQuote {
 					p.quotes = append(p.quotes, s)
 				}
@@ -209,4 +208,26 @@ func (p *page) readText(main []*html.Node) {
 	p.text, p.prose = tidy(all.String()), tidy(prose.String())
 	p.words = countWords(p.text)
 	p.unquoted = max(p.words-countWords(tidy(kept.String())), 0)
+}
+
+// maxIndented is how many nodes of a block quotation are looked at for what no
+// quotation holds.
+const maxIndented = 500
+
+// isQuotation reports whether an element is a block quotation. Converters use
+// the same element to indent: what holds a table or a listing quotes nobody.
+func isQuotation(n *html.Node) bool {
+	if n.Type != html.ElementNode || n.Data != "blockquote" {
+		return false
+	}
+	looked := 0
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && (d.Data == "table" || d.Data == "pre") {
+			return false
+		}
+		if looked++; looked == maxIndented {
+			break
+		}
+	}
+	return true
 }

@@ -48,9 +48,10 @@ type dated struct {
 	raw    string
 }
 
-// newestDate returns the date a page gives itself. Sources are tried in the
-// order of how deliberately they are set; within one, the newest counts.
-func (p *page) newestDate(lastmod string, now time.Time) (best dated, ok bool) {
+// newestDate returns the date a page gives itself, or what its sitemap and its
+// server say of it. Sources are tried in the order of how deliberately they are
+// set; within one, the newest counts.
+func (p *page) newestDate(lastmod, lastModified string, now time.Time) (best dated, ok bool) {
 	var modified, published []string
 	for i := range p.graph {
 		modified = append(modified, p.graph[i].text["dateModified"]...)
@@ -65,7 +66,7 @@ func (p *page) newestDate(lastmod string, now time.Time) (best dated, ok bool) {
 		{"article:modified_time", []string{p.meta("article:modified_time"), p.meta("article:published_time")}},
 		{"time element", p.times},
 		{"sitemap lastmod", []string{lastmod}},
-		{"Last-Modified", []string{p.header.Get("Last-Modified")}},
+		{"Last-Modified", []string{lastModified}},
 	}
 	for _, s := range sources {
 		for _, raw := range s.values {
@@ -78,6 +79,31 @@ func (p *page) newestDate(lastmod string, now time.Time) (best dated, ok bool) {
 		}
 	}
 	return dated{}, false
+}
+
+// rollout is how far apart the files of one deployment are written, and the
+// answers of one audit that are all stamped with the time of asking.
+const rollout = time.Hour
+
+// datedByServer reports whether Last-Modified tells pages apart. Where all of
+// them are of the same hour it is the date of a deployment, or that of the
+// request, and says nothing of the text.
+func datedByServer(pages []*page) bool {
+	var first, last time.Time
+	seen := 0
+	for _, p := range pages {
+		at, err := http.ParseTime(p.header.Get("Last-Modified"))
+		if err != nil {
+			continue
+		}
+		if seen++; seen == 1 || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return seen == 1 || last.Sub(first) > rollout
 }
 
 // ageDays counts whole days between two dates, in UTC.

@@ -107,8 +107,13 @@ func (f *site) quotations(found findings, words int) {
 func (f *site) freshness(found findings) {
 	var best dated
 	var on *page
+	served := datedByServer(f.pages)
 	for _, p := range f.pages {
-		if d, ok := p.newestDate(f.lastmods[key(p.url)], f.now); ok && (on == nil || d.at.After(best.at)) {
+		lastModified := ""
+		if served {
+			lastModified = p.header.Get("Last-Modified")
+		}
+		if d, ok := p.newestDate(f.lastmods[key(p.url)], lastModified, f.now); ok && (on == nil || d.at.After(best.at)) {
 			best, on = d, p
 		}
 	}
@@ -116,6 +121,9 @@ func (f *site) freshness(found findings) {
 		why := "no credible date on %d pages"
 		if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
 			why += "; lastmod does not tell pages apart"
+		}
+		if !served && f.home.header.Get("Last-Modified") != "" {
+			why += "; Last-Modified does not tell pages apart"
 		}
 		found.unknown("fresh.age", note(f.home.url.String(), why, len(f.pages)))
 		return

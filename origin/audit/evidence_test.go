@@ -28,8 +28,10 @@ func TestCitations(t *testing.T) {
 
 func TestStatistics(t *testing.T) {
 	yes := []string{"40 %", "40%", "12.5 percent", "12,5 Prozent", "$1", "€ 5", "5 €", "USD 20", "20 euros", "1,000", "1.000.000", "10 000", "1'000", "3 kWh", "25 kg", "30 minutes", "5 Jahre", "3 ans", "2°C",
-		"10 Mo", "3 millions", "１０００円", "三つの5億", "٤٠ ٪", "٢٥ كيلو و ٣٠ دقيقة", "10年間", "100 m²", "80 km/h", "between 3 and 5 kg"}
-	no := []string{"2024", "in 1999 we", "5", "v1.2.3", "12", "+49 30 123456", "+1 800 555 1234", "0800 123 456", "(030) 123 456", "2024-01-31", "31/12/2024", "10:30", "H2", "B2B", "24/7", "from 10 to 20", "ISO 9001", "192.168.0.1", "page 3", "0x", "04x and 0x1f"}
+		"10 Mo", "3 millions", "１０００円", "三つの5億", "٤٠ ٪", "٢٥ كيلو و ٣٠ دقيقة", "10年間", "100 m²", "80 km/h", "between 3 and 5 kg",
+		"281 terabytes", "352 bytes", "10 times faster", "a 30-day trial", "a 1000-fold gain", "100 nanoseconds", "$8K-85K/year", "3-7 days"}
+	no := []string{"2024", "in 1999 we", "5", "v1.2.3", "12", "+49 30 123456", "+1 800 555 1234", "0800 123 456", "(030) 123 456", "2024-01-31", "31/12/2024", "10:30", "H2", "B2B", "24/7", "from 10 to 20", "ISO 9001", "192.168.0.1", "page 3", "0x", "04x and 0x1f",
+		"10<sup>-9</sup> seconds", "2<sup><small>48</small></sup> bytes", "an F-16s", "COVID-19 days", "3-D", "a 64-bit build", "PDP-11 times"}
 	for _, s := range yes {
 		if got := say(thousand("<p>"+s+"</p>", 0).audit(t), "stat.numbers"); got == "0" {
 			t.Errorf("stat.numbers of %q = 0, want one at least", s)
@@ -50,7 +52,8 @@ func TestQuotations(t *testing.T) {
 		"「この宿は本当に静かで落ち着いていて、また必ず来たいと思います」と述べました。", "<blockquote>" + long + "</blockquote>", "«هذا أفضل شيء حدث لنا في هذه المدينة منذ سنوات»، قال أحمد.",
 		"“" + long + "”, disse Ana.", "Secondo Ada, «" + long + "».",
 	}
-	no := []string{"“Short one”, says Ada.", "“" + long + "” is our motto.", "“" + strings.Repeat("long ", 100) + "”, says Ada.", "“" + long + " without an end, says Ada.", "<blockquote>Short</blockquote>", long}
+	no := []string{"“Short one”, says Ada.", "“" + long + "” is our motto.", "“" + strings.Repeat("long ", 100) + "”, says Ada.", "“" + long + " without an end, says Ada.", "<blockquote>Short</blockquote>", long,
+		"<blockquote><div><table><tr><td>" + long + "<td>3.1</table></div></blockquote>", "<blockquote><pre>" + long + "</pre></blockquote>"}
 	for _, s := range yes {
 		facts := thousand("<p>"+s+"</p>", 0).audit(t)
 		if got := say(facts, "quote.spans"); got == "0" || len(got) > 5 {
@@ -79,6 +82,11 @@ func TestFreshness(t *testing.T) {
 		w["/"] = a
 		return w
 	}
+	rolledOut := func(days ...int) web {
+		home, about := html("", "<a href=/about>About</a>"), html("", "x")
+		home.header, about.header = withHeader(one("", ""), days[0])["/"].header, withHeader(one("", ""), days[1])["/"].header
+		return web{"/": home, "/about": about}
+	}
 	runFacts(t, []factTest{
 		{"undated", one("", "x"), []string{"fresh.age unknown"}},
 		{"dateModified first", one(ld(`{"@type":"Article","dateModified":"`+ago(40)+`","datePublished":"`+ago(5)+`"}`)+meta("modified_time", ago(3)), "<main><time datetime="+ago(1)+">x</time></main>"), []string{"fresh.age 40"}},
@@ -92,6 +100,8 @@ func TestFreshness(t *testing.T) {
 		{"lastmod that all share", web{"/": html("", "x"), "/a": html("", "y"), "/sitemap.xml": xml(ago(2), ago(2))}, []string{"fresh.age unknown"}},
 		{"lastmod in the future", web{"/": html("", "x"), "/a": html("", "y"), "/sitemap.xml": xml(ago(-9), ago(30))}, []string{"fresh.age 30"}},
 		{"Last-Modified last", withHeader(one("", "x"), 12), []string{"fresh.age 12"}},
+		{"Last-Modified of two days", rolledOut(12, 9), []string{"fresh.age 9"}},
+		{"Last-Modified of one deployment", rolledOut(3, 3), []string{"fresh.age unknown"}},
 		{"newest page counts", web{"/": html(meta("modified_time", ago(300)), "<a href=/about>About</a>"), "/about": html(meta("modified_time", ago(100)), "x")}, []string{"fresh.age 100"}},
 	})
 }

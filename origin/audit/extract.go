@@ -251,8 +251,8 @@ func (f *site) hreflangFault(p *page, list []link) string {
 				return "no language tag: " + l.hreflang
 			}
 		}
-		if l.url == nil {
-			return "no address for " + l.hreflang
+		if raw, err := url.Parse(l.href); l.url == nil || err != nil || !isWeb(raw) {
+			return fmt.Sprintf("not the absolute address of a page for %s: %s", l.hreflang, l.href)
 		}
 		if to, dup := seen[tag]; dup && to != key(l.url) {
 			return "two addresses for " + l.hreflang

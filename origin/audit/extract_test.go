@@ -15,6 +15,11 @@ func TestMainText(t *testing.T) {
 		{"role main", one("", frame+"<div role=main>"+words(12)+"</div>"), []string{"home.words 12"}},
 		{"articles", one("", frame+"<article><header><h1>Big News</h1></header>"+words(10)+"</article><article>"+words(5)+"</article>"), []string{"home.words 17"}},
 		{"densest part", one("", frame+"<div><div>"+strings.Repeat("<p>"+words(10)+"</p>", 5)+"</div></div><div><a href=/x>linked words</a></div>"), []string{"home.words 50"}},
+		{"two parts", one("", "<div><p>"+words(75)+"</p></div><div><p>"+words(25)+"</p></div>"), []string{"home.words 100"}},
+		{"menus by name", one("", "<main><div class='menu main-menu'><a href=/a>a</a> <a href=/b>b</a></div><ul id=topNav><li><a href=/c>c</a></ul><div class=breadcrumbs><a href=/d>d</a> / <a href=/e>e and its kind</a></div><p>"+words(10)+"</p></main>"), []string{"home.words 10"}},
+		{"menus of dishes", one("", "<main><div class=menu><a href=/a>Soup</a> of the day with bread</div><p>"+words(3)+"</p></main>"), []string{"home.words 9"}},
+		{"a body called a menu", web{"/": {body: "<html><body class='menu'><main><h1>A</h1><a href=/a>one</a> <a href=/b>two, in some more words</a></main></body></html>"}}, []string{"home.words 7"}},
+		{"a summary beside the text", one("", "<main><div class=sidebar><a href=/a>one</a> <a href=/b>two</a></div><p>"+words(3)+"</p></main>"), []string{"home.words 5"}},
 		{"empty main element", one("", frame+"<main></main><div>"+words(40)+"</div>"), []string{"home.words 40"}},
 		{"not text", one("", "<main>"+words(5)+"<script>var words = 1</script><style>p{}</style><template>t t</template><noscript>enable scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"), []string{"home.words 5"}},
 		{"hidden", one("", `<main>`+words(5)+`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p><p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p></main>`), []string{"home.words 5"}},
@@ -108,7 +113,8 @@ func TestLanguage(t *testing.T) {
 		{"underscore", web{"/": page("pt_BR", "")}, []string{"lang.html 1"}},
 		{"two regions are one language", web{"/": page("en-GB", alt("en-GB", home, "en-US", home+"us/"))}, []string{"lang.hreflang not_applicable"}},
 		{"reciprocal", web{"/": page("en", both), "/de/": page("de", both)}, []string{"lang.hreflang 1"}},
-		{"relative", web{"/": page("en", alt("en", "./", "de", "de/")), "/de/": page("de", alt("en", "../", "de", "./"))}, []string{"lang.hreflang 1"}},
+		{"relative", web{"/": page("en", alt("en", "./", "de", "de/")), "/de/": page("de", alt("en", "../", "de", "./"))}, []string{"lang.hreflang 0"}},
+		{"relative on one page", web{"/": page("en", alt("en", "./", "de", "de/")), "/de/": page("de", both), "/sitemap.xml": {kind: "text/xml", body: "<urlset><url><loc>" + home + "de/</loc></url></urlset>"}}, []string{"lang.hreflang 0.5"}},
 		{"no way back", web{"/": page("en", both), "/de/": page("de", "")}, []string{"lang.hreflang 0"}},
 		{"no tag of a language", web{"/": page("en", alt("en", home, "deutsch", home+"de/")), "/de/": page("de", "")}, []string{"lang.hreflang 0"}},
 		{"two addresses", web{"/": page("en", alt("en", home, "de", home+"a", "de", home+"b"))}, []string{"lang.hreflang 0"}},
@@ -140,6 +146,7 @@ func TestWeight(t *testing.T) {
 		{"light", one("", "<main>"+words(20)+"</main>"), []string{"page.light 1", "page.early_text 1"}},
 		{"heavy", one("", "<main>"+words(20)+"</main>"+strings.Repeat("<i></i>", 80_000)), []string{"page.light 0", "page.early_text 1"}},
 		{"late", one("<style>"+strings.Repeat("a{}", 50_000)+"</style>", "<main>Here the text of the page begins "+words(20)+"</main>"), []string{"page.light 1", "page.early_text 0"}},
+		{"late, and announced by the title", one("<title>Here the text of the page begins</title><style>"+strings.Repeat("a{}", 50_000)+"</style>", "<main><h1>Here the text of the page begins</h1>"+words(20)+"</main>"), []string{"page.early_text 0"}},
 		{"entities", one("", "<main>R&amp;D &eacute;t&eacute; is where we begin "+words(20)+"</main>"), []string{"page.early_text 1"}},
 	})
 }
@@ -166,6 +173,8 @@ func TestHostileShapes(t *testing.T) {
 		"quotation marks":        "<main>" + strings.Repeat("“«„ ", many),
 		"properties":             "<div itemscope>" + nested("<b itemprop=x>", 400, strings.Repeat("<i itemprop=y>x</i>", many)),
 		"links":                  strings.Repeat("<link rel=alternate hreflang=de href=/x>", 2*many),
+		"menus":                  nested("<div class=menu>", 480, strings.Repeat("<a class=nav href=/x>x</a><div class=nav><a href=/x>x</a></div>", many)),
+		"indented tables":        "<main>" + nested("<blockquote>", 480, strings.Repeat("<p>x</p>", many)),
 		"questions":              "<main>" + nested("<h2>a?</h2><div>", 450, strings.Repeat("<p>x y z</p>", many)),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,6 +123,7 @@ func parsePage(u *url.URL, header http.Header, body []byte) *page {
 	}
 	p.links = headerLinks(u, header)
 	prune(doc)
+	markMenus(doc)
 	main := findMain(doc)
 	in := shown(main)
 	p.readHead(doc, in)

@@ -14,7 +14,7 @@ import (
 // time linear in the text.
 var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?)?` +
 	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
-	`[ ]?(%|‰|٪|[$€£¥₹₩₽₺₪₫]|[\p{L}°²³µ]+[²³]?(?:/[\p{L}]+[²³]?)?)?`)
+	`[ -]?(%|‰|٪|[$€£¥₹₩₽₺₪₫]|[\p{L}°²³µ]+[²³]?(?:/[\p{L}]+[²³]?)?)?`)
 
 // grouped is a number with thousands groups: three digits each, and the same
 // separator all through.
@@ -28,7 +28,7 @@ var units = setOf(
 	// measures
 	"mg", "g", "kg", "t", "lb", "lbs", "oz", "mm", "cm", "m", "km", "mi", "ft", "m²", "m2", "m³", "m3", "km²", "km2", "km/h", "mph", "ha", "ml", "cl", "dl", "l", "hl",
 	"w", "kw", "mw", "gw", "kwh", "mwh", "gwh", "twh", "wh", "wp", "kwp", "v", "ah", "mah", "hz", "khz", "mhz", "ghz", "db", "°c", "°f", "k", "bar", "hpa", "pa", "nm", "rpm", "px", "dpi",
-	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal", "kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "x", "×", "fach",
+	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "tib", "byte", "bytes", "octets", "kilobytes", "megabyte", "megabytes", "gigabyte", "gigabytes", "terabyte", "terabytes", "petabytes", "kilobyte", "tebibytes", "gibibytes", "mebibytes", "kibibytes", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal", "kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "x", "×", "times", "fold", "fach", "mal", "fois", "veces", "volte", "vezes", "keer",
 	"metres", "meters", "meter", "mètres", "metros", "metri", "kilometres", "kilometers", "kilometer", "kilomètres", "kilómetros", "chilometri", "quilômetros", "miles", "hectares", "hektar", "hectare", "ettari", "hectáreas",
 	"tonnes", "tons", "tonnen", "toneladas", "tonnellate", "kilos", "kilogrammes", "kilogramm", "grams", "gramm", "grammes", "litres", "liters", "liter", "litros", "litri", "watts", "watt",
 	// shares and large numbers
@@ -37,6 +37,7 @@ var units = setOf(
 	// money
 	"euro", "euros", "eur", "dollars", "usd", "gbp", "pounds", "chf", "francs", "franken", "yen", "円", "元", "人民币", "원", "ریال", "ريال", "درهم", "دينار", "שקל", "שקלים", "руб", "zł", "kč", "kr", "reais", "pesos",
 	// time spans
+	"ns", "µs", "μs", "nanosecond", "nanoseconds", "microsecond", "microseconds", "millisecond", "milliseconds", "millisekunden", "millisecondes", "milisegundos", "millisecondi",
 	"ms", "s", "sec", "secs", "seconds", "second", "min", "mins", "minutes", "minute", "h", "hr", "hrs", "hours", "hour", "days", "day", "weeks", "week", "months", "month", "years", "year", "decades",
 	"sekunden", "minuten", "stunden", "stunde", "tage", "tagen", "tag", "wochen", "monate", "monaten", "jahre", "jahren", "jahr", "secondes", "heures", "heure", "jours", "jour", "semaines", "mois", "ans", "années",
 	"segundos", "minutos", "horas", "días", "semanas", "meses", "años", "secondi", "minuti", "ore", "giorni", "settimane", "mesi", "anni", "dias", "anos", "seconden", "minuten", "uur", "dagen", "weken", "maanden", "jaar",
@@ -101,13 +102,19 @@ func isStatistic(line string, m []int) (end int, ok bool) {
 	unit := ""
 	if m[6] >= 0 {
 		unit = line[m[6]:m[7]]
+		if line[m[6]-1] == '-' && utf8.RuneCountInString(unit) < minJoined {
+			unit = ""
+		}
 	}
 	switch {
 	case unit == "%" || unit == "‰" || unit == "٪" || unit != "" && strings.ContainsAny(unit, "$€£¥₹₩₽₺₪₫"):
 		return m[1], true
-	case m[2] >= 0: // money
+	case m[2] >= 0: // money, perhaps so many thousands of it
+		if isUnit(unit) {
+			end = m[7]
+		}
 		return end, true
-	case isYear(number):
+	case isYear(number), joinedToWord(line[:m[0]]), isExponent(line[:m[0]]):
 		return 0, false
 	case unit == "x" && strings.HasPrefix(number, "0"): // 0x and 04x are how programs write numbers
 		return 0, false
@@ -119,6 +126,21 @@ func isStatistic(line string, m []int) (end int, ok bool) {
 	after := lastRune(ahead)
 	phone := before == '-' || len(ahead) < m[0] && (unicode.IsDigit(after) || after == ')')
 	return end, grouped.MatchString(number) && !phone && !strings.HasPrefix(number, "0")
+}
+
+// minJoined is how many letters a unit has that a hyphen joins to its number, as
+// in 30-day: with fewer it is a part number.
+const minJoined = 3
+
+// joinedToWord reports whether a hyphen joins what follows to a word: F-16.
+func joinedToWord(before string) bool {
+	word, joined := strings.CutSuffix(before, "-")
+	return joined && unicode.IsLetter(lastRune(word))
+}
+
+// isExponent reports whether what follows is the power of a number: ^-9.
+func isExponent(before string) bool {
+	return strings.HasSuffix(strings.TrimRight(before, "-−"), "^")
 }
 
 // lastRune returns the code point before an offset, 0 at the start.
@@ -140,6 +162,9 @@ func isUnit(word string) bool {
 	}
 	if units[strings.ToLower(word)] || casedUnits[word] {
 		return true
+	}
+	if amount, per, ok := strings.Cut(word, "/"); ok && per != "" && isUnit(amount) {
+		return true // so much of it per anything
 	}
 	for _, u := range spacelessUnits {
 		if strings.HasPrefix(word, u) {

@@ -18,7 +18,7 @@ const (
 
 	// denseShare is the share of a page's unlinked words, in percent, the
 	// densest subtree must keep when no element is marked as the main one.
-	denseShare = 70
+	denseShare = 85
 
 	// maxMains and maxArticles are how many such elements are considered, and
 	// maxDescent how deep the densest subtree is looked for.
@@ -267,11 +267,24 @@ func writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node
 	case breaksLine(n):
 		breakLine(b)
 		defer breakLine(b)
+	case raised(b.String(), n):
+		b.WriteByte('^') // or two to the power of 48 would read 248
 	}
 	for c := range n.ChildNodes() {
 		writeText(b, c, limit, skip)
 	}
 }
+
+// raised reports whether n is the power of the number that stands before it.
+func raised(before string, n *html.Node) bool {
+	if n.Data != "sup" || before == "" || !isDigit(before[len(before)-1]) {
+		return false
+	}
+	power := strings.TrimLeft(textOf(n, 8), "-−")
+	return power != "" && isDigit(power[0])
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // breakLine begins a new line, unless nothing has been written yet.
 func breakLine(b *strings.Builder) {
@@ -412,14 +425,21 @@ func offsetOf(src []byte, text string) int {
 		return -1
 	}
 	at, z := 0, html.NewTokenizer(bytes.NewReader(src))
+	title := false // which often says the same as the heading, long before it
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			return -1
 		}
 		raw := len(z.Raw())
-		if kind == html.TextToken && strings.Contains(string(z.Text()), text) {
-			return at
+		switch kind {
+		case html.StartTagToken, html.EndTagToken:
+			name, _ := z.TagName()
+			title = kind == html.StartTagToken && string(name) == "title"
+		case html.TextToken:
+			if !title && strings.Contains(string(z.Text()), text) {
+				return at
+			}
 		}
 		at += raw
 	}
