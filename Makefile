@@ -22,7 +22,7 @@ build: ## build bin/fieldmark
 .PHONY: test
 test: ## every test, with the race detector; installs what it needs where it may
 	@.ci/tools
-	$(GO) test -race -timeout 10m ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 10m ./...
 
 .PHONY: check
 check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabilities

@@ -14,6 +14,7 @@ import (
 // TestDemo walks the README: start, look, embed, post a mission, complete it,
 // see the signed webhook arrive, start again.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	// The demo web keeps its address over the restart: brands that moved are audited anew.
 	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)

@@ -106,6 +106,7 @@ const changes = 200
 const redisFills = `fieldmark_edge_redis_total{result="fill"}`
 
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	t.Run("a change is seen within a second", func(t *testing.T) {
 		f.put("acme", "Acme")

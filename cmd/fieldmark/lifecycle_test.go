@@ -14,6 +14,7 @@ import (
 // TestLifecycleCommands sets what is promised and follows a payment, from the
 // command line through an edge to the record.
 func TestLifecycleCommands(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	key, admin := newKey(t, dir, "mission:create"), newKey(t, dir, "admin:*")
 	p := start(t, dir, append([]string{"serve", "--public-api", "--payment-due-on", "COMPLETED"}, freePorts("var")...)...)

@@ -199,6 +199,7 @@ func unmixed(b fieldmark.Board) error {
 
 // TestModuleFleet walks a module from its author to three edges and back.
 func TestModuleFleet(t *testing.T) {
+	t.Parallel()
 	f := newModuleFleet(t)
 	one := wasmtest.Words(t, "1.0.0", "words", 1000)
 	must(t, os.WriteFile(filepath.Join(f.dir, "one.wasm"), one, 0o644))

@@ -22,8 +22,16 @@ import (
 // TestMain lets the test binary be the program too: scripts call it as
 // fieldmark, and tests of whole processes start it under the same name.
 func TestMain(m *testing.M) {
+	if err := os.Setenv("GORACE", promptly); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer, "glutton": glutton})
 }
+
+// promptly ends a program built with the race detector when it is done. By
+// default each waits a second more for a race to happen, and the tests run
+// programs by the hundred.
+const promptly = "atexit_sleep_ms=0"
 
 // TestScripts runs the command line as a person would.
 func TestScripts(t *testing.T) {
@@ -32,6 +40,7 @@ func TestScripts(t *testing.T) {
 		TestWork: false,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("GORACE", promptly)
 			return nil
 		},
 	})

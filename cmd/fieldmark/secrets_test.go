@@ -19,6 +19,7 @@ import (
 // TestNoSecretInLogs lets an origin and an edge tell all they can of a day with
 // every kind of secret and of personal data, and looks for each in what they said.
 func TestNoSecretInLogs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	secrets := map[string]string{
 		"application secret": "application-secret-" + strings.Repeat("a", minSecret), "node token": "node-token-" + strings.Repeat("b", minSecret),

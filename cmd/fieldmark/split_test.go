@@ -9,6 +9,7 @@ import (
 // TestSplit runs an origin and two edges as processes of their own, and takes
 // the origin away.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	token := strings.Repeat("n", 32)
 	admin := newKey(t, dir, "admin:*")

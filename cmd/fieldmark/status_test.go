@@ -8,6 +8,7 @@ import (
 
 // TestStatus looks at a node as an operator does: ready, counted, and gone.
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")

@@ -17,6 +17,7 @@ import (
 // TestWebhookCommands looks after endpoints as an operator would, and passes
 // messages on as a developer would.
 func TestWebhookCommands(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	admin := newKey(t, dir, "admin:*")
 	var got atomic.Int64
