@@ -23,17 +23,17 @@ const writers = 8
 // maxRequests bounds the requests sent between two kills. The plug is pulled
 // after a number of them and not after a time, so that a storm on a slow
 // machine is as strong as one on a fast one.
-const maxRequests int64 = 250
+const maxRequests int64 = 160
 
 // chaos makes a longer storm of it: make chaos.
-var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 10, and wreck a fleet in every way")
+var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20, and wreck a fleet in every way")
 
 // kills is how often the plug is pulled.
 func kills() int {
 	if *chaos {
 		return 200
 	}
-	return 10
+	return 20
 }
 
 // TestKill kills a Fieldmark that is being written to, again and again, at any
@@ -41,8 +41,13 @@ func kills() int {
 // with every move once, and every event of it must have reached the receiver.
 // What it did not acknowledge is sent again under the same key and happens once.
 func TestKill(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { killing(t) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		killing(t)
+	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		killing(t, "--database-url", storetest.OwnPostgres(t).URL, "--secret", strings.Repeat("s", minSecret))
 	})
 }
