@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -53,7 +53,7 @@ type house struct {
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t}
-	st, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "fieldmark.db")})
+	st, err := store.Open(t.Context(), storetest.New(t))
 	must(t, err)
 	t.Cleanup(func() { must(t, st.Close()) })
 	h.store = st

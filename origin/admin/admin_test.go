@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 const (
@@ -38,7 +38,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, secure bool) *browser {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
+	db, err := store.Open(t.Context(), storetest.New(t))
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}

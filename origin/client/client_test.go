@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 const nodeToken = "node-token-of-the-tests"
@@ -23,7 +23,7 @@ const nodeToken = "node-token-of-the-tests"
 // start serves a real origin and returns it with a client that may do everything.
 func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
+	db, err := store.Open(t.Context(), storetest.New(t))
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named below
@@ -168,10 +169,11 @@ func New(t testing.TB) store.Config {
 		return store.Config{URL: database(t, server, template)}
 	}
 	path := filepath.Join(t.TempDir(), "record 100%?.db")
-	if template == "" {
-		return store.Config{Path: path}
+	read := blank
+	if template != "" {
+		read = func() ([]byte, error) { return os.ReadFile(template) }
 	}
-	db, err := os.ReadFile(template)
+	db, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +182,21 @@ func New(t testing.TB) store.Config {
 	}
 	return store.Config{Path: path}
 }
+
+// blank is a migrated record for packages whose tests are not run by Main: to
+// migrate one for each test would take most of their time.
+var blank = sync.OnceValues(func() (db []byte, err error) {
+	dir, err := os.MkdirTemp("", "fieldmark-sqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "template.db")
+	if err := migrated(store.Config{Path: path}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // OwnPostgres starts a PostgreSQL for one test alone and returns an empty
 // database of it, for packages whose tests are not run by Main.
