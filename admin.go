@@ -17,5 +17,6 @@ type Admin struct {
 	Name         string `json:"name"`
 	Role         Role   `json:"role"`
 	SecondFactor bool   `json:"secondFactor"` // is asked for a code beside the password
+	Foreign      bool   `json:"foreign"`      // has no password: a sign-in provider vouches
 	CreatedAt    Time   `json:"createdAt"`
 }

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"wasm/examples/go/shop": {"wasm/guest"},
 	"wasm/wasmtest":         {"wasm/card"}, // for tests alone
 
-	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert"},
+	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso"},
 	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
 	"origin/admin":    {"", "origin"},
 	"origin/client":   {""},
@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"origin/audit":    {"", "origin/safehttp", "origin/llms"},
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},
+	"origin/sso":      {"", "origin/safehttp"},
 	"origin/llms":     {""},
 	"origin/ics":      {},
 	"origin/alert":    {""},
@@ -100,6 +101,8 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml/v3":                  {"cmd/fieldmark"},
 	"github.com/pquerna/otp":              {"origin"},
 	"github.com/boombuler/barcode":        {"origin/admin"},
+	"github.com/coreos/go-oidc":           {"origin/sso"},
+	"golang.org/x/oauth2":                 {"origin/sso"},
 	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
 }
 

@@ -22,8 +22,10 @@ const (
 	// PathPublicEvents is where integrators read events that cannot be sent to them.
 	PathPublicEvents = "/api/public/v1/events"
 
-	PathAdmin   = "/admin"
-	PathOpenAPI = "/api/openapi.json"
+	PathAdmin = "/admin"
+	// PathSignedOn is where a sign-in provider sends browsers back to.
+	PathSignedOn = PathAdmin + "/sign-in/return"
+	PathOpenAPI  = "/api/openapi.json"
 
 	PathInternal        = "/internal/" // never reached through an edge
 	PathInternalFacts   = "/internal/v1/facts"

@@ -2,6 +2,7 @@ package origin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"regexp"
@@ -64,6 +65,9 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 	hash := hashPassword(password)
 	s.hashed()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if foreign, err := tx.IsIdentity(ctx, user); err != nil || foreign {
+			return errors.Join(err, invalid([]fieldmark.FieldError{{Pointer: "/user", Code: "conflict", Detail: "is somebody of the sign-in provider, who has no password here"}}))
+		}
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/sso"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: DefaultAuditEvery; negative: only when asked
 	Module     []byte                // the built-in scoring module; nil when there is none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
+	SignOn     *sso.Provider         // vouches for administrators; nil: they have passwords alone
+	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
 	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
@@ -59,6 +62,8 @@ type Service struct {
 	moduleRef  fieldmark.ModuleRef
 	moduleKeys []fieldmark.ModuleKey
 	desk       ModuleDesk
+	sso        *sso.Provider
+	ssoOnly    bool
 	log        *slog.Logger
 	publicAPI  bool
 	worker     string       // owns the leases of this process
@@ -119,7 +124,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
-		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
+		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
 		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)}, delays: newDelays(),

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,6 +20,7 @@ type Credentials struct {
 	User, Password string
 	Code           string // of the second factor; empty without one
 	By             Caller
+	within         bool // a session: who has no password may confirm by the code alone
 }
 
 // SignedIn is an administrator in a session.
@@ -27,6 +29,8 @@ type SignedIn struct {
 	Role     fieldmark.Role
 	Session  string    // names the session; it cannot be entered by that
 	ProvedAt time.Time // when the password was last given in it
+	Foreign  bool      // has no password here: the sign-in provider vouches
+	Factor   bool      // has a second factor
 }
 
 // Proved reports whether the password was given just now.
@@ -35,15 +39,15 @@ func (in SignedIn) Proved(now time.Time) bool { return now.Sub(in.ProvedAt) < Pr
 // SignIn returns the token of a new session. A wrong password, a wrong code and an
 // unknown user get the same error after the same work, and delay the next try.
 func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, err error) {
+	if s.ssoOnly {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "passwords are switched off")
+	}
 	if err := s.prove(ctx, c); err != nil {
 		return "", err
 	}
-	token := rand.Text() + rand.Text() // 2 x 130 bits
+	token, row := newSession(c.User, c.By)
 	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		now := time.Now()
-		row := store.Session{Hash: hashSession(token), User: c.User, CreatedAt: now, SeenAt: now, ProvedAt: now,
-			Address: networkOf(c.By.Addr), Agent: clip(c.By.Agent)}
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
@@ -53,6 +57,14 @@ func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, er
 		return "", fmt.Errorf("sign in: %w", err)
 	}
 	return token, nil
+}
+
+// newSession draws the token of a session that begins now.
+func newSession(user string, by Caller) (token string, row store.Session) {
+	token = rand.Text() + rand.Text() // 2 x 130 bits
+	now := time.Now()
+	return token, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now, ProvedAt: now,
+		Address: networkOf(by.Addr), Agent: clip(by.Agent)}
 }
 
 func addressOf(c Caller) string {
@@ -68,7 +80,7 @@ func (s *Service) Prove(ctx context.Context, token, password, code string, by Ca
 	if err != nil {
 		return err
 	}
-	if err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by}); err != nil {
+	if err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by, within: true}); err != nil {
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -100,14 +112,17 @@ func (s *Service) prove(ctx context.Context, c Credentials) error {
 	kept, err := s.store.Admin(ctx, c.User)
 	known := !errors.Is(err, store.ErrNone)
 	if !known {
-		kept.Password, err = dummyHash, nil
+		err = nil
 	}
 	if err != nil {
 		return fmt.Errorf("sign in: %w", err)
 	}
-	right, outdated, err := checkPassword(kept.Password, c.Password)
+	right, outdated, err := checkPassword(cmp.Or(kept.Password, dummyHash), c.Password)
 	if err != nil {
 		return fmt.Errorf("sign in: %w", err)
+	}
+	if known && kept.Password == "" { // somebody of the sign-in provider
+		right = c.within && kept.TOTP != ""
 	}
 	var step int64
 	if right && kept.TOTP != "" {
@@ -198,7 +213,7 @@ func (s *Service) Session(ctx context.Context, token string) (in SignedIn, err e
 			return in, err
 		}
 	}
-	return SignedIn{User: se.User, Role: se.Role, Session: se.Hash[:sessionName], ProvedAt: se.ProvedAt}, nil
+	return SignedIn{User: se.User, Role: se.Role, Session: se.Hash[:sessionName], ProvedAt: se.ProvedAt, Foreign: se.Foreign, Factor: se.Factor}, nil
 }
 
 // SignOut ends a session; one that is over already is no error.
@@ -258,7 +273,7 @@ func (s *Service) Admins(ctx context.Context) ([]fieldmark.Admin, error) {
 	}
 	list := make([]fieldmark.Admin, len(rows))
 	for i, a := range rows {
-		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", CreatedAt: fieldmark.At(a.CreatedAt)}
+		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", Foreign: a.Password == "", CreatedAt: fieldmark.At(a.CreatedAt)}
 	}
 	return list, nil
 }

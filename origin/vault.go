@@ -21,6 +21,7 @@ const (
 	labelCredentials   = "webhook-credentials/v1"
 	labelAudit         = "audit-log/v1"
 	labelTOTP          = "totp/v1"
+	labelSignOn        = "sign-on/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -34,6 +35,7 @@ type vault struct {
 	webhook     cipher.AEAD
 	credentials cipher.AEAD // values of header fields and what receivers know us by
 	totp        cipher.AEAD // secrets of second factors
+	signOn      cipher.AEAD // what browsers keep while they are at the sign-in provider
 }
 
 func newVault(secret []byte) (vault, error) {
@@ -51,7 +53,7 @@ func newVault(secret []byte) (vault, error) {
 	for _, d := range []struct {
 		label string
 		seal  *cipher.AEAD
-	}{{labelWebhookSecret, &v.webhook}, {labelCredentials, &v.credentials}, {labelTOTP, &v.totp}} {
+	}{{labelWebhookSecret, &v.webhook}, {labelCredentials, &v.credentials}, {labelTOTP, &v.totp}, {labelSignOn, &v.signOn}} {
 		sealing, err := newSeal(secret, d.label)
 		if err != nil {
 			return vault{}, err

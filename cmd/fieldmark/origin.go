@@ -30,6 +30,7 @@ type originSettings struct {
 	outboundSettings `embed:""`
 	auditSettings    `embed:""`
 	moduleSettings   `embed:""`
+	signOnSettings   `embed:""`
 	PaymentDueOn     string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
 	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
 	publicURL        string        // the address clients know, if it is told
@@ -113,10 +114,14 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
+	signOn, err := o.provider(o.publicURL)
+	if err != nil {
+		return err
+	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents,
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
 	}); err != nil {
 		return err
 	}
@@ -163,6 +168,7 @@ func (o *originSettings) facts(record string) []admin.Fact {
 		{Name: "Address", Value: o.publicURL},
 		{Name: "Mission API", Value: yes[o.PublicAPI]},
 		{Name: "Secure cookies", Value: yes[o.SecureCookies]},
+		{Name: "Sign-in provider", Value: o.OIDCIssuer},
 		{Name: "Payments are due", Value: "when a mission is " + o.PaymentDueOn},
 		{Name: "Audits", Value: "every " + o.AuditEvery.String()},
 		{Name: "Messages are kept", Value: kept(o.KeepDeliveries)},

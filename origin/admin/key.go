@@ -28,7 +28,8 @@ type keyLine struct {
 // token of a key that was made by this very request.
 type keysData struct {
 	Keys     []keyLine
-	Proved   bool // the password was given just now, so keys may be made and changed
+	Proved   bool  // the password was given just now, so keys may be made and changed
+	Proof    proof // how to become Proved
 	Name     string
 	Networks string
 	Scopes   []choice
@@ -132,7 +133,7 @@ func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []s
 		return err
 	}
 	now := time.Now()
-	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Proved(now)}
+	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Proved(now), Proof: a.proofFor(v, keysPath)}
 	for _, k := range keys {
 		line := keyLine{Key: k, Status: k.State(now)}
 		line.Late = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())

@@ -18,6 +18,8 @@ const (
 	home         = fieldmark.PathAdmin
 	signInPath   = home + "/sign-in"
 	provePath    = home + "/prove"
+	onPath       = signInPath + "/provider"
+	returnPath   = fieldmark.PathSignedOn
 	keysPath     = home + "/api-keys"
 	accountsPath = home + "/accounts"
 	missions     = home + "/missions"
@@ -39,6 +41,8 @@ func (a *area) routes() {
 	a.mux.Handle("GET "+scriptPath, a.open(a.script))
 	a.mux.Handle("GET "+signInPath, a.open(a.signInPage))
 	a.mux.Handle("POST "+signInPath, a.open(a.signIn))
+	a.mux.Handle("GET "+onPath, a.open(a.signOn))
+	a.mux.Handle("GET "+returnPath, a.open(a.signedOn))
 	a.mux.Handle("POST "+home+"/sign-out", a.open(a.signOut))
 
 	a.mux.Handle("GET "+home, a.closed(a.overview))
@@ -88,6 +92,7 @@ func (a *area) routes() {
 
 	a.mux.Handle("GET "+settingsPath, a.closed(a.settings))
 	a.mux.Handle("POST "+provePath, a.closed(a.prove))
+	a.mux.Handle("GET "+provePath+"/provider", a.closed(a.proveOn))
 	a.mux.Handle("POST "+settingsPath+"/second-factor", a.closed(a.setFactor))
 	a.mux.Handle("POST "+settingsPath+"/sessions/{session}/end", a.closed(a.endSession))
 

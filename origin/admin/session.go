@@ -55,8 +55,11 @@ func (a *area) toSignIn(v *visit) error {
 
 // signInForm is what the sign-in page shows again after a failure.
 type signInForm struct {
-	User string
-	Next string
+	User      string
+	Next      string
+	Provider  string // what to call the sign-in provider; empty without one
+	Passwords bool
+	Again     bool // who the provider knows may not enter, so it must ask anew
 }
 
 func (a *area) signInPage(v *visit) error {
@@ -64,7 +67,7 @@ func (a *area) signInPage(v *visit) error {
 		http.Redirect(v.w, v.r, home, http.StatusSeeOther)
 		return nil
 	}
-	return a.show(v, http.StatusOK, "sign-in", page{Title: "Sign in", Data: signInForm{Next: nextPage(v.r.URL.Query().Get("next"))}})
+	return a.showSignIn(v, http.StatusOK, "", signInForm{Next: nextPage(v.r.URL.Query().Get("next"))})
 }
 
 // signIn begins a session of its own; one that the browser already had is ended,
@@ -82,7 +85,7 @@ func (a *area) signIn(v *visit) error {
 			return err
 		}
 		a.log.Warn("sign-in refused", "code", string(e.Code))
-		return a.show(v, e.Code.Status(), "sign-in", page{Title: "Sign in", Complaints: []string{v.refusal(e)}, Data: form})
+		return a.showSignIn(v, e.Code.Status(), v.refusal(e), form)
 	}
 	if old := a.cookie(v.r); old != "" {
 		if err := a.origin.SignOut(v.r.Context(), old); err != nil {
@@ -117,7 +120,7 @@ func (a *area) prove(v *visit) error {
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: []string{v.refusal(e)}, Data: next})
+		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: []string{v.refusal(e)}, Data: a.proofFor(v, next)})
 	}
 	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
 	return nil

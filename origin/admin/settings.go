@@ -20,6 +20,8 @@ type settingsData struct {
 	Here     string // the session of who looks
 	Factor   bool   // who looks is asked for a code
 	Proved   bool
+	Foreign  bool                 // who looks has no password here
+	Proof    proof                // how to become Proved
 	New      *origin.SecondFactor // offered, not kept
 	QR       template.HTML
 }
@@ -28,18 +30,14 @@ func (a *area) settings(v *visit) error { return a.showSettings(v, http.StatusOK
 
 func (a *area) showSettings(v *visit, status int, bad []string, offered *origin.SecondFactor) error {
 	ctx := v.r.Context()
-	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Session, Proved: v.in.Proved(time.Now()), New: offered}
+	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Session, Proved: v.in.Proved(time.Now()),
+		Factor: v.in.Factor, Foreign: v.in.Foreign, Proof: a.proofFor(v, settingsPath), New: offered}
 	var err error
 	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
 		return err
 	}
 	if d.Admins, err = a.origin.Admins(ctx); err != nil {
 		return err
-	}
-	for _, one := range d.Admins {
-		if one.Name == v.user {
-			d.Factor = one.SecondFactor
-		}
 	}
 	sessions, err := a.origin.Sessions(ctx)
 	if err != nil {

@@ -96,6 +96,8 @@ type Session struct {
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ProvedAt  time.Time // when the password was last given in it
+	Foreign   bool      // the user has no password; not written
+	Factor    bool      // the user has a second factor; not written
 }
 
 // AddSession adds a session.
@@ -108,11 +110,12 @@ func (t *Tx) AddSession(ctx context.Context, se Session) error {
 	return nil
 }
 
-const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.created_at, s.seen_at, s.proved_at
+const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.created_at, s.seen_at, s.proved_at,
+	a.password = '', a.totp <> ''
 	FROM session s JOIN admin_user a ON a.name = s.user_name `
 
 func scanSession(row scanner) (se Session, err error) {
-	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, clock{&se.CreatedAt}, clock{&se.SeenAt}, clock{&se.ProvedAt})
+	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, clock{&se.CreatedAt}, clock{&se.SeenAt}, clock{&se.ProvedAt}, &se.Foreign, &se.Factor)
 	return se, none(err)
 }
 

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// The names of the cookie that a browser keeps while it is at the sign-in provider.
+// It is Lax, as that of the session: a strict one would not be sent on the way back.
+const (
+	secureFlow = "__Host-sign-on"
+	plainFlow  = "fieldmark_sign_on"
+)
+
+func (a *area) flowCookie(kept string) *http.Cookie {
+	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(origin.FlowFor / time.Second)}
+	if a.secure {
+		c.Name, c.Path, c.Secure = secureFlow, "/", true
+	}
+	if kept == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// signOn sends a browser to the provider. It is a link and no form: our own policy
+// lets no form lead to another site.
+func (a *area) signOn(v *visit) error { return a.toProvider(v, "") }
+
+// proveOn sends an administrator there to prove anew who it is.
+func (a *area) proveOn(v *visit) error { return a.toProvider(v, v.in.Session) }
+
+func (a *area) toProvider(v *visit, proves string) error {
+	next := nextPage(v.r.URL.Query().Get("next"))
+	address, kept, err := a.origin.BeginSignOn(v.r.Context(), origin.Departure{Next: next, Proves: proves, Again: v.r.URL.Query().Has("again")})
+	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+		a.log.Warn("sign-in provider", "error", err)
+		if proves != "" {
+			a.fail(v, http.StatusBadGateway, "Nobody answers", fieldmark.AsError(err).Detail)
+			return nil
+		}
+		return a.showSignIn(v, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})
+	}
+	if err != nil {
+		return err
+	}
+	http.SetCookie(v.w, a.flowCookie(kept))
+	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
+	return nil
+}
+
+// signedOn takes back a browser that was at the provider. What it kept meanwhile
+// is good for once.
+func (a *area) signedOn(v *visit) error {
+	http.SetCookie(v.w, a.flowCookie(""))
+	back := origin.Return{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
+	if c, err := v.r.Cookie(a.flowCookie("").Name); err == nil {
+		back.Flow = c.Value
+	}
+	token, next, err := a.origin.EndSignOn(v.r.Context(), back)
+	if refused, ok := errors.AsType[*origin.Refused](err); ok {
+		a.log.Warn("sign-in refused", "error", err)
+		if refused.Known {
+			return a.showSignIn(v, http.StatusForbidden, refused.Why+" Ask whoever runs this Fieldmark, or sign in as somebody else.", signInForm{Next: home, Again: true})
+		}
+		return a.showSignIn(v, http.StatusUnauthorized, refused.Why, signInForm{Next: home})
+	}
+	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeOriginUnavailable || e.Code == fieldmark.CodeRateLimited) {
+		a.log.Warn("sign-in provider", "error", err)
+		why, status := e.Detail, http.StatusBadGateway
+		if e.Code == fieldmark.CodeRateLimited {
+			why, status = v.refusal(e), e.Code.Status()
+		}
+		return a.showSignIn(v, status, why, signInForm{Next: home})
+	}
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		if back.Token != "" {
+			if err := a.origin.SignOut(v.r.Context(), back.Token); err != nil {
+				return err
+			}
+		}
+		http.SetCookie(v.w, a.newCookie(token))
+	}
+	http.Redirect(v.w, v.r, nextPage(next), http.StatusSeeOther)
+	return nil
+}
+
+// showSignIn shows the page to sign in, with a complaint if there is one.
+func (a *area) showSignIn(v *visit, status int, complaint string, form signInForm) error {
+	form.Provider, form.Passwords = a.origin.Provider(), a.origin.Passwords()
+	p := page{Title: "Sign in", Data: form}
+	if form.Again {
+		p.Title = "You may not come in"
+	}
+	if complaint != "" {
+		p.Complaints = []string{complaint}
+	}
+	return a.show(v, status, "sign-in", p)
+}
+
+// proof is what a page needs to ask somebody to prove who it is.
+type proof struct {
+	Next     string
+	Provider string // what to call the sign-in provider; empty for who has a password
+	Factor   bool   // a code is enough for who has none
+}
+
+func (a *area) proofFor(v *visit, next string) proof {
+	p := proof{Next: next, Factor: v.in.Factor}
+	if v.in.Foreign {
+		p.Provider = a.origin.Provider()
+	}
+	return p
+}
