@@ -1,0 +1,52 @@
+package admin_test
+
+import (
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/admin"
+	"github.com/fieldmark/fieldmark/origin/sso"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// TestPasswordsOff leaves the provider as the only way in, and says so when it is
+// away; nobody signs in where it never was set up.
+func TestPasswordsOff(t *testing.T) {
+	b := newBrowser(t, false)
+	if body := b.page("/admin/sign-in", "Password"); strings.Contains(body, "/sign-in/provider") {
+		t.Errorf("a provider is offered where there is none: %s", body)
+	}
+	b.refused("/admin/sign-in/provider", nil, 404, "nothing here")
+	b.refused("/admin/sign-in/return?code=c&state=s", nil, 404, "nothing here")
+
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	provider, err := sso.New(sso.Config{Issuer: "https://login.invalid", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: sso.Rules{Admins: []string{"ops"}}, Label: "Acme <b>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.service, err = origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: provider, SignOnOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.service.SetAdminPassword(t.Context(), user, password); err != nil {
+		t.Fatal(err)
+	}
+	if b.handler, err = admin.New(admin.Config{Service: b.service, Secure: true, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	if body := b.page("/admin/sign-in", "Sign in with Acme &lt;b&gt;"); strings.Contains(body, `type="password"`) {
+		t.Errorf("a password is asked for: %s", body)
+	}
+	b.refused("/admin/sign-in", url.Values{"user": {user}, "password": {password}}, 401, "is wrong")
+	b.refused("/admin/sign-in/provider", nil, 502, "does not answer just now")
+	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+	b.header = map[string]string{"Cookie": "__Host-sign-on=" + strings.Repeat("A", 400)}
+	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+}
