@@ -18,10 +18,11 @@ import (
 const (
 	pollWait = fieldmark.MaxWait * time.Second
 	// backoffFirst and backoffMax bound the pause after a failed question to the
-	// origin; each pause is jittered so that a fleet does not return at once. The
-	// longest is also how late a node hears of what it missed, once it may.
+	// origin; each pause is jittered by half so that a fleet does not return at
+	// once. The longest is also how late a node hears of what it missed, once it
+	// may: with the jitter it stays below a second.
 	backoffFirst = 100 * time.Millisecond
-	backoffMax   = time.Second
+	backoffMax   = 500 * time.Millisecond
 	// rerankEvery is how often everything is ranked anew without a cause:
 	// confidence falls with age, and no event tells of a birthday.
 	rerankEvery = time.Hour

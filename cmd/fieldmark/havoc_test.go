@@ -39,10 +39,8 @@ const (
 	// the suite other packages' tests take the machine too, and ten times as much
 	// still tells late from never.
 	promised, promisedInSuite = time.Second, 10 * time.Second
-	// returned is how soon an edge whose network was a black hole is in step again:
-	// its next question may be up to a second and a half away, and a connection
-	// that was being opened is tried again by TCP after a second.
-	returned = 4 * time.Second
+	// returned is how soon an edge whose network was a black hole is in step again.
+	returned = time.Second
 )
 
 // havoc is a whole fleet as processes: three edges, two origins, PostgreSQL,

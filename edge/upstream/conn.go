@@ -83,8 +83,45 @@ type dialer struct {
 	tls  *tls.Config
 }
 
+// open connects, knocking anew every knockEvery while nobody answers: the first
+// packet of a connection that was lost is sent again after a second only, and a
+// network that is back is to be noticed sooner. The first knock that is answered
+// wins; one that is refused ends it.
+func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	type answer struct {
+		conn net.Conn
+		err  error
+	}
+	answers := make(chan answer)
+	knock := func() {
+		c, err := d.net.DialContext(ctx, network, address)
+		select {
+		case answers <- answer{c, err}:
+		case <-ctx.Done(): // another was answered first
+			if c != nil {
+				c.Close()
+			}
+		}
+	}
+	again := time.NewTicker(knockEvery)
+	defer again.Stop()
+	go knock()
+	for {
+		select {
+		case a := <-answers:
+			return a.conn, a.err
+		case <-again.C:
+			go knock()
+		case <-ctx.Done():
+			return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+		}
+	}
+}
+
 func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.net.DialContext(ctx, network, address)
+	c, err := d.open(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +129,7 @@ func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, 
 }
 
 func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.net.DialContext(ctx, network, address)
+	c, err := d.open(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

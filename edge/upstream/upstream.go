@@ -16,6 +16,9 @@ import (
 const (
 	// dialTimeout is short: an origin is near, and a client waits.
 	dialTimeout = 2 * time.Second
+	// knockEvery is below the second after which TCP repeats the first packet of
+	// a connection, and above the way there and back to any origin.
+	knockEvery = 250 * time.Millisecond
 	// tlsTimeout bounds the handshake; it costs an origin's processor, which may
 	// be busy, and two ways there and back.
 	tlsTimeout = 5 * time.Second
@@ -36,6 +39,11 @@ const (
 	// three could not take is not helped by a fourth, and its client waits.
 	maxTries = 3
 )
+
+// stillThere finds out within four seconds that a connection leads nowhere any
+// more. An event poll hangs for half a minute without a byte: a node that was cut
+// off would wait for its end, and hear that late of what was purged meanwhile.
+var stillThere = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}
 
 // Config says where the origins are.
 type Config struct {
@@ -120,7 +128,7 @@ func checkOrigin(u *url.URL) error {
 // newTransport pools connections and asks for no compression: what the client
 // asked for is what the origin is asked for.
 func newTransport(cfg Config) *http.Transport {
-	d := &dialer{net: net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, idle: cfg.IdleTimeout, tls: cfg.TLS}
+	d := &dialer{net: net.Dialer{KeepAliveConfig: stillThere}, idle: cfg.IdleTimeout, tls: cfg.TLS}
 	if d.tls == nil {
 		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
