@@ -327,6 +327,9 @@ func (c *cursor) u32() uint32 {
 			break
 		}
 		v |= uint32(b&0x7f) << shift
+		if c.failed { // in the middle of a number
+			return 0
+		}
 		if b < 0x80 {
 			return v
 		}
