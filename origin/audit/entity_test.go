@@ -53,6 +53,8 @@ func TestNames(t *testing.T) {
 	}{
 		{"Alpenglow", "Alpenglow – Mountain lodge", true},
 		{"Alpenglow GmbH", "Welcome to ALPENGLOW", true},
+		{"Smith & Co Tailors", "Suits by Smith & Co Tailors", true},
+		{"Smith & Co Tailors", "Smith Tailors", true},
 		{"Alpen Glow", "Alpenglow", true},
 		{"AlpenGlow", "The Alpen-Glow lodge", true},
 		{"Glow", "Alpenglow", false},

@@ -1,17 +1,22 @@
 package audit
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"golang.org/x/net/html"
 )
 
 // What the fuzz targets reach into: parsers of strangers' bytes, which a server
 // in between would make a thousand times slower to try.
 
-// FuzzPage parses a page and computes every fact that follows from it.
-func TryPage(body []byte, contentType, robots string) {
+// TryPage parses a page and computes every fact that follows from it.
+func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	header := http.Header{"Content-Type": {contentType}, "Link": {contentType}, "X-Robots-Tag": {contentType}}
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
@@ -22,10 +27,10 @@ func TryPage(body []byte, contentType, robots string) {
 	f.sitemap = sitemap{files: []string{"x"}}
 	for range sampleOf(f.home, &f.sitemap) {
 	}
-	f.facts()
+	return f.facts()
 }
 
-// FuzzJSONLD parses one script.
+// TryJSONLD parses one script.
 func TryJSONLD(src []byte) int {
 	g := &graph{}
 	g.add(src)
@@ -39,13 +44,16 @@ func TryJSONLD(src []byte) int {
 	return len(g.things)
 }
 
-// FuzzSitemap parses one file.
+// TrySitemap parses one file.
 func TrySitemap(r io.Reader) (addresses int, err error) {
+	if r, err = maybeGunzip(r); err != nil {
+		return 0, err
+	}
 	f, err := parseSitemap(r)
 	return len(f.entries) + len(f.children), err
 }
 
-// FuzzRobots asks one file about one address; it must never panic.
+// TryRobots asks one file about one address; it must never panic.
 func TryRobots(body, token, path string) (string, string, []string) {
 	r := newRobots(visit{asked: "https://example.com/robots.txt", status: 200, body: []byte(body)})
 	u, err := url.Parse("https://example.com/" + path)
@@ -74,4 +82,89 @@ func Crawlers() []string {
 		tokens[i] = c.token
 	}
 	return tokens
+}
+
+// TryMicrodata reads a page's microdata behind n things of JSON-LD and returns,
+// for every property that holds things, the index of one.
+func TryMicrodata(body string, n int) (things int, holds []int) {
+	doc, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		return 0, nil
+	}
+	prune(doc)
+	all := join(make([]thing, n), microdata(doc))
+	for _, t := range all {
+		for _, at := range t.holds {
+			holds = append(holds, at...)
+		}
+	}
+	return len(all) - n, holds
+}
+
+// HeaderLink is one link of a Link header field.
+type HeaderLink struct {
+	Rels []string
+	URL  *url.URL
+}
+
+// TryLinks reads Link header fields.
+func TryLinks(fields ...string) (list []HeaderLink) {
+	for _, l := range headerLinks(&url.URL{Scheme: "https", Host: "example.com", Path: "/"}, http.Header{"Link": fields}) {
+		list = append(list, HeaderLink{l.rels, l.url})
+	}
+	return list
+}
+
+// TryDirectives says whether a meta element and header fields close a page to
+// all crawlers, or to one that answers.
+func TryDirectives(name, content string, tags ...string) (closed, partial bool) {
+	p := &page{header: http.Header{"X-Robots-Tag": tags}, metas: []meta{{strings.ToLower(strings.TrimSpace(name)), content}}}
+	d := directivesOf(p)
+	return d.closed != "", d.partial != ""
+}
+
+// The extractors that take and give plain values, under names a test may use.
+var (
+	ParseDate  = parseDate
+	Statistics = statistics
+	Quotations = quotations
+	CountWords = countWords
+	Shorten    = shorten
+	SameName   = sameName
+	SaysName   = saysName
+	NameWords  = nameWords
+	RetryAfter = retryAfter
+	HSTSAge    = hstsAge
+	Smuggled   = smuggled
+	Manipulate = manipulates
+)
+
+// TryUnpack undoes the encoding of a body as a fetch does, up to the limits.
+func TryUnpack(body []byte, encoding string) (n int64, err error) {
+	r, err := unpack(&counter{r: bytes.NewReader(body)}, encoding)
+	if err != nil {
+		return 0, err
+	}
+	return io.Copy(io.Discard, r)
+}
+
+// The limits TryUnpack keeps to.
+const (
+	MaxRatio   = maxRatio
+	RatioAfter = ratioAfter
+)
+
+// TryHead reads a page's canonical address and translations and says how many
+// links it kept, and whether any of those is no web address.
+func TryHead(head string) (links int, odd bool, canonical, translations string) {
+	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
+	p := parsePage(u, http.Header{}, []byte("<!doctype html><html><head>"+head+"</head><body><main>x</main></body></html>"))
+	f := &site{home: p, pages: []*page{p}}
+	for _, l := range p.links {
+		odd = odd || l.url != nil && !isWeb(l.url) || len(l.rels) == 0
+	}
+	if list := alternates(p); len(list) > 0 {
+		translations = f.hreflangFault(p, list)
+	}
+	return len(p.links), odd, f.canonicalFault(p), translations
 }

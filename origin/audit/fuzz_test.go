@@ -6,7 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/google/go-cmp/cmp"
 )
 
 func FuzzPage(f *testing.F) {
@@ -16,7 +18,21 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name address" itemscope>x`), "googlebot: noindex, max-snippet: 0", "disallow")
 	f.Add([]byte("<base href=//x><a href=%zz><link rel=canonical href=':'><meta name=robots content=none><svg><title>x"), "", "\x00")
 	f.Fuzz(func(t *testing.T, body []byte, contentType, robots string) {
-		audit.TryPage(body, contentType, robots)
+		facts := audit.TryPage(body, contentType, robots)
+		for _, fact := range facts.Facts {
+			share := fact.Unit == "share" || fact.Unit == "bool"
+			if fact.Value < 0 || share && fact.Value > 1000 || fact.State != fieldmark.Measured && fact.Value != 0 {
+				t.Errorf("%s is %s %d %s", fact.ID, fact.State, fact.Value, fact.Unit)
+			}
+			for _, e := range fact.Evidence {
+				if n := utf8.RuneCountInString(e.Fact); n > fieldmark.MaxEvidenceText || !utf8.ValidString(e.Fact) {
+					t.Errorf("%s has evidence of %d code points: %q", fact.ID, n, e.Fact)
+				}
+			}
+		}
+		if diff := cmp.Diff(facts.Facts, audit.TryPage(body, contentType, robots).Facts); diff != "" {
+			t.Errorf("one page read twice: %s", diff)
+		}
 	})
 }
 

@@ -52,7 +52,10 @@ func nameWords(s string) []string {
 // saysName reports whether text names the brand: all words of the name in a
 // row, however they are spaced.
 func saysName(text, name string) bool {
-	return containsWords(plainWords(text), nameWords(name))
+	words := plainWords(text)
+	// Spelled in full first: a form in the middle of a name, as in Smith & Co
+	// Tailors, cannot be left out of a text.
+	return containsWords(words, plainWords(name)) || containsWords(words, nameWords(name))
 }
 
 // sameName reports whether two names are one: either holds the other, and the

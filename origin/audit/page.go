@@ -233,7 +233,7 @@ func (p *page) rel(name string) (list []link) {
 // headerLinks reads Link header fields (RFC 8288, section 3).
 func headerLinks(base *url.URL, header http.Header) (list []link) {
 	for _, field := range header.Values("Link") {
-		for len(field) > 0 {
+		for len(field) > 0 && len(list) < maxLinks {
 			start := strings.IndexByte(field, '<')
 			end := strings.IndexByte(field, '>')
 			if start < 0 || end < start {
