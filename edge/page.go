@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -116,6 +117,31 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	ctx.Response.SetBody(body)
 	ctx.Response.SkipBody = ctx.IsHead()
 }
+
+// sayToPerson puts a page in the place of a problem document that says there is
+// nothing at an address, or that the origin is away, where a browser asked for
+// one. Programs, and whoever asks the interfaces, get the document.
+func (e *Edge) sayToPerson(ctx *fasthttp.RequestCtx) {
+	status := ctx.Response.StatusCode()
+	if status < http.StatusNotFound || !bytes.HasPrefix(ctx.Response.Header.ContentType(), problemType) ||
+		bytes.HasPrefix(ctx.Path(), apiPath) || !bytes.Contains(ctx.Request.Header.Peek("Accept"), htmlType) {
+		return
+	}
+	code, ok := map[int]fieldmark.Code{
+		http.StatusNotFound: fieldmark.CodeNotFound, http.StatusServiceUnavailable: fieldmark.CodeOriginUnavailable, http.StatusGatewayTimeout: fieldmark.CodeTimeout,
+	}[status]
+	if ok {
+		ctx.Response.Reset()
+		e.failPage(ctx, fieldmark.Errorf(code, "%s", http.StatusText(status)), "")
+		ctx.Response.Header.Set("Vary", "Accept")
+	}
+}
+
+var (
+	problemType = []byte("application/problem+json")
+	htmlType    = []byte("text/html")
+	apiPath     = []byte("/api/")
+)
 
 // serveStatic answers the pages' own assets, whose addresses name their content.
 func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {

@@ -73,6 +73,7 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 
 func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
 	e.pass(ctx)
+	e.sayToPerson(ctx)
 	return routePassed
 }
 
