@@ -132,6 +132,10 @@ func (c *serveCmd) writeDemoFacts(f demoFacts) error {
 // that is new, moved, or was never audited. It returns which it waits for.
 func registerDemo(ctx context.Context, svc *origin.Service, base func(demo.Site) string) (map[fieldmark.Slug]string, error) {
 	waiting := map[fieldmark.Slug]string{}
+	past, err := auditPast(ctx, svc, base)
+	if err != nil {
+		return nil, err
+	}
 	for _, site := range demo.Sites() {
 		_, changed, err := svc.PutBrand(ctx, fieldmark.Brand{
 			Slug: site.Slug, Name: site.Name, URL: base(site) + "/", Niche: site.Niche,
@@ -140,11 +144,16 @@ func registerDemo(ctx context.Context, svc *origin.Service, base func(demo.Site)
 		if err != nil {
 			return nil, fmt.Errorf("register %s: %w", site.Slug, err)
 		}
+		for _, facts := range past[site.Slug] {
+			if _, err := svc.RecordFacts(ctx, site.Slug, facts); err != nil {
+				return nil, err
+			}
+		}
 		state, _, err := svc.BrandState(ctx, site.Slug)
 		if err != nil {
 			return nil, err
 		}
-		if state.Facts != nil && !changed {
+		if state.Facts != nil && !changed && len(past[site.Slug]) == 0 {
 			continue
 		}
 		if err := svc.RequestAudit(ctx, site.Slug); err != nil {
@@ -179,7 +188,14 @@ func reportAudits(ctx context.Context, s *streams, svc *origin.Service, base str
 			if ev.Type != fieldmark.EventBrandAudited || !ok {
 				continue
 			}
-			score, err := scoreAt(ctx, edge, ev.Brand)
+			asOf, err := auditedAt(ev)
+			if err != nil {
+				return err
+			}
+			if time.Since(asOf.Std()) > 24*time.Hour {
+				continue // of an earlier edition
+			}
+			score, err := scoreAt(ctx, edge, ev.Brand, asOf)
 			if err != nil {
 				return ctxDone(ctx, err)
 			}
@@ -201,10 +217,10 @@ func ctxDone(ctx context.Context, err error) error {
 
 // scoreAt asks the edge until it shows the audit; the edge follows within a
 // second.
-func scoreAt(ctx context.Context, edge *client.Client, slug fieldmark.Slug) (fieldmark.Score, error) {
+func scoreAt(ctx context.Context, edge *client.Client, slug fieldmark.Slug, since fieldmark.Time) (fieldmark.Score, error) {
 	for range 50 {
 		score, err := edge.Score(ctx, slug)
-		if err == nil && score.Status != fieldmark.StatusPending {
+		if err == nil && score.AsOf != nil && !score.AsOf.Std().Before(since.Std()) {
 			return score, nil
 		}
 		select {

@@ -84,11 +84,16 @@ func demoBoard(t *testing.T, facts demoFacts) fieldmark.Board {
 func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
 	t.Helper()
 	gates := map[string]bool{}
-	unreachable := 0
+	unreachable, rose, fell := 0, 0, 0
 	for _, site := range demo.Sites() {
 		_, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/score/"+string(site.Slug), "")
 		var s fieldmark.Score
 		must(t, json.Unmarshal([]byte(body), &s))
+		if d := s.Trend.D90; d != nil && *d > 0 {
+			rose++
+		} else if d != nil && *d < 0 {
+			fell++
+		}
 		if s.Status == fieldmark.StatusUnreachable {
 			unreachable++
 		}
@@ -106,6 +111,9 @@ func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
 		if !gates[id] {
 			t.Errorf("no demo site runs into the gate %s; seen %v", id, gates)
 		}
+	}
+	if rose < 3 || fell < 2 {
+		t.Errorf("in ninety days %d scores rose and %d fell, want at least 3 and 2", rose, fell)
 	}
 	if unreachable != 1 {
 		t.Errorf("%d demo sites are unreachable, want 1", unreachable)

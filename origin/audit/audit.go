@@ -38,6 +38,10 @@ type Subject struct {
 	URL      string // of the home page, http or https
 	Name     string // of the brand; without one its coherence is unknown
 	Language string // BCP 47; may be empty
+
+	// AsOf is the day the site is looked at as, where it is a copy of what it
+	// once was: ages count from then. Zero means now.
+	AsOf time.Time
 }
 
 // Auditor audits sites. It is safe for concurrent use; each audit keeps its own
@@ -140,7 +144,10 @@ type reader struct {
 // read makes every request of an audit. When the audit's time is up the rest
 // stays unread, and so unknown.
 func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
-	f := &site{subject: s, now: time.Now().UTC(), lastmods: map[string]string{}}
+	f := &site{subject: s, now: s.AsOf.UTC(), lastmods: map[string]string{}}
+	if s.AsOf.IsZero() {
+		f.now = time.Now().UTC()
+	}
 	r.progress("robots.txt")
 	r.robots(ctx, home)
 	r.progress("home page")

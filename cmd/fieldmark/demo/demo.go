@@ -41,11 +41,19 @@ func Sites() []Site { return slices.Clone(sites) }
 // Handler serves every site under its Host; base says at which address one is
 // reached, without a slash at the end: "http://alpenglow.localhost:8088". The
 // pages are rendered here, once: their dates count from today.
-func Handler(base func(site Site) string) http.Handler {
-	today := time.Now().UTC().Truncate(24 * time.Hour)
+func Handler(base func(site Site) string) http.Handler { return Edition(base, 0) }
+
+// Past lists of how many days ago, oldest first, there is an edition of the
+// demo web that differs from today's.
+func Past() []int { return []int{93, 27, 8} }
+
+// Edition serves the web as it was a number of days ago: with pages not yet
+// written, others not yet taken down, and the dates of that time.
+func Edition(base func(site Site) string, ago int) http.Handler {
+	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -ago)
 	w := web{}
 	for _, site := range sites {
-		w[site.Host] = render(site, base(site), today)
+		w[site.Host] = render(site, base(site), day, ago)
 	}
 	return w
 }

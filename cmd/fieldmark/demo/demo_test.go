@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -165,12 +166,18 @@ func attr(n *html.Node, name string) string {
 }
 
 func TestPages(t *testing.T) {
-	h := demo.Handler(base)
+	for _, ago := range append(demo.Past(), 0) {
+		testEdition(t, ago)
+	}
+}
+
+func testEdition(t *testing.T, ago int) {
+	h := demo.Edition(base, ago)
 	for _, s := range demo.Sites() {
 		if aborts(h, base(s)+"/") {
 			continue
 		}
-		t.Run(string(s.Slug), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d days ago", s.Slug, ago), func(t *testing.T) {
 			for _, p := range crawl(t, h, s) {
 				checkPage(t, s, p)
 			}

@@ -43,20 +43,23 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// render returns the pages of a site by path, or nil if it has no folder. The
+// render returns the pages of a site by path as they were on a day so long ago, or
+// nil if it has no folder. A text that comes out empty did not exist then. The
 // files are part of the program, so a mistake in one is a bug of ours.
-func render(site Site, base string, today time.Time) map[string]page {
+func render(site Site, base string, today time.Time, ago int) map[string]page {
 	dir := path.Join("sites", string(site.Slug))
 	pages := map[string]page{}
 	err := fs.WalkDir(files, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Base(name) == layoutFile {
 			return err
 		}
-		where, p, err := renderFile(dir, name, base, today)
+		where, p, err := renderFile(dir, name, base, today, ago)
 		if err != nil {
 			return fmt.Errorf("render %s: %w", name, err)
 		}
-		pages[where] = p
+		if len(p.body) > 0 {
+			pages[where] = p
+		}
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +73,7 @@ func render(site Site, base string, today time.Time) map[string]page {
 
 // renderFile returns one answer and the path it is served at: about.html at
 // /about, index.html at the folder, everything else under its own name.
-func renderFile(dir, name, base string, today time.Time) (string, page, error) {
+func renderFile(dir, name, base string, today time.Time, ago int) (string, page, error) {
 	raw, err := files.ReadFile(name)
 	if err != nil {
 		return "", page{}, err
@@ -84,17 +87,17 @@ func renderFile(dir, name, base string, today time.Time) (string, page, error) {
 	for k, v := range fields {
 		data[k] = v
 	}
-	body, err := execute(name, text, data, today)
+	body, err := execute(name, text, data, today, ago)
 	if err != nil {
 		return "", page{}, err
 	}
-	if path.Ext(name) == ".html" && !bytes.HasPrefix(bytes.ToLower(body), []byte("<!doctype")) {
+	if path.Ext(name) == ".html" && len(body) > 0 && !bytes.HasPrefix(bytes.ToLower(body), []byte("<!doctype")) {
 		layout, err := files.ReadFile(path.Join(dir, layoutFile))
 		if err != nil {
 			return "", page{}, err
 		}
 		data["Content"] = string(body)
-		if body, err = execute(layoutFile, string(layout), data, today); err != nil {
+		if body, err = execute(layoutFile, string(layout), data, today, ago); err != nil {
 			return "", page{}, err
 		}
 	}
@@ -137,22 +140,26 @@ func frontMatter(text string) (fields map[string]string, rest string) {
 }
 
 // execute fills in a template. Besides the fields it knows the days around
-// today, so that what is new stays new.
-func execute(name, text string, data map[string]any, today time.Time) ([]byte, error) {
+// today, so that what is new stays new, and whether something is there since a
+// number of days.
+func execute(name, text string, data map[string]any, today time.Time, ago int) ([]byte, error) {
 	day := func(days any, layout string) (string, error) {
 		n, err := strconv.Atoi(fmt.Sprint(days))
 		return today.AddDate(0, 0, n).Format(layout), err
 	}
 	t, err := template.New(name).Funcs(template.FuncMap{
-		"date": func(days any) (string, error) { return day(days, time.DateOnly) },
-		"time": func(days any) (string, error) { return day(days, time.RFC3339) },
-		"day":  day,
-		"json": func(v any) (string, error) { b, err := json.Marshal(v); return string(b), err },
+		"date":  func(days any) (string, error) { return day(days, time.DateOnly) },
+		"time":  func(days any) (string, error) { return day(days, time.RFC3339) },
+		"day":   day,
+		"since": func(days int) bool { return ago < days },
+		"json":  func(v any) (string, error) { b, err := json.Marshal(v); return string(b), err },
 	}).Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, data)
-	return out.Bytes(), err
+	if err := t.Execute(&out, data); err != nil || len(bytes.TrimSpace(out.Bytes())) == 0 {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
