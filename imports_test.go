@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo": {""},
 	"deploy/release":     {},
 
-	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream"},
+	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream", "trace"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
 	"edge/coding":   {},
@@ -29,6 +29,8 @@ var mayImport = map[string][]string{
 	"edge/framing":  {},
 
 	"browsertest": {}, // for tests alone
+
+	"trace": {},
 
 	"cache":           {},
 	"cache/cachetest": {"cache"},
@@ -44,11 +46,11 @@ var mayImport = map[string][]string{
 	"wasm/examples/go/shop": {"wasm/guest"},
 	"wasm/wasmtest":         {"wasm/card"}, // for tests alone
 
-	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso"},
+	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso", "trace"},
 	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
 	"origin/admin":    {"", "origin"},
 	"origin/client":   {""},
-	"origin/store":    {""},
+	"origin/store":    {"", "trace"},
 	"origin/audit":    {"", "origin/safehttp", "origin/llms"},
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},
@@ -103,6 +105,8 @@ var homes = map[string][]string{
 	"github.com/boombuler/barcode":        {"origin/admin"},
 	"github.com/coreos/go-oidc":           {"origin/sso"},
 	"golang.org/x/oauth2":                 {"origin/sso"},
+	"go.opentelemetry.io/":                {},
+	"google.golang.org/protobuf":          {},
 	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
 }
 

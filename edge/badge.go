@@ -96,7 +96,7 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 		e.badgeError(ctx, &r, err)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	if r.look.Label != "" && r.form != formPNG {
 		// Free text is drawn for whoever asks: that takes less than an entry of

@@ -416,7 +416,7 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	key := q.key(offset)
 	entry, from, err := e.cache.Fetch(rc, "board/"+s.id+"/"+key, func(context.Context) (*cache.Entry, error) {

@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // Limits of the front.
@@ -79,7 +80,8 @@ type Config struct {
 	Version         string        // of the program, told to the origin
 	ServerTiming    bool          // tell every client how long its answer took
 
-	Log *slog.Logger
+	Log    *slog.Logger
+	Tracer *trace.Tracer // tells of fills and of what is passed on; nil: nobody
 }
 
 // Edge is one node.
@@ -248,8 +250,22 @@ func (e *Edge) close() {
 
 // requestContext bounds the work done for one request. It does not descend from
 // the fasthttp context, which is used again for another request.
-func requestContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), fillTimeout)
+func (e *Edge) requestContext(ctx *fasthttp.RequestCtx) (context.Context, context.CancelFunc) {
+	rc := context.Background()
+	if e.cfg.Tracer != nil {
+		rc = trace.With(rc, trace.Parse(string(ctx.Request.Header.Peek(trace.Header))))
+	}
+	return context.WithTimeout(rc, fillTimeout)
+}
+
+// filling begins the span of a fill that the request of asked waits for. A fill's
+// own context is nobody's: others wait for it too.
+func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span) {
+	if e.cfg.Tracer == nil {
+		return ctx, nil
+	}
+	self, span := e.cfg.Tracer.Start(trace.From(asked), "edge.fill", trace.Internal)
+	return trace.With(ctx, self), span
 }
 
 // newRequestID names a request that came without an id of its own.

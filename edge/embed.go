@@ -32,7 +32,7 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, _, err := e.score(rc, fieldmark.Slug(slug))
 	if err != nil {

@@ -132,7 +132,7 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		e.failOf(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read
@@ -404,7 +404,7 @@ func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)

@@ -66,7 +66,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 		e.send(ctx, entry, cache.SourceHit)
 		return routeLLMs
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	id, client := requestID(ctx), e.client(ctx).String()
 	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {

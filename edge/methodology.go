@@ -44,7 +44,7 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read

@@ -77,7 +77,7 @@ func newPageEntry(body []byte) *cache.Entry {
 
 // servePage answers with a cached page, making it on a miss.
 func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, key, fill)
 	if redirect(ctx, err, fieldmark.PathBrandPage, "") {

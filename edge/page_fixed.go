@@ -80,7 +80,7 @@ func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, erro
 	if err != nil {
 		return nil, err
 	}
-	rc, cancel := requestContext()
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
 	defer cancel()
 	entry, _, err := e.score(rc, fieldmark.Slug(slug))
 	if err != nil {

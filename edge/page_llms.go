@@ -144,7 +144,7 @@ func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, check bool, form map[string]str
 		}
 		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json", body: raw}
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	known, id, client := e.edition.now(), requestID(ctx), ctx.RemoteIP().String()
 	entry, _, err := e.cache.Fetch(rc, q.key(known), func(fc context.Context) (*cache.Entry, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // newProxy makes what everything that is not the edge's own goes through.
@@ -25,6 +26,9 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 			return nil, err
 		}
 		e.origin = own
+	}
+	if cfg.Tracer != nil {
+		e.origin = &trace.Transport{Next: e.origin, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
 	}
 	e.origin = &outward{next: e.origin, limits: e.limits, most: int64(cfg.Inflight) / 2, shed: e.meters.shed.Inc}
 	return proxy.New(proxy.Config{

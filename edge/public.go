@@ -113,7 +113,7 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 		}
 		part = n
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.id+"/"+strconv.Itoa(s.slugs.size)+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
 		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)

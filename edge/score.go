@@ -62,7 +62,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 			return
 		}
 	}
-	rc, cancel := requestContext()
+	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.score(rc, slug)
 	if err != nil {
@@ -252,7 +252,10 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 		return nil, cache.SourceNone, errNoModule
 	}
 	key := fieldmark.PathScore + string(slug)
+	asked := ctx
 	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+		ctx, span := e.filling(ctx, asked)
+		defer span.End()
 		known := e.follow.module.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 		if err := notHere(slug, &state, err); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // Bounds of sending.
@@ -158,8 +159,26 @@ func (s *Service) send(ctx context.Context, r result, results chan<- result) {
 		r.attempt = webhook.Attempt{At: began, Error: "the endpoint's secret cannot be read"}
 		return
 	}
-	r.attempt = r.outlet.Send(ctx, message(&r.job), began)
+	r.attempt = s.attempt(ctx, r.outlet, &r.job, r.to, began)
 	r.broken = !r.attempt.OK() && ctx.Err() != nil
+}
+
+// attempt sends a message once, as part of what caused its event.
+func (s *Service) attempt(ctx context.Context, to *webhook.Outlet, j *store.Job, endpoint string, now time.Time) webhook.Attempt {
+	m := message(j)
+	self, span := s.tracer.Child(trace.Parse(j.Trace), "webhook.attempt", trace.Client)
+	defer span.End()
+	m.Trace = self.String()
+	a := to.Send(ctx, m, now)
+	span.Text("fieldmark.delivery", j.ID)
+	span.Text("fieldmark.endpoint", endpoint)
+	span.Text("fieldmark.event", string(j.Envelope.Type))
+	span.Number("fieldmark.attempt", int64(j.Attempts+1))
+	span.Number("http.response.status_code", int64(a.Status))
+	if !a.OK() {
+		span.Fail(a.Error)
+	}
+	return a
 }
 
 func message(j *store.Job) webhook.Message {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // Bounds of one page of the log.
@@ -29,7 +30,7 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 	if e.ID == "" {
 		e.ID = newID(fieldmark.PrefixEvent, now)
 	}
-	e.Time, e.Data, e.Account = fieldmark.At(now), body, account
+	e.Time, e.Data, e.Account, e.Trace = fieldmark.At(now), body, account, trace.From(ctx).String()
 	if err := tx.AppendEvent(ctx, &e); err != nil {
 		return 0, err
 	}

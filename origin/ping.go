@@ -9,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // pingLease outlives the attempt: nobody else may send a test.
@@ -42,7 +43,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	sent := result{job: job, outlet: outlet, to: id, attempt: outlet.Send(ctx, message(&job), time.Now())}
+	sent := result{job: job, outlet: outlet, to: id, attempt: s.attempt(ctx, outlet, &job, id, time.Now())}
 	sent.job.Account = "" // no account's event: neither told to others nor repeated
 	done, cancel := afterEnd(ctx)
 	defer cancel()
@@ -67,7 +68,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark
 		return store.Job{}, err
 	}
 	event := store.Event{Event: fieldmark.Event{ID: newID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
-	job := store.Job{ID: newID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account,
+	job := store.Job{ID: newID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
 	return job, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.AppendEvent(ctx, &event); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/trace"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
@@ -33,7 +34,8 @@ type edgeSettings struct {
 	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bound of passed answers in memory, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Further request fields that an origin may see of what is cached; each value has answers of its own."`
 	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for half a second."`
-	HideAdmin   bool     `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
+	tracing     *trace.Tracer
+	HideAdmin   bool `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
 }
 
 // build makes an edge that asks the origins. What is asked for by no address of
@@ -44,7 +46,11 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		return nil, err
 	}
 	target := &url.URL{Scheme: "http", Host: anyOrigin}
-	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: origins, NodeToken: token})
+	var asking http.RoundTripper = origins
+	if c.tracing != nil {
+		asking = &trace.Transport{Next: origins, Tracer: c.tracing, Name: "edge.ask"}
+	}
+	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: asking, NodeToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +62,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields,
-		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log, Version: version,
+		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log, Version: version, Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	}
 	c.apply(&cfg)
@@ -79,6 +85,7 @@ type edgeCmd struct {
 	edgeSettings   `embed:""`
 	tokenSettings  `embed:""`
 	moduleSettings `embed:""`
+	traceSettings  `embed:""`
 	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
 	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
 	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
@@ -102,6 +109,9 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	if c.tracing, err = c.tracer("edge", s.log); err != nil {
+		return err
+	}
 	e, err := c.build(origins, token, &c.moduleSettings, ln, s.log)
 	if err != nil {
 		return err
@@ -111,8 +121,10 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return runEdge(ctx, e, []func(context.Context) error{origins.Run, renew}, public, debug,
-		debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics))
+	return telling(ctx, c.tracing, func() error {
+		return runEdge(ctx, e, []func(context.Context) error{origins.Run, renew}, public, debug,
+			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.tracing.WriteMetrics))
+	})
 }
 
 // anyOrigin stands for the origins where an address needs a host; nothing

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/trace"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -34,6 +35,7 @@ type originSettings struct {
 	PaymentDueOn     string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
 	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
 	publicURL        string        // the address clients know, if it is told
+	tracing          *trace.Tracer // nil: spans go nowhere
 	KeepDeliveries   time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
 	KeepEvents       time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
 	SecureCookies    bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
@@ -74,6 +76,7 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 	if err != nil {
 		return nil, err
 	}
+	at.Tracer = o.tracing
 	st, err := store.Open(ctx, at)
 	if err != nil {
 		return nil, err
@@ -121,7 +124,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly,
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing,
 	}); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 		return err
 	}
 	n.meters = newOriginMeters(n.service)
-	n.handler = n.meters.wrap(side(apiHandler, adminHandler))
+	n.handler = n.meters.wrap(traced(o.tracing, side(apiHandler, adminHandler)))
 	return nil
 }
 
@@ -193,6 +196,7 @@ func (o *outboundSettings) client(connectTo map[string]string) *safehttp.Client 
 type originCmd struct {
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
+	traceSettings  `embed:""`
 	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address of the edges, for links in calendars; none if unset."`
 	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address edges reach this origin at."`
 	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
@@ -205,6 +209,9 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	c.publicURL = c.BaseURL
+	if c.tracing, err = c.tracer("origin", s.log); err != nil {
+		return err
+	}
 	n, err := c.open(ctx, token, 0, s.log)
 	if err != nil {
 		return err
@@ -221,7 +228,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write, n.service.WriteMetrics), debug)
+		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
-	return g.Wait()
+	return telling(ctx, c.tracing, g.Wait)
 }

@@ -21,6 +21,7 @@ type serveCmd struct {
 	edgeSettings   `embed:""`
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
+	traceSettings  `embed:""`
 	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address further edges reach this origin at."`
 	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
 	Demo           bool   `help:"Start a small web of brands on loopback, have them audited, and make an administrator and keys."`
@@ -77,6 +78,11 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 		return err
 	}
 	c.publicURL = c.base(l.edge)
+	tracing, err := c.tracer("serve", s.log)
+	if err != nil {
+		return err
+	}
+	c.edgeSettings.tracing, c.originSettings.tracing = tracing, tracing
 	n, err := c.open(ctx, token, auditDelay, s.log)
 	if err != nil {
 		return err
@@ -102,16 +108,18 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, renew}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write, n.service.WriteMetrics))
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write, n.service.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
 		base := siteBase(l.demo)
 		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(base), l.demo) })
 		front.Go(func() error { return c.seed(frontCtx, s, n, l, token) })
 	}
-	err = front.Wait()
-	stopOrigin()
-	return errors.Join(err, g.Wait())
+	return telling(ctx, tracing, func() error {
+		err := front.Wait()
+		stopOrigin()
+		return errors.Join(err, g.Wait())
+	})
 }
 
 // ownToken is the configured node token, or one derived from the application

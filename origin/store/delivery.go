@@ -131,19 +131,20 @@ type Job struct {
 	DueAt    time.Time
 	Subject  string
 	Account  string
+	Trace    string // the traceparent of what caused the event
 	Envelope fieldmark.Envelope
 }
 
 // Waiting lists the first deliveries to an endpoint that nobody has a lease of,
 // in the order of their time, which may lie ahead.
 func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
-	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.due_at, e.subject, e.account, e.id, e.type, e.at, e.data
+	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
 		FROM (SELECT x.id, x.attempts, x.base, x.due_at, x.event FROM delivery x
 			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
 		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
 	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
 		var data string
-		err = row.Scan(&j.ID, &j.Attempts, &j.Base, clock{&j.DueAt}, &j.Subject, &j.Account,
+		err = row.Scan(&j.ID, &j.Attempts, &j.Base, clock{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
 			&j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
 		j.Envelope.Data = []byte(data)
 		return j, err

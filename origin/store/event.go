@@ -12,6 +12,7 @@ type Event struct {
 	fieldmark.Event
 	Subject string // a mission's, key's or module's name, or a brand's slug; what Check looks events up by
 	Account string // whose event it is; empty for what no integrator hears of
+	Trace   string // the traceparent of what caused it; only written
 }
 
 // AppendEvent writes the next line of the log and sets its number.
@@ -25,9 +26,9 @@ func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
 	}
-	err = t.post(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data, account)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags, string(e.Data), e.Account)
+	err = t.post(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data, account, trace)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags, string(e.Data), e.Account, e.Trace)
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // Config says where the record is: in a file of SQLite, or in a PostgreSQL.
@@ -16,6 +18,8 @@ type Config struct {
 	URL        string // postgres://… of a PostgreSQL database; Path is not looked at then
 	Readers    int    // connections that read; 0 means twice the processors, at least 4
 	KeepSchema bool   // a record older than this program is ErrOldSchema instead of being migrated
+
+	Tracer *trace.Tracer // tells of writes; nil: nobody
 }
 
 // Store is an open record. Its methods may be called from any goroutine.
@@ -26,13 +30,14 @@ type Store struct {
 	log     string
 	watch   watch
 	group   group
+	tracer  *trace.Tracer
 
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
 // Open opens the record cfg names, making and migrating it as needed.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dialect: sqlite()}
+	s := &Store{dialect: sqlite(), tracer: cfg.Tracer}
 	name := redacted(cfg.URL)
 	if cfg.URL != "" {
 		s.dialect = postgres()

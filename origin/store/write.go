@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/trace"
 )
 
 // maxGroup bounds how many writes share one transaction. Past a few hundred the
@@ -111,6 +112,7 @@ type write struct {
 	lead  bool // the word is: you lead
 	taken bool // too late to leave
 
+	among   int // members of the transaction
 	err     error
 	crashed string // what fn panicked with
 	touched [topics]bool
@@ -127,6 +129,8 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	_, span := s.tracer.Child(trace.From(ctx), "record.write", trace.Internal)
+	defer span.End()
 	w := &write{wake: make(chan struct{}, 1), fn: func(group context.Context, tx *Tx) error {
 		own := context.WithoutCancel(ctx)
 		if ends, ok := group.Deadline(); ok {
@@ -148,6 +152,10 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	}
 	if s.group.leads(w) {
 		s.lead(w)
+	}
+	span.Number("fieldmark.group", int64(w.among))
+	if w.err != nil && span != nil {
+		span.Fail(string(fieldmark.AsError(w.err).Code))
 	}
 	if w.crashed != "" {
 		panic("BUG: a write panicked: " + w.crashed)
@@ -208,6 +216,7 @@ func (s *Store) lead(me *write) {
 	g.waiting = slices.Delete(g.waiting, 0, n)
 	for _, w := range batch {
 		w.taken = true
+		w.among = n
 	}
 	g.mu.Unlock()
 

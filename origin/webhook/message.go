@@ -12,6 +12,7 @@ type Message struct {
 	fieldmark.Envelope
 	Subject string // the id of what the event tells of
 	Account string // whose event it is
+	Trace   string // the traceparent of the attempt; empty: none
 }
 
 // The media types of bodies.

@@ -142,6 +142,9 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet
 		return errors.New("the address cannot be read")
 	}
 	req.Header = header
+	if m.Trace != "" {
+		req.Header.Set(HeaderTrace, m.Trace)
+	}
 	resp, err := o.client.Do(req)
 	if err != nil {
 		return err

@@ -25,6 +25,10 @@ const (
 	HeaderSignature = "webhook-signature"
 )
 
+// HeaderTrace is that of W3C Trace Context; it names the attempt within the trace
+// of what caused the event.
+const HeaderTrace = "traceparent"
+
 // Tolerance is how far a timestamp may be from the receiver's clock; it bounds
 // how long a recorded request can be played again.
 const Tolerance = 5 * time.Minute

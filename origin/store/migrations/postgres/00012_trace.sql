@@ -1,0 +1,3 @@
+-- +goose Up
+-- The traceparent of the request that caused an event; empty where none did.
+ALTER TABLE event ADD COLUMN trace TEXT COLLATE "C" NOT NULL DEFAULT '';
