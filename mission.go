@@ -24,6 +24,12 @@ const (
 	MissionCanceled         MissionStatus = "CANCELED"
 )
 
+// OpenStatuses are those in which somebody still has to do something about a
+// mission.
+func OpenStatuses() []MissionStatus {
+	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold, MissionUnableToComplete}
+}
+
 // ReopenWithin is how long a completed mission may go back to work.
 const ReopenWithin = 7 * 24 * time.Hour
 

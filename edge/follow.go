@@ -44,7 +44,20 @@ type follower struct {
 	// module is the newest event up to which the loaded module is known to be the
 	// one in force. What it scores is no newer than that, whatever the facts are.
 	module    atomic.Int64
-	connected atomic.Bool // whether the last question was answered
+	connected atomic.Bool  // whether the last question was answered
+	agreed    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
+}
+
+// agree notes that the ranking is what the log says now.
+func (f *follower) agree() { f.agreed.Store(time.Now().UnixNano()) }
+
+// age is how long ago that was; 0 before the first ranking.
+func (f *follower) age(now time.Time) time.Duration {
+	at := f.agreed.Load()
+	if at == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, at))
 }
 
 // keepUp keeps the node in step with the origin until ctx ends.
@@ -277,6 +290,7 @@ func (f *following) advance(ctx context.Context) error {
 		return f.restart(page)
 	}
 	if len(page.Events) == 0 {
+		e.follow.agree()
 		return nil
 	}
 	n := readNews(page.Events)
@@ -285,6 +299,9 @@ func (f *following) advance(ctx context.Context) error {
 	}
 	for i := range page.Events {
 		e.purge(&page.Events[i])
+		if len(page.Events[i].Tags) > 0 {
+			e.meters.purgeLag.Update(max(time.Since(page.Events[i].Time.Std()), 0).Seconds())
+		}
 	}
 	if n.module {
 		f.forgive(page.Events)
@@ -304,6 +321,9 @@ func (f *following) advance(ctx context.Context) error {
 	}
 	e.meters.follows.Add(len(page.Events))
 	e.follow.cursor.Store(max(n.last, e.follow.cursor.Load()))
+	if page.Head <= n.last {
+		e.follow.agree()
+	}
 	return nil
 }
 

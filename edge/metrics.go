@@ -32,6 +32,10 @@ var routeNames = [routeCount]string{"badge", "score", "leaderboard", "page", "ll
 // of time.
 var secondBuckets = []float64{1e-6, 5e-6, 1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1, 5, 30}
 
+// lagBuckets reach from a purge within a process to one that waited out an origin's
+// restart; a second is what is promised.
+var lagBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600}
+
 // meters are a node's counters. They are made once, so that counting a request
 // is one atomic addition.
 type meters struct {
@@ -42,6 +46,7 @@ type meters struct {
 	limited  *metrics.Counter
 	turned   *metrics.Counter
 	purges   *metrics.Counter
+	purgeLag *metrics.PrometheusHistogram
 	follows  *metrics.Counter
 	lost     *metrics.Counter
 	hits     *metrics.Counter
@@ -72,6 +77,7 @@ func newMeters() *meters {
 	m.turned = set.NewCounter(`fieldmark_edge_shed_total{what="connection"}`)
 	m.limited = set.NewCounter("fieldmark_edge_rate_limited_total")
 	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
+	m.purgeLag = set.NewPrometheusHistogramExt("fieldmark_edge_purge_lag_seconds", lagBuckets)
 	m.follows = set.NewCounter("fieldmark_edge_followed_events_total")
 	m.lost = set.NewCounter("fieldmark_edge_log_lost_total")
 	m.hits = set.NewCounter(`fieldmark_edge_cache_total{result="hit"}`)
@@ -92,6 +98,7 @@ func newMeters() *meters {
 // watch adds what is read off the node when somebody looks.
 func (m *meters) watch(e *Edge) {
 	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.follow.cursor.Load()) })
+	m.set.NewGauge("fieldmark_edge_ranking_age_seconds", func() float64 { return e.follow.age(time.Now()).Seconds() })
 	m.set.NewGauge("fieldmark_edge_connections", func() float64 {
 		e.visitors.mu.Lock()
 		defer e.visitors.mu.Unlock()

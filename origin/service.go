@@ -41,6 +41,7 @@ type Config struct {
 	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
 	Tracer     *trace.Tracer         // tells of webhook attempts; nil: nobody
+	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
 	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
 	BaseURL    string                // the public address, for links in calendars; "": they have none
@@ -67,6 +68,7 @@ type Service struct {
 	sso        *sso.Provider
 	ssoOnly    bool
 	tracer     *trace.Tracer
+	swept      func(time.Duration)
 	log        *slog.Logger
 	publicAPI  bool
 	worker     string       // owns the leases of this process
@@ -127,7 +129,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
-		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, publicAPI: cfg.PublicAPI, worker: rand.Text(),
+		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
 		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)}, delays: newDelays(),

@@ -165,7 +165,11 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) ([]func(context
 // sweepDeadline takes down that time has passed. Whoever did so meanwhile, the
 // same moment again changes nothing.
 func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(*Act, context.Context, string) error) {
+	began := time.Now()
 	err := s.act(ctx, func(ctx context.Context, a *Act) error { return pass(a, ctx, id) })
+	if s.swept != nil {
+		s.swept(time.Since(began))
+	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease runs out
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // vitalsTimeout bounds a look at the record for one reading of the metrics, well
@@ -30,10 +32,42 @@ func buildInfo(role string) func(io.Writer) {
 type originMeters struct {
 	set     *metrics.Set
 	service *origin.Service
+
+	events                map[fieldmark.EventType]*metrics.Counter
+	writes                *metrics.Counter
+	wrote, answers, swept *metrics.PrometheusHistogram
 }
 
-func newOriginMeters(s *origin.Service) *originMeters {
-	return &originMeters{set: metrics.NewSet(), service: s}
+// recordBuckets reach from a row in memory to a transaction that was given up, in
+// seconds.
+var recordBuckets = []float64{5e-5, 1e-4, 5e-4, 1e-3, 5e-3, .01, .05, .1, .5, 1, 5, 30}
+
+func newOriginMeters() *originMeters {
+	m := &originMeters{set: metrics.NewSet(), events: map[fieldmark.EventType]*metrics.Counter{}}
+	for _, kind := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
+		m.events[kind] = m.set.NewCounter(fmt.Sprintf(`fieldmark_events_total{type=%q}`, kind))
+	}
+	m.writes = m.set.NewCounter("fieldmark_record_writes_total")
+	m.wrote = m.set.NewPrometheusHistogramExt("fieldmark_record_write_seconds", recordBuckets)
+	m.answers = m.set.NewPrometheusHistogramExt("fieldmark_record_read_seconds", recordBuckets)
+	m.swept = m.set.NewPrometheusHistogramExt("fieldmark_sla_sweep_seconds", recordBuckets)
+	return m
+}
+
+// record counts what the record tells.
+func (m *originMeters) record() store.Events {
+	return store.Events{
+		Wrote: func(took time.Duration, writes int) {
+			m.wrote.Update(took.Seconds())
+			m.writes.Add(writes)
+		},
+		Read: func(took time.Duration) { m.answers.Update(took.Seconds()) },
+		Told: func(kind fieldmark.EventType) {
+			if c, ok := m.events[kind]; ok { // any other is no news of a mission
+				c.Inc()
+			}
+		},
+	}
 }
 
 // originRoutes are the names an origin's requests are counted by, after how their
@@ -110,8 +144,11 @@ func (m *originMeters) write(w io.Writer) {
 		{"fieldmark_webhook_backlog_age_seconds", v.Oldest.Seconds()}, {"fieldmark_webhook_endpoints_stopped", float64(v.Stopped)},
 		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)},
 		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.Open)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
-		{"fieldmark_audits_running", float64(v.AuditsRunning)},
+		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)}, {"fieldmark_sla_due_age_seconds", v.Late.Seconds()},
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
+	}
+	for _, status := range fieldmark.OpenStatuses() {
+		fmt.Fprintf(w, "fieldmark_missions_open{status=%q} %d\n", status, v.Missions[status])
 	}
 }

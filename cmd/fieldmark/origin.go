@@ -76,12 +76,13 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 	if err != nil {
 		return nil, err
 	}
-	at.Tracer = o.tracing
+	meters := newOriginMeters()
+	at.Tracer, at.Events = o.tracing, meters.record()
 	st, err := store.Open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	n := &originNode{at: place(at), store: st}
+	n := &originNode{at: place(at), store: st, meters: meters}
 	if err := n.build(ctx, o, secret, nodeToken, auditDelay, log); err != nil {
 		return nil, fmt.Errorf("%w%s", err, closing(st.Close()))
 	}
@@ -124,7 +125,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing,
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.meters.swept.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	n.meters = newOriginMeters(n.service)
+	n.meters.service = n.service
 	n.handler = n.meters.wrap(traced(o.tracing, side(apiHandler, adminHandler)))
 	return nil
 }

@@ -16,14 +16,21 @@ import (
 // the dashboard and the alert rules to both.
 func TestMetricsTable(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
+	key := newKeyAt(t, dir, nil, "mission:create", "admin:*")
+	p := start(t, dir, append([]string{"serve", "--public-api"}, freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
 	eventually(t, "the node is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
 	ask(t, "GET", base+"/nowhere", "")
-	_, _, text := ask(t, "GET", debug+"/metrics", "")
+	ask(t, "POST", base+"/api/public/v1/missions", missionJSON("1"), "Authorization", "Bearer "+key)
+	ask(t, "PUT", base+"/api/admin/v1/brands/acme", `{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization", "Bearer "+key)
+	var text string
+	eventually(t, "the metrics tell of the mission and of the purge", func() bool {
+		_, _, text = ask(t, "GET", debug+"/metrics", "")
+		return regexp.MustCompile(`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} 1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
+	})
 	has := map[string]bool{}
 	for line := range strings.Lines(text) {
 		name, _, _ := strings.Cut(line, " ")

@@ -33,6 +33,7 @@ func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}
 	t.touched[TopicEvents] = true
+	t.told = append(t.told, e.Type)
 	return nil
 }
 

@@ -38,6 +38,7 @@ func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	defer s.answered(time.Now())
 	if !s.dialect.prepares {
 		rows, err := s.readers.QueryContext(ctx, text, s.dialect.args(args)...)
 		return rows, unreachable(err)
@@ -50,6 +51,7 @@ func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 }
 
 func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	defer s.answered(time.Now())
 	if !s.dialect.prepares {
 		return s.readers.QueryRowContext(ctx, text, s.dialect.args(args)...)
 	}
@@ -58,6 +60,13 @@ func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row
 		return s.readers.QueryRowContext(ctx, text, args...) // fails in the same way, inside a Row
 	}
 	return st.QueryRowContext(ctx, args...)
+}
+
+// answered tells how long a question took that was asked at a time.
+func (s *Store) answered(asked time.Time) {
+	if s.events.Read != nil {
+		s.events.Read(time.Since(asked))
+	}
 }
 
 // scanner is one row: *sql.Row or *sql.Rows.

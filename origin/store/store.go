@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/trace"
 )
 
@@ -20,6 +22,15 @@ type Config struct {
 	KeepSchema bool   // a record older than this program is ErrOldSchema instead of being migrated
 
 	Tracer *trace.Tracer // tells of writes; nil: nobody
+	Events Events        // what is counted
+}
+
+// Events are what whoever watches a record hears of; any may be nil. They are
+// called by those who wait for the record, and must be quick.
+type Events struct {
+	Wrote func(took time.Duration, writes int) // a transaction was over, with so many callers' writes in it
+	Read  func(took time.Duration)             // a question was answered, up to its first row
+	Told  func(fieldmark.EventType)            // an event was committed
 }
 
 // Store is an open record. Its methods may be called from any goroutine.
@@ -31,13 +42,14 @@ type Store struct {
 	watch   watch
 	group   group
 	tracer  *trace.Tracer
+	events  Events
 
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
 // Open opens the record cfg names, making and migrating it as needed.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dialect: sqlite(), tracer: cfg.Tracer}
+	s := &Store{dialect: sqlite(), tracer: cfg.Tracer, events: cfg.Events}
 	name := redacted(cfg.URL)
 	if cfg.URL != "" {
 		s.dialect = postgres()

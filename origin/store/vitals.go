@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // maxCounted bounds what Vitals counts one by one: beyond it "very many" is all
@@ -19,6 +21,10 @@ type Vitals struct {
 	Stopped int           // endpoints that get nothing for now
 	Failing int           // endpoints whose deliveries fail
 	Open    int           // enabled endpoints whose circuit is open
+
+	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCounted at most in all
+	Due      int                             // clocks of missions for which time has passed that was not taken down yet, maxCounted at most
+	Late     time.Duration                   // how long the latest of those
 }
 
 // Vitals looks at the record as of now.
@@ -46,5 +52,39 @@ func (s *Store) Vitals(ctx context.Context, now time.Time) (v Vitals, err error)
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
-	return v, nil
+	return v, s.missionVitals(ctx, now, &v)
+}
+
+// missionVitals counts missions and clocks.
+func (s *Store) missionVitals(ctx context.Context, now time.Time, v *Vitals) error {
+	v.Missions = map[fieldmark.MissionStatus]int{}
+	for _, status := range fieldmark.OpenStatuses() {
+		v.Missions[status] = 0
+	}
+	rows, err := s.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
+		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') LIMIT $1) AS those GROUP BY status`, maxCounted)
+	if err != nil {
+		return fmt.Errorf("count missions: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var status fieldmark.MissionStatus
+		var n int
+		if err := rows.Scan(&status, &n); err != nil {
+			return fmt.Errorf("count missions: %w", err)
+		}
+		v.Missions[status] = n
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("count missions: %w", err)
+	}
+	var due int64
+	if err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
+		now.UnixMicro(), maxCounted).Scan(&v.Due, &due); err != nil {
+		return fmt.Errorf("count clocks: %w", err)
+	}
+	if due > 0 {
+		v.Late = now.Sub(time.UnixMicro(due))
+	}
+	return nil
 }

@@ -25,6 +25,7 @@ const maxGroup = 256
 type Tx struct {
 	group   *group
 	touched [topics]bool
+	told    []fieldmark.EventType
 }
 
 func (t *Tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
@@ -116,6 +117,7 @@ type write struct {
 	err     error
 	crashed string // what fn panicked with
 	touched [topics]bool
+	told    []fieldmark.EventType
 }
 
 // Write runs fn in a transaction and returns when what it wrote is on disk. No
@@ -220,7 +222,9 @@ func (s *Store) lead(me *write) {
 	}
 	g.mu.Unlock()
 
+	began := time.Now()
 	g.commit(batch)
+	s.count(batch, time.Since(began))
 
 	g.mu.Lock()
 	g.handOver()
@@ -237,6 +241,24 @@ func (s *Store) lead(me *write) {
 		}
 	}
 	s.watch.tell(touched)
+}
+
+// count tells whoever watches of a transaction that is over.
+func (s *Store) count(batch []*write, took time.Duration) {
+	if s.events.Wrote != nil {
+		s.events.Wrote(took, len(batch))
+	}
+	if s.events.Told == nil {
+		return
+	}
+	for _, w := range batch {
+		if w.err != nil || w.crashed != "" {
+			continue
+		}
+		for _, kind := range w.told {
+			s.events.Told(kind)
+		}
+	}
 }
 
 // commit runs a batch in one transaction and notes each member's result.
@@ -461,7 +483,7 @@ func (w *write) call(ctx context.Context, t *Tx) {
 		}
 	}()
 	w.err = w.fn(ctx, t)
-	w.touched = t.touched
+	w.touched, w.told = t.touched, t.told
 }
 
 func (g *group) run(ctx context.Context, text string) error {
