@@ -204,7 +204,7 @@ func (d *desk) inspect(browser *browsertest.Browser, pages []string) {
 		for _, page := range pages {
 			tab.Go(d.t, d.base+page)
 			findings := tab.Overflow(d.t)
-			if v.Dark == (v.Width > 0) { // what axe looks for is of a width or of a theme, and either pair has both
+			if pictures != "" || v.Dark == (v.Width > 0) { // what axe looks for is of a width or of a theme, and either pair has both
 				findings = append(findings, tab.Axe(d.t)...)
 			}
 			for _, finding := range findings {
