@@ -280,12 +280,12 @@ func TestReads(t *testing.T) {
 	})
 	t.Run("revalidation", func(t *testing.T) {
 		for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/api/v1/leaderboard", "/", "/brands/acme"} {
-			tag := h.get(path).header.Get("Etag")
+			tag := h.get(path, "Accept-Encoding", "identity").header.Get("Etag") // pressed forms have tags of their own
 			if len(tag) < 8 || tag[0] != '"' {
 				t.Errorf("%s: entity tag %q, want a strong one", path, tag)
 			}
 			for _, list := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
-				a := h.get(path, "If-None-Match", list)
+				a := h.get(path, "If-None-Match", list, "Accept-Encoding", "identity")
 				if a.status != http.StatusNotModified || a.body != "" || a.header.Get("Etag") != tag {
 					t.Errorf("%s with If-None-Match %s: %d, tag %q, %d bytes", path, list, a.status, a.header.Get("Etag"), len(a.body))
 				}
