@@ -51,7 +51,7 @@ func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.M
 	if err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	err = s.act(ctx, func(ctx context.Context, a *Act) error {
+	err = s.actForeseen(ctx, Once{}, []Intake{in}, func(ctx context.Context, a *Act) (err error) {
 		m, created, err = a.OpenMission(ctx, in)
 		return err
 	})

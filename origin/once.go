@@ -23,6 +23,21 @@ func (s *Service) act(ctx context.Context, fn func(context.Context, *Act) error)
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &Act{s, tx}) })
 }
 
+// actForeseen is act of a function that may be run again (see
+// store.WriteForeseen), and that may open the missions of intakes.
+func (s *Service) actForeseen(ctx context.Context, once Once, opens []Intake, fn func(context.Context, *Act) error) error {
+	var ahead store.Foresight
+	if once.Key != "" {
+		ahead.Kept = []store.KeptName{{Account: once.Account, Key: once.Key}}
+	}
+	for i := range opens {
+		if m := &opens[i].row; m.Fingerprint != "" {
+			ahead.Missions = append(ahead.Missions, store.MissionName{Account: m.Account, Source: m.Source, ExternalID: m.ExternalID})
+		}
+	}
+	return s.store.WriteForeseen(ctx, ahead, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &Act{s, tx}) })
+}
+
 // Bounds of remembering answers.
 const (
 	// OnceFor is how long a request may be sent again under its key.
@@ -74,12 +89,15 @@ func (s *Service) Begin(ctx context.Context, once Once) (answer Answer, end func
 }
 
 // Do gives a request its effects. Under a key it has them once: the answer is
-// kept with them, in the same transaction, for OnceFor.
-func (s *Service) Do(ctx context.Context, once Once, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
+// kept with them, in the same transaction, for OnceFor. What act may open it says
+// beforehand, for the sake of speed. It may be run a second time, all that the
+// first did to the record undone; so it must have no other effects than those and
+// what it returns.
+func (s *Service) Do(ctx context.Context, once Once, act func(context.Context, *Act) (Answer, error), opens ...Intake) (answer Answer, err error) {
 	if once.Key != "" {
-		return s.keep(ctx, once, act)
+		return s.keep(ctx, once, opens, act)
 	}
-	err = s.act(ctx, func(ctx context.Context, a *Act) (err error) {
+	err = s.actForeseen(ctx, once, opens, func(ctx context.Context, a *Act) (err error) {
 		answer, err = act(ctx, a)
 		return err
 	})
@@ -89,12 +107,12 @@ func (s *Service) Do(ctx context.Context, once Once, act func(context.Context, *
 // KeepRefusal keeps the answer to a request that changed nothing, and so needs
 // no transaction with anything else.
 func (s *Service) KeepRefusal(ctx context.Context, once Once, refusal Answer) (Answer, error) {
-	return s.keep(ctx, once, func(context.Context, *Act) (Answer, error) { return refusal, nil })
+	return s.keep(ctx, once, nil, func(context.Context, *Act) (Answer, error) { return refusal, nil })
 }
 
 // keep runs act and keeps its answer, unless another process kept one meanwhile.
-func (s *Service) keep(ctx context.Context, once Once, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
-	err = s.act(ctx, func(ctx context.Context, a *Act) error {
+func (s *Service) keep(ctx context.Context, once Once, opens []Intake, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
+	err = s.actForeseen(ctx, once, opens, func(ctx context.Context, a *Act) error {
 		now := time.Now()
 		row, err := a.tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
 		if err == nil {

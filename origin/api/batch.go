@@ -60,7 +60,7 @@ func (s *server) openMissions(c *call) error {
 			}
 		}
 		return reply{status: http.StatusOK, value: report}, nil
-	})
+	}, intakes...)
 }
 
 // splitBatch holds a batch to its own form and leaves its missions as they came.

@@ -55,7 +55,7 @@ func (s *server) openMission(c *call) error {
 			r.fields[fieldmark.HeaderDeduplicated] = "true"
 		}
 		return r, err
-	})
+	}, in)
 }
 
 // missionReply tells of a mission that was written.

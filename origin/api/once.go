@@ -128,8 +128,9 @@ func (r *reply) answer() (origin.Answer, error) {
 }
 
 // do runs what has effects, in one transaction with the answer if that is kept,
-// and answers.
-func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, error)) error {
+// and answers. Act may be run twice (see origin.Service.Do), and opens no missions
+// but those of intakes.
+func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, error), opens ...origin.Intake) error {
 	var r reply
 	answer, err := s.origin.Do(c.r.Context(), c.once, func(ctx context.Context, a *origin.Act) (origin.Answer, error) {
 		var err error
@@ -137,7 +138,7 @@ func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, erro
 			return origin.Answer{}, err
 		}
 		return r.answer()
-	})
+	}, opens...)
 	if err == nil && c.once.Key == "" {
 		answer, err = r.answer()
 	}

@@ -20,7 +20,7 @@ func (t *Tx) AddDelivery(ctx context.Context, id string, to *Subscriber, event i
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
 	}
-	err := t.post(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
+	err := t.add(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
 		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6)`, id, to.ID, event, string(state), at.UnixMicro(), topic)
 	if err != nil {
 		return fail(err)

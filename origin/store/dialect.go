@@ -18,7 +18,6 @@ type dialect struct {
 	// process. Functions given to Write may read and then write what follows
 	// from it, without locks of their own.
 	begin string
-	next  []statement // what ends one member's savepoint and sets the next one's
 
 	prepares bool          // a text is prepared once for each connection; otherwise the driver sees to it
 	patience time.Duration // bounds a transaction; 0 where the engine's own time-outs do
@@ -39,7 +38,7 @@ const groupPatience = 15 * time.Second
 func sqlite() *dialect {
 	return &dialect{
 		goose: goose.DialectSQLite3, folder: "migrations/sqlite",
-		begin: `BEGIN IMMEDIATE`, next: []statement{{text: `RELEASE member`}, {text: `SAVEPOINT member`}}, prepares: true,
+		begin: `BEGIN IMMEDIATE`, prepares: true,
 		engine: []rule{
 			{"the file is whole", `SELECT quick_check FROM pragma_quick_check WHERE quick_check <> 'ok'`},
 			{"every reference leads to a row", `SELECT "table" || ' names none of ' || parent FROM pragma_foreign_key_check`},
@@ -54,8 +53,8 @@ func postgres() *dialect {
 		// is held everything earlier writers did is seen. The lock is not on the
 		// row of table log, because locking a row writes, and a claim that finds
 		// nothing should not.
-		begin: `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(` + lockKey + `)`,
-		next:  []statement{{text: `RELEASE member`}, {text: `SAVEPOINT member`}}, patience: groupPatience, shared: true, plain: true,
+		begin:    `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(` + lockKey + `)`,
+		patience: groupPatience, shared: true, plain: true,
 		engine: []rule{
 			{"every index is valid", `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 				WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`},
@@ -73,9 +72,25 @@ func (d *dialect) args(args []any) []any {
 		return args
 	}
 	for i, a := range args {
-		if s, ok := a.(string); ok && (strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s)) {
-			args[i] = strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
+		switch a := a.(type) {
+		case string:
+			if !isPlain(a) {
+				args[i] = plain(a)
+			}
+		case []string:
+			for j, s := range a {
+				a[j] = plain(s)
+			}
 		}
 	}
 	return args
+}
+
+func isPlain(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
+
+func plain(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
 }

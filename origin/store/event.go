@@ -26,7 +26,7 @@ func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
 	}
-	err = t.post(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data, account, trace)
+	err = t.add(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data, account, trace)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags, string(e.Data), e.Account, e.Trace)
 	if err != nil {

@@ -49,7 +49,11 @@ func scanMission(row scanner) (m Mission, err error) {
 	return m, none(err)
 }
 
-// AddMission adds a mission and reports whether its natural key was free.
+const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
+	created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+// AddMission adds a mission and reports whether its natural key was free. Where
+// that is known nobody waits for the record.
 func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	request, err := text(m.MissionRequest)
 	if err != nil {
@@ -59,11 +63,20 @@ func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
-	n, err := t.exec(ctx, `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-		created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-		ON CONFLICT (account, source_key, external_id) DO NOTHING`,
-		m.ID, m.Account, sourceKey(m.Source), m.ExternalID, string(m.Fingerprint), request, string(m.Status), string(m.Held),
-		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen)
+	name := MissionName{m.Account, m.Source, m.ExternalID}.compared()
+	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), request, string(m.Status), string(m.Held),
+		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen}
+	taken, known := t.group.known.missions[name]
+	if known && taken {
+		return false, nil
+	}
+	n := int64(1)
+	if known {
+		t.group.known.missions[name], t.opened = true, append(t.opened, name)
+		err = t.add(ctx, insertMission, args...)
+	} else {
+		n, err = t.exec(ctx, insertMission+` ON CONFLICT (account, source_key, external_id) DO NOTHING`, args...)
+	}
 	if err != nil {
 		return false, fmt.Errorf("add mission %s: %w", m.ID, err)
 	}

@@ -19,16 +19,21 @@ type Kept struct {
 	At           time.Time
 }
 
-func kept(ctx context.Context, from asker, account, key string, since time.Time) (k Kept, err error) {
-	k.Account, k.Key = account, key
-	var at int64
-	err = none(from.queryRow(ctx, `SELECT request, COALESCE(mission, ''), status, fields, body, at FROM idempotency
-		WHERE account = $1 AND name = $2 AND at > $3`, account, key, since.UnixMicro()).
-		Scan(&k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, &at))
+const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.at`
+
+// scanKept reads an answer behind other columns.
+func scanKept(row scanner, before ...any) (k Kept, err error) {
+	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, clock{&k.At})...)
+	return k, none(err)
+}
+
+func kept(ctx context.Context, from asker, account, key string, since time.Time) (Kept, error) {
+	k, err := scanKept(from.queryRow(ctx, `SELECT `+keptColumns+` FROM idempotency k
+		WHERE k.account = $1 AND k.name = $2 AND k.at > $3`, account, key, since.UnixMicro()))
 	if err != nil {
 		return Kept{}, fmt.Errorf("look for a kept answer: %w", err)
 	}
-	k.At = time.UnixMicro(at)
+	k.Account, k.Key = account, key
 	return k, nil
 }
 
@@ -40,7 +45,14 @@ func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) 
 
 // Kept reads a kept answer as the transaction sees it.
 func (t *Tx) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
-	return kept(ctx, t, account, key, since)
+	k, known := t.group.known.kept[KeptName{account, key}]
+	if !known {
+		return kept(ctx, t, account, key, since)
+	}
+	if k == nil || !k.At.After(since) {
+		return Kept{}, fmt.Errorf("look for a kept answer: %w", ErrNone)
+	}
+	return *k, nil
 }
 
 // Keep keeps an answer in place of one that is too old.
@@ -53,13 +65,17 @@ func (t *Tx) Keep(ctx context.Context, k Kept) error {
 	if k.Mission != "" {
 		mission = k.Mission
 	}
-	_, err = t.exec(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at)
+	err = t.add(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (account, name) DO UPDATE SET request = excluded.request, mission = excluded.mission,
 			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at`,
 		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
+	}
+	name := KeptName{k.Account, k.Key}
+	if _, known := t.group.known.kept[name]; known {
+		t.group.known.kept[name], t.kept = &k, append(t.kept, name)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func money(m *fieldmark.Money) (amount, currency any) {
 // AddPayment adds the payment of a mission.
 func (t *Tx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 	amount, currency := money(p.Amount)
-	_, err := t.exec(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
+	err := t.add(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version, p.CreatedAt.Micros())
 	if err != nil {

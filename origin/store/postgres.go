@@ -73,33 +73,50 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 	return nil
 }
 
-// together sends what is pending and one more statement in one go: a group
-// spends most of its time waiting for the server, and there is a savepoint for
-// every member.
-func (g *group) together(ctx context.Context, text string, args []any) (res sql.Result, err error) {
+// together sends statements in one go: a group spends most of its time waiting
+// for the server. It says how many were done and returns the result of the last.
+func (g *group) together(ctx context.Context, steps []statement) (done int, res sql.Result, err error) {
 	b := &pgx.Batch{}
-	for _, step := range g.pending {
+	for _, step := range steps {
 		b.Queue(step.text, step.args...)
 	}
-	b.Queue(text, args...)
-	steps := len(g.pending)
-	g.pending = nil
 	err = g.conn.Raw(func(c any) error {
 		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, b)
 		for range steps {
-			if _, err := results.Exec(); err != nil {
+			tag, err := results.Exec()
+			if err != nil {
 				_ = results.Close() // says the same
 				return err
 			}
+			done, res = done+1, driver.RowsAffected(tag.RowsAffected())
 		}
-		tag, err := results.Exec()
-		res = driver.RowsAffected(tag.RowsAffected())
-		if closing := results.Close(); err == nil {
-			err = closing
-		}
-		return err
+		return results.Close()
 	})
-	return res, err
+	return done, res, err
+}
+
+// question is a query and what becomes of each row of its answer.
+type question struct {
+	text string
+	args []any
+	take func(scanner) error
+}
+
+// ask sends questions in one go.
+func (g *group) ask(ctx context.Context, all []question) error {
+	b := &pgx.Batch{}
+	for _, q := range all {
+		b.Queue(q.text, g.dialect.args(q.args)...).Query(func(rows pgx.Rows) error {
+			defer rows.Close()
+			for rows.Next() {
+				if err := q.take(rows); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	return g.conn.Raw(func(c any) error { return c.(*stdlib.Conn).Conn().SendBatch(ctx, b).Close() })
 }
 
 // redacted returns an address without its password.

@@ -24,7 +24,10 @@ const (
 	ruleCalendar = "calendar"
 )
 
-func readRules(ctx context.Context, from asker) (*Rules, error) {
+const askRules = `SELECT kind, name, body, revision FROM sla_rule`
+
+// newRules are those of the program.
+func newRules() *Rules {
 	r := &Rules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, Calendars: map[string]fieldmark.SLACalendar{}}
 	for _, p := range fieldmark.DefaultPolicies() {
 		r.Policies[p.Priority] = p
@@ -32,20 +35,28 @@ func readRules(ctx context.Context, from asker) (*Rules, error) {
 	for _, c := range fieldmark.DefaultCalendars() {
 		r.Calendars[c.Name] = c
 	}
-	rows, err := from.query(ctx, `SELECT kind, name, body, revision FROM sla_rule`)
-	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) {
-		var kind, name, body string
-		var revision int64
-		if err := row.Scan(&kind, &name, &body, &revision); err != nil {
-			return none, err
-		}
-		r.Revision = max(r.Revision, revision)
-		return none, r.put(kind, name, body)
-	})
+	return r
+}
+
+func readRules(ctx context.Context, from asker) (*Rules, error) {
+	r := newRules()
+	rows, err := from.query(ctx, askRules)
+	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) { return none, r.take(row) })
 	if err != nil {
 		return nil, fmt.Errorf("read the rules of clocks: %w", err)
 	}
 	return r, nil
+}
+
+// take reads a rule that was set.
+func (r *Rules) take(row scanner) error {
+	var kind, name, body string
+	var revision int64
+	if err := row.Scan(&kind, &name, &body, &revision); err != nil {
+		return err
+	}
+	r.Revision = max(r.Revision, revision)
+	return r.put(kind, name, body)
 }
 
 // put takes a rule as it is kept.
@@ -136,7 +147,7 @@ func (t *Tx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
 	}
-	_, err = t.exec(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	err = t.add(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		m.ID, string(s.Policy), timers, s.Revision, s.counted(), micros(s.DueAt))
 	if err != nil {
 		return fmt.Errorf("add the clocks of mission %s: %w", m.ID, err)

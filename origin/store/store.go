@@ -80,7 +80,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	}
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
-	s.group.dialect, s.group.db = s.dialect, s.writer
+	s.group.dialect, s.group.db, s.group.several = s.dialect, s.writer, several{}
 	s.watch.make()
 	return s.nameLog(ctx)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,6 +121,7 @@ type Subscriber struct {
 	Ordered bool
 	Enabled bool
 	EndpointClock
+	account   string
 	expiresAt *fieldmark.Time
 }
 
@@ -130,9 +132,27 @@ func (s *Subscriber) Wants(e fieldmark.EventType) bool {
 
 func scanSubscriber(row scanner) (s Subscriber, err error) {
 	var state fieldmark.EndpointState
-	err = row.Scan(&s.ID, document{&s.Events}, &s.Ordered, &state, clock{&s.OpenUntil}, clock{&s.WakeAt}, maybe{&s.expiresAt})
+	err = row.Scan(&s.account, &s.ID, document{&s.Events}, &s.Ordered, &state, clock{&s.OpenUntil}, clock{&s.WakeAt}, maybe{&s.expiresAt})
 	s.Enabled = state == fieldmark.EndpointEnabled
 	return s, err
+}
+
+const subscribersOf = `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
+	WHERE deleted_at IS NULL AND account`
+
+// askEndpoints asks for what Subscribers will tell of accounts.
+func (g *group) askEndpoints(accounts map[string]bool) question {
+	names := slices.Collect(maps.Keys(accounts))
+	for _, account := range names {
+		g.endpoints[account] = []Subscriber{}
+	}
+	return question{subscribersOf + ` = ANY($1)`, []any{names}, func(row scanner) error {
+		s, err := scanSubscriber(row)
+		if err == nil {
+			g.endpoints[s.account] = append(g.endpoints[s.account], s)
+		}
+		return err
+	}}
 }
 
 // Subscribers lists the endpoints of an account that are neither deleted nor
@@ -141,8 +161,7 @@ func scanSubscriber(row scanner) (s Subscriber, err error) {
 func (t *Tx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
 	list, known := t.group.endpoints[account]
 	if !known {
-		rows, err := t.query(ctx, `SELECT id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
-			WHERE account = $1 AND deleted_at IS NULL`, account)
+		rows, err := t.query(ctx, subscribersOf+` = $1`, account)
 		if list, err = collect(rows, err, scanSubscriber); err != nil {
 			return nil, fmt.Errorf("list the endpoints of %s: %w", account, err)
 		}
