@@ -32,19 +32,15 @@ type known struct {
 	kept     map[KeptName]*Kept   // nil: there is none
 }
 
-// The questions about what was foreseen. A server that knows nothing of a new
-// table yet would answer the first by whatever index begins with the account,
+// askMissions asks which names are taken. A server that knows nothing of a new
+// table yet would look them up by whatever index begins with the account,
 // and keep to that plan: the comparison of rows fits one index alone. LIMIT
 // keeps it from reading the table whole.
-const (
-	askMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account, source_key, external_id, i),
+const askMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account, source_key, external_id, i),
 		LATERAL (SELECT m.account, m.source_key, m.external_id FROM mission m
 			WHERE (m.account, m.source_key, m.external_id) >= (n.account, n.source_key, n.external_id)
 			ORDER BY m.account, m.source_key, m.external_id LIMIT 1) m
 		WHERE m.account = n.account AND m.source_key = n.source_key AND m.external_id = n.external_id`
-	askKept = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
-		LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
-)
 
 // foresee asks for all members what they will ask, and what every write does.
 func (g *group) foresee(ctx context.Context, batch []*write) error {
@@ -86,7 +82,7 @@ func (g *group) foresee(ctx context.Context, batch []*write) error {
 		g.rules = rules
 	}
 	if len(kept) > 0 {
-		questions = append(questions, question{askKept, columns(kept, func(n KeptName) []string { return []string{n.Account, n.Key} }), func(row scanner) error {
+		questions = append(questions, question{askKept, keptNames(kept), func(row scanner) error {
 			var i int
 			k, err := scanKept(row, &i)
 			if err == nil {
@@ -100,18 +96,4 @@ func (g *group) foresee(ctx context.Context, batch []*write) error {
 		return fmt.Errorf("ask what was foreseen: %w", err)
 	}
 	return nil
-}
-
-// columns turns rows of texts into arguments, an array for each column.
-func columns[T any](rows []T, texts func(T) []string) []any {
-	var all []any
-	for _, row := range rows {
-		for i, s := range texts(row) {
-			if i == len(all) {
-				all = append(all, make([]string, 0, len(rows)))
-			}
-			all[i] = append(all[i].([]string), s)
-		}
-	}
-	return all
 }

@@ -19,12 +19,13 @@ type Key struct {
 const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes,
 	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by`
 
-func scanKey(row scanner) (k Key, err error) {
+// scanKey reads a key behind other columns.
+func scanKey(row scanner, before ...any) (k Key, err error) {
 	var rate fieldmark.RateLimit
 	var replaces, replacedBy *string
-	err = row.Scan(&k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, document{&k.Scopes},
+	err = row.Scan(append(before, &k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, document{&k.Scopes},
 		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt}, &rate.Reads, &rate.Writes,
-		document{&k.Networks}, &replaces, &replacedBy, maybe{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)
+		document{&k.Networks}, &replaces, &replacedBy, maybe{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)...)
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
 	}
@@ -67,13 +68,27 @@ func (t *Tx) AddKey(ctx context.Context, k *Key) error {
 	return nil
 }
 
-// KeyByPublic reads a key by the public part of its token.
-func (s *Store) KeyByPublic(ctx context.Context, public string) (Key, error) {
-	k, err := scanKey(s.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE public = $1`, public))
+// KeyByPublic reads a key by the public part of its token. Callers may share an
+// answer and must not change it.
+func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err error) {
+	if s.dialect.prepares {
+		k, err = scanKey(s.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE public = $1`, public))
+	} else {
+		k, err = s.keys.get(ctx, public)
+	}
 	if err != nil {
-		return Key{}, fmt.Errorf("read a key by its public part: %w", err)
+		return Key{}, fmt.Errorf("read a key by its public part: %w", none(err))
 	}
 	return k, nil
+}
+
+const askKeys = `SELECT n.i, ` + keyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
+	LATERAL (SELECT * FROM api_key k WHERE k.public = n.asked LIMIT 1) k`
+
+// keysByPublic asks for several callers.
+func (s *Store) keysByPublic(ctx context.Context, publics []string) (map[string]Key, error) {
+	names := columns(publics, func(public string) []string { return []string{public} })
+	return answers(ctx, s, publics, askKeys, names, scanKey)
 }
 
 // Key reads a key as the transaction sees it.
@@ -88,7 +103,7 @@ func (t *Tx) Key(ctx context.Context, id string) (Key, error) {
 // Keys lists up to limit keys, the newest first.
 func (s *Store) Keys(ctx context.Context, limit int) ([]Key, error) {
 	rows, err := s.query(ctx, `SELECT `+keyColumns+` FROM api_key ORDER BY id DESC LIMIT $1`, limit)
-	list, err := collect(rows, err, scanKey)
+	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
@@ -118,7 +133,7 @@ func (t *Tx) Ending(ctx context.Context, now, before time.Time, days, limit int)
 	rows, err := t.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE expires_at > $1 AND expires_at <= $2
 		AND revoked_at IS NULL AND replaced_by IS NULL AND (told_days = 0 OR told_days > $3) ORDER BY id LIMIT $4`,
 		now.UnixMicro(), before.UnixMicro(), days, limit)
-	list, err := collect(rows, err, scanKey)
+	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {
 		return nil, fmt.Errorf("look for keys that end: %w", err)
 	}

@@ -40,7 +40,30 @@ func kept(ctx context.Context, from asker, account, key string, since time.Time)
 // Kept reads the answer kept under an account's key since a time; the error is
 // ErrNone where there is none.
 func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
-	return kept(ctx, s, account, key, since)
+	if s.dialect.prepares {
+		return kept(ctx, s, account, key, since)
+	}
+	k, err := s.kept.get(ctx, KeptName{account, key})
+	if err == nil && !k.At.After(since) {
+		err = ErrNone
+	}
+	if err != nil {
+		return Kept{}, fmt.Errorf("look for a kept answer: %w", none(err))
+	}
+	k.Account, k.Key = account, key
+	return k, nil
+}
+
+const askKept = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
+	LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
+
+func keptNames(names []KeptName) []any {
+	return columns(names, func(n KeptName) []string { return []string{n.Account, n.Key} })
+}
+
+// keptBy asks for several callers.
+func (s *Store) keptBy(ctx context.Context, names []KeptName) (map[KeptName]Kept, error) {
+	return answers(ctx, s, names, askKept, keptNames(names), scanKept)
 }
 
 // Kept reads a kept answer as the transaction sees it.

@@ -143,7 +143,7 @@ func (t *Tx) Requeue(ctx context.Context, delivery string, to *Subscriber, topic
 
 // Subscriber reads one endpoint as telling of an event asks for it.
 func (t *Tx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
-	s, err := scanSubscriber(t.queryRow(ctx, `SELECT id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
+	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
 	if err != nil {
 		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, none(err))

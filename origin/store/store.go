@@ -44,6 +44,10 @@ type Store struct {
 	tracer  *trace.Tracer
 	events  Events
 
+	// Questions that come with every request.
+	keys gather[string, Key]
+	kept gather[KeptName, Kept]
+
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
@@ -81,6 +85,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
 	s.group.dialect, s.group.db, s.group.several = s.dialect, s.writer, several{}
+	s.keys.ask, s.kept.ask = s.keysByPublic, s.keptBy
 	s.watch.make()
 	return s.nameLog(ctx)
 }
