@@ -137,3 +137,10 @@ func (s *Store) Bound(ctx context.Context, more int) error {
 		return t.queryRow(ctx, fmt.Sprintf(`PRAGMA max_page_count=%d`, pages)).Scan(&pages)
 	})
 }
+
+// Waiting is how many writes wait for the group at work to end.
+func (s *Store) Waiting() int {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	return len(s.group.waiting)
+}
