@@ -38,9 +38,13 @@ func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
 	if err != nil {
 		return Intake{}, fmt.Errorf("fingerprint a mission request: %w", err)
 	}
-	return Intake{store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
+	row := store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
 		MissionRequest: r, Status: fieldmark.MissionNew, Version: 1,
-	}}}, nil
+	}}
+	if err := row.Prepare(); err != nil {
+		return Intake{}, err
+	}
+	return Intake{row}, nil
 }
 
 // OpenMission opens the mission that account, source and externalId name for

@@ -19,7 +19,17 @@ type Mission struct {
 	Clocks *SLA     // nil if it was opened before there were any
 	Paid   *Payment // nil if none was spoken of
 
-	opened *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
+	opened  *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
+	request string                    // what a mission to be added says, as it is kept
+}
+
+// Prepare readies a mission to be added as far as that takes no transaction, for
+// which others would wait. What it says must not change after it.
+func (m *Mission) Prepare() (err error) {
+	if m.request, err = text(m.MissionRequest); err != nil {
+		return fmt.Errorf("write mission %s: %w", m.ID, err)
+	}
+	return nil
 }
 
 // Intake is the request the mission was opened with.
@@ -55,16 +65,17 @@ const insertMission = `INSERT INTO mission (id, account, source_key, external_id
 // AddMission adds a mission and reports whether its natural key was free. Where
 // that is known nobody waits for the record.
 func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
-	request, err := text(m.MissionRequest)
-	if err != nil {
-		return false, fmt.Errorf("write mission %s: %w", m.ID, err)
+	if m.request == "" {
+		if err := m.Prepare(); err != nil {
+			return false, err
+		}
 	}
 	seen, err := maybeText(m.Occurrences)
 	if err != nil {
 		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
 	name := MissionName{m.Account, m.Source, m.ExternalID}.compared()
-	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), request, string(m.Status), string(m.Held),
+	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status), string(m.Held),
 		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen}
 	taken, known := t.group.known.missions[name]
 	if known && taken {
