@@ -60,6 +60,7 @@ type Config struct {
 	Profile    rfc9111.Profile // how what is passed on is cached
 	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
+	PassBody   int64           // bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
 
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
@@ -107,7 +108,8 @@ type Edge struct {
 	visitors visitors
 	clock    clock
 	inflight atomic.Int64
-	leaving  atomic.Bool // the node was told to stop
+	uploads  atomic.Int64 // bodies that are passed on as they come
+	leaving  atomic.Bool  // the node was told to stop
 	limits   *limits
 
 	edition edition // of the origin
@@ -136,6 +138,7 @@ func New(cfg Config) (*Edge, error) {
 	}
 	cfg.NetworkConns = cmp.Or(cfg.NetworkConns, DefaultNetworkConns)
 	cfg.Inflight = cmp.Or(cfg.Inflight, DefaultInflight)
+	cfg.PassBody = cmp.Or(cfg.PassBody, DefaultPassBody)
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
@@ -166,13 +169,17 @@ func New(cfg Config) (*Edge, error) {
 	e.server = &fasthttp.Server{
 		Handler:               e.serve,
 		ErrorHandler:          e.badRequest,
+		HeaderReceived:        e.refuseEarly,
+		ExpectHandler:         e.expects,
 		Name:                  serverName,
 		NoDefaultServerHeader: true,
 		ReadTimeout:           readTimeout,
 		IdleTimeout:           idleTimeout,
 		ReadBufferSize:        readBuffer,
-		MaxRequestBodySize:    fieldmark.MaxBulkBody,
 		Logger:                quiet{},
+
+		StreamRequestBody:            true, // from there on no limit of fasthttp's holds: see body.go
+		DisablePreParseMultipartForm: true, // it would be passed on as other bytes
 	}
 	return e, nil
 }

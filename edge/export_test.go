@@ -1,5 +1,7 @@
 package edge
 
+import "net"
+
 // Glance is glance for its fuzz test: what it made out, and whether it is sure.
 func Glance(b []byte) (target, match []byte, size int, ok bool) {
 	g, ok := glance(b)
@@ -19,3 +21,13 @@ func (e *Edge) AppendGlance(dst, head []byte) ([]byte, bool) {
 func SitemapOf(e *Edge, part, most int) []byte {
 	return sitemapOf(e.boards.current(), e.cfg.BaseURL, part, most)
 }
+
+// ServeConn serves one connection, for a node that is not run.
+func (e *Edge) ServeConn(c net.Conn) {
+	if v, ok := e.admit(c); ok {
+		v.serve()
+	}
+}
+
+// Close gives back what New took, of a node that was not run.
+func (e *Edge) Close() { e.close() }

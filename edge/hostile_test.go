@@ -34,6 +34,7 @@ type witness struct {
 	said []string // the bodies it was sent
 
 	answer http.HandlerFunc // nil: 200 and what was asked
+	takes  http.HandlerFunc // instead of all that; reads the body itself
 }
 
 func newWitness(t testing.TB, change ...func(*edge.Config)) *witness {
@@ -42,6 +43,10 @@ func newWitness(t testing.TB, change ...func(*edge.Config)) *witness {
 	w.origin = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
 			rw.WriteHeader(http.StatusNotFound)
+			return
+		}
+		if w.takes != nil {
+			w.takes(rw, r)
 			return
 		}
 		body, _ := io.ReadAll(r.Body)

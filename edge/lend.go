@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/framing"
@@ -22,8 +23,10 @@ const (
 	writeIdle = 30 * time.Second
 	// lingerTime and lingerBytes bound what is still read of a client that was
 	// refused: closing on unread bytes would take the refusal back.
+	// The bytes are more than the buffers between hold, and what a fast client sends
+	// until it has heard.
 	lingerTime  = time.Second
-	lingerBytes = 256 << 10
+	lingerBytes = 32 << 20
 )
 
 // loan is the state of a connection while fasthttp has it. It gets one request,
@@ -35,12 +38,15 @@ type loan struct {
 	whole   bool // the request was handed over
 	tunnel  bool // what follows is no HTTP
 
-	began time.Time // of the present body
-	taken int64     // bytes of it
+	broken  error         // why the present body could not be read
+	stopped atomic.Bool   // nobody wants the rest of it
+	waited  time.Duration // for the present body
+	taken   int64         // bytes of it
 }
 
 // Read hands fasthttp the bytes of one request, those that are pending first.
-// Then the connection is given back.
+// Then the connection is given back. A body may be read by who sends it on, while
+// another writes the answer.
 func (v *visitor) Read(p []byte) (int, error) {
 	l := &v.lent
 	switch {
@@ -60,13 +66,17 @@ func (v *visitor) Read(p []byte) (int, error) {
 		}
 		fresh = true
 	}
+	inHead := !l.gate.InBody()
 	used, bad := l.gate.Next(p[:n])
 	switch {
 	case bad != nil:
-		l.refused = bad
+		l.refused, l.broken = bad, bad
 		v.put()
-		if used == 0 { // whoever has seen no byte answers nothing
+		if used == 0 && inHead { // whoever has seen no byte answers nothing
 			p[0], used = 'X', 1
+		}
+		if used == 0 {
+			return 0, bad
 		}
 		return used, nil
 	case !fresh:
@@ -77,39 +87,67 @@ func (v *visitor) Read(p []byte) (int, error) {
 		v.pending = bytes.Clone(p[used:n])
 	}
 	if l.whole = l.gate.Idle(); l.whole {
-		l.taken = 0
+		l.taken, l.waited = 0, 0
 	}
 	return used, nil
 }
 
 // receive reads from the network, a body at no less than its pace.
-func (v *visitor) receive(p []byte) (int, error) {
+func (v *visitor) receive(p []byte) (n int, err error) {
 	l := &v.lent
-	inBody := l.gate.InBody()
-	if inBody {
-		now := time.Now()
-		if l.taken == 0 {
-			l.began = now
-		}
-		by := now.Add(bodyIdle)
-		if last := l.began.Add(bodyGrace + time.Duration(l.taken)*(time.Second/bodyRate)); last.Before(by) {
-			by = last
-		}
-		if err := v.SetReadDeadline(by); err != nil {
-			return 0, err
-		}
+	if l.gate.InBody() {
+		n, err = v.receiveBody(p)
+	} else {
+		n, err = v.Conn.Read(p)
 	}
-	n, err := v.Conn.Read(p)
 	if n > 0 {
-		if inBody {
-			l.taken += int64(n)
-		}
 		return n, nil
 	}
 	if errors.Is(err, io.EOF) && !l.gate.Idle() {
 		err = io.ErrUnexpectedEOF // not an end where one may be
 	}
+	if l.gate.InBody() {
+		l.broken = err
+	}
 	return 0, err
+}
+
+// receiveBody counts against a client the time that it was waited for, and none in
+// which nobody would take its body.
+func (v *visitor) receiveBody(p []byte) (int, error) {
+	l, now := &v.lent, time.Now()
+	left := bodyGrace + time.Duration(l.taken)*(time.Second/bodyRate) - l.waited
+	if err := v.SetReadDeadline(now.Add(min(bodyIdle, left))); err != nil {
+		return 0, err
+	}
+	if l.stopped.Load() { // before the deadline was set: StopReading's is gone
+		return 0, errStopped
+	}
+	n, err := v.Conn.Read(p)
+	l.taken, l.waited = l.taken+int64(n), l.waited+time.Since(now)
+	return n, err
+}
+
+// errStopped ends the reading of a body whose request was answered.
+var errStopped = errors.New("the rest of the body is not wanted")
+
+// BodyError is why the present body could not be read to its end. Of what is wrong
+// with a trailer fasthttp says nothing, and of the rest not all.
+func (v *visitor) BodyError() error {
+	switch l := &v.lent; {
+	case l.broken != nil:
+		return l.broken
+	case !l.whole:
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+
+// StopReading ends every reading of the present body, also one that waits. The
+// connection must be closed then.
+func (v *visitor) StopReading() {
+	v.lent.stopped.Store(true)
+	_ = v.Conn.SetReadDeadline(time.Unix(1, 0)) // of a connection that has ended nothing is read either
 }
 
 // readOn reads what is no HTTP any more.

@@ -55,6 +55,10 @@ func (e *edition) now() string {
 // serveLLMs answers POST /api/v1/llms-txt and its linter. A request that was
 // answered before is answered here, also while the origin is away.
 func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
+	if err := e.wholeBody(ctx, e.bodyLimit(ctx.Path())); err != nil {
+		e.fail(ctx, err)
+		return routeLLMs
+	}
 	q, ok := readLLMs(ctx)
 	if !ok {
 		e.pass(ctx)
@@ -92,12 +96,12 @@ type llmsRequest struct {
 }
 
 // readLLMs copies the request in its canonical form; not ok is one whose
-// answer is not kept: another method, a query, a coding, a body too large, or
+// answer is not kept: another method, a query, a coding, or
 // an order to the linter in JSON, which may be to fetch an address.
 func readLLMs(ctx *fasthttp.RequestCtx) (q llmsRequest, ok bool) {
 	h := &ctx.Request.Header
 	path, body := ctx.Path(), ctx.Request.Body()
-	if !ctx.IsPost() || !bytes.Equal(ctx.RequestURI(), path) || len(h.Peek("Content-Encoding")) > 0 || int64(len(body)) > bodyLimit(path) {
+	if !ctx.IsPost() || !bytes.Equal(ctx.RequestURI(), path) || len(h.Peek("Content-Encoding")) > 0 {
 		return q, false
 	}
 	q = llmsRequest{

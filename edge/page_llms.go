@@ -27,8 +27,8 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 			})
 		})
 	}
-	if int64(len(ctx.Request.Body())) > fieldmark.MaxLintBody {
-		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the form is larger than %d bytes", fieldmark.MaxLintBody), "")
+	if err := e.wholeBody(ctx, fieldmark.MaxLintBody); err != nil {
+		e.failPage(ctx, err, "")
 		return routePage
 	}
 	args, form := ctx.PostArgs(), map[string]string{}

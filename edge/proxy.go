@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -34,23 +33,34 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
-		Prepare: e.prepare,
-		Fail:    func(ctx *fasthttp.RequestCtx, err error) { e.fail(ctx, passError(err)) },
-		Strip:   []string{fieldmark.HeaderEdition}, // between us and the origin only
-		Events:  e.meters.proxyEvents(),
+		Prepare:   e.prepare,
+		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Path()) },
+		Fail:      e.failPass,
+		Strip:     []string{fieldmark.HeaderEdition}, // between us and the origin only
+		Events:    e.meters.proxyEvents(),
 	})
 }
 
 // pass hands the request to the origin, or answers with what it has said before.
 func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
-	limit := bodyLimit(ctx.Path())
-	if int64(len(ctx.Request.Body())) > limit {
-		fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", limit)
-		fe.Limit = limit
-		e.fail(ctx, fe)
-		return
+	if ctx.Request.IsBodyStream() {
+		defer e.uploads.Add(-1)
+		if e.uploads.Add(1) > maxUploads {
+			e.meters.shed.Inc()
+			e.fail(ctx, overloaded())
+			return
+		}
 	}
 	e.proxy.Serve(ctx)
+}
+
+// failPass answers a request that could not be passed on.
+func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
+	if _, large := errors.AsType[*proxy.TooLargeError](err); large || errors.Is(err, proxy.ErrBody) {
+		e.fail(ctx, bodyError(err))
+		return
+	}
+	e.fail(ctx, passError(err))
 }
 
 // prepare writes what the edge says of a request beside what its client does. The
@@ -58,30 +68,6 @@ func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 func (e *Edge) prepare(ctx *fasthttp.RequestCtx, h http.Header) {
 	e.forward(ctx, h)
 }
-
-// bodyLimit is what a body may weigh: administrators import lists, a file to
-// be linted may be too large by every rule, everyone else sends one document.
-func bodyLimit(path []byte) int64 {
-	switch {
-	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
-		return fieldmark.MaxBulkBody
-	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
-		return fieldmark.MaxAlertBody
-	case text(path) == fieldmark.PathMissionBatch:
-		return fieldmark.MaxBatchBody
-	case text(path) == fieldmark.PathLLMsLint:
-		return fieldmark.MaxLintBody
-	}
-	for _, own := range ownPaths {
-		if strings.HasPrefix(text(path), own) {
-			return fieldmark.MaxBody
-		}
-	}
-	return fieldmark.MaxBulkBody // of a site that the edge stands before
-}
-
-// ownPaths are where Fieldmark's own origin takes documents and forms.
-var ownPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}
 
 // passError says why a request could not be answered.
 func passError(err error) error {

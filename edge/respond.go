@@ -203,17 +203,17 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 			ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		}
 	case errors.As(err, &late) && late.Timeout():
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeRequestTimeout, "the request did not arrive in time"))
+		e.fail(ctx, requestTimeout())
 	case errors.As(err, &small):
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", readBuffer))
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", fieldmark.MaxBulkBody)
-		fe.Limit = fieldmark.MaxBulkBody
-		e.fail(ctx, fe)
 	default:
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
 	}
 	ctx.SetConnectionClose()
+}
+
+func requestTimeout() *fieldmark.Error {
+	return fieldmark.Errorf(fieldmark.CodeRequestTimeout, "the request did not arrive in time")
 }
 
 // malformed says why a request was refused before it was read.

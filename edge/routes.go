@@ -13,7 +13,11 @@ import (
 
 // serve is the door: it measures, routes and recovers.
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
+	defer leaveBody(ctx)
 	defer e.recoverPanic(ctx)
+	if !e.takeBody(ctx) {
+		return
+	}
 	began := time.Now()
 	route := e.front(ctx)
 	e.meters.count(route, ctx.Response.StatusCode())

@@ -45,6 +45,10 @@ func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.He
 	// own. A body may take its time.
 	patience := time.AfterFunc(headTimeout, func() { stop(context.DeadlineExceeded) })
 	defer patience.Stop()
+	if q.upload != nil { // its client and the origin have limits of their own while it is sent
+		q.upload.watch(patience)
+		defer q.upload.watch(nil)
+	}
 	trace := rc
 	if ctx != nil && ctx.Request.Header.IsHTTP11() {
 		early = &interim{w: ctx.Conn()}
@@ -118,6 +122,9 @@ func (i *interim) end() {
 func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *query, why string) {
 	x, err := p.ask(ctx, q, q.Method, p.fieldsFor(q, false))
 	if err != nil {
+		if q.upload != nil {
+			q.upload.settle() // its trailer is read into the head, which Fail reads
+		}
 		p.cfg.Fail(ctx, err)
 		return
 	}

@@ -52,9 +52,13 @@ type Config struct {
 	// request's id) into it, and removes what clients may not say. It must write
 	// nothing that the answer could depend on. It may be nil.
 	Prepare func(*fasthttp.RequestCtx, http.Header)
-	// Fail answers a request whose origin could not be asked, or that may only be
-	// answered from the cache and is not (ErrNotCached). Required.
+	// Fail answers a request whose origin could not be asked, whose body could not
+	// be read (ErrBody) or is too large, or that may only be answered from the cache
+	// and is not (ErrNotCached). Required.
 	Fail func(*fasthttp.RequestCtx, error)
+	// BodyLimit is how many bytes the body of a request may have; zero, and nil, is
+	// any number. A longer one goes to Fail as a *TooLargeError.
+	BodyLimit func(*fasthttp.RequestCtx) int64
 	// Strip names answer fields that are between the origin and the edge.
 	Strip []string
 	// Events are told what happens, for metrics.
@@ -171,8 +175,10 @@ func (p *Proxy) PurgeAll(hard bool) {
 	}
 }
 
-// Serve answers one request.
+// Serve answers one request. Of a server that streams bodies it takes those that
+// are long as they come.
 func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
+	defer leave(ctx)
 	q, err := p.read(ctx)
 	if err != nil {
 		p.cfg.Fail(ctx, err)

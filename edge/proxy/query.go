@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -46,7 +45,8 @@ type query struct {
 	foreign bool
 
 	body   io.ReadCloser
-	whole  []byte // of a body that is here already
+	whole  []byte  // of a body that is here already
+	upload *upload // of one that is not
 	length int64
 	prep   http.Header // what Prepare wrote
 
@@ -116,9 +116,11 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 		q.Header.Add(string(k), string(v))
 	}
 	q.Header.Del("Host")
-	q.upgrade = ctx.IsGet() && ctx.Request.Header.IsHTTP11() && wantsSocket(q.Header)
+	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && wantsSocket(q.Header)
 	rfc9111.DropHop(q.Header) // before we add ours, or Connection could name them
-	q.readBody(ctx)
+	if err := p.readBody(ctx, q); err != nil {
+		return nil, err
+	}
 	q.Ask = p.cfg.Profile.ParseAsk(q.Header)
 	p.classify(q)
 	if p.cfg.Prepare != nil {
@@ -143,19 +145,6 @@ func wantsSocket(h http.Header) bool {
 		}
 	}
 	return false
-}
-
-// readBody takes the body as it comes.
-func (q *query) readBody(ctx *fasthttp.RequestCtx) {
-	if stream := ctx.RequestBodyStream(); stream != nil {
-		q.length = int64(ctx.Request.Header.ContentLength()) // -1: unknown
-		q.body = io.NopCloser(stream)
-		return
-	}
-	if body := ctx.Request.Body(); len(body) > 0 {
-		q.length, q.whole = int64(len(body)), bytes.Clone(body) // an answer may come before all of it is sent
-		q.body = io.NopCloser(bytes.NewReader(q.whole))
-	}
 }
 
 // classify decides the mode.

@@ -167,17 +167,21 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.
 		x.cancel()
 		return
 	}
-	ctx.Response.SetBodyStream(&streamed{body, x.cancel}, int(length))
+	ctx.Response.SetBodyStream(&streamed{body, x.cancel, q.upload}, int(length))
 }
 
 // streamed ends the exchange when its answer was read.
 type streamed struct {
 	io.ReadCloser
 	cancel context.CancelFunc
+	upload *upload // of its request; nil: none that is still under way
 }
 
 // Close implements io.Closer.
 func (b *streamed) Close() error {
+	if b.upload != nil {
+		b.upload.settle()
+	}
 	if _, collected := b.ReadCloser.(*collector); !collected {
 		defer b.cancel()
 	}

@@ -23,8 +23,11 @@ type conn struct {
 	mu sync.Mutex
 
 	answers  framing.Responses
-	leftover bool // bytes came that belong to no answer
-	head     bool // the head of the final answer has not been seen
+	leftover bool          // bytes came that belong to no answer
+	head     bool          // the head of the final answer has not been seen
+	given    bool          // the answer's head has reached who asked
+	ended    bool          // nothing more can be read
+	deaf     chan struct{} // closed when nothing more is to be heard; nil: nobody waits for that
 }
 
 // errLeftover ends a connection on which an origin said more than it was asked.
@@ -38,7 +41,7 @@ func (c *conn) begin(method string) {
 		c.leftover = true
 	}
 	c.answers.Expect(method)
-	c.head = true
+	c.head, c.given = true, false
 }
 
 // Write implements net.Conn. It bounds how long an origin may refuse to take more.
@@ -52,7 +55,55 @@ func (c *conn) Write(b []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b)
+	if ne, ok := errors.AsType[net.Error](err); err != nil && !(ok && ne.Timeout()) {
+		c.hearOut()
+	}
+	return n, err
+}
+
+// hearOut waits for the answer of an origin that takes no more of a request. As a
+// rule it has refused it, and has said why before it closed its end; net/http would
+// drop that with the connection as soon as it hears that a write failed.
+func (c *conn) hearOut() {
+	deaf := make(chan struct{})
+	c.mu.Lock()
+	c.deaf = deaf
+	c.heard()
+	c.mu.Unlock()
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	for {
+		select {
+		case <-deaf:
+			return
+		case <-timer.C:
+			c.mu.Lock()
+			given := c.given
+			c.mu.Unlock()
+			if !given {
+				return
+			}
+			timer.Reset(lastWords) // who reads the answer closes it, and so ends this
+		}
+	}
+}
+
+// give notes that the head of the answer has reached who asked.
+func (c *conn) give() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = true
+	c.heard()
+}
+
+// heard ends the wait of hearOut once an answer is whole and net/http has let go of
+// its head, or once nothing more can come. It is called under the lock.
+func (c *conn) heard() {
+	if c.deaf != nil && (c.ended || c.given && c.answers.Idle()) {
+		close(c.deaf)
+		c.deaf = nil
+	}
 }
 
 // Read implements net.Conn.
@@ -60,6 +111,10 @@ func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil {
+		c.ended = true
+	}
+	defer c.heard()
 	if c.leftover {
 		return 0, errLeftover
 	}

@@ -54,11 +54,13 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 // try asks one origin. began reports whether a byte of an answer came.
 func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
+	var used *conn
 	ctx, cancel := context.WithCancelCause(r.Context())
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			if c, ok := info.Conn.(*conn); ok {
 				c.begin(r.Method)
+				used = c
 			}
 		},
 		GotFirstResponseByte: func() { first.Store(true) },
@@ -85,6 +87,9 @@ func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentB
 		}
 		cancel(nil)
 		return nil, first.Load(), err
+	}
+	if used != nil {
+		used.give()
 	}
 	u.note(o, nil)
 	land := sync.OnceFunc(func() { o.flying.Add(-1); cancel(nil) })

@@ -35,6 +35,9 @@ const (
 	// maxHead bounds the head of an answer, in bytes: four times what common
 	// servers can send, and no memory to speak of.
 	maxHead = 256 << 10
+	// lastWords bounds the wait for the head of an answer whose origin takes no more
+	// of the request: it is here already, or does not come.
+	lastWords = 5 * time.Second
 	// maxTries bounds how many origins one request is tried on: a request that
 	// three could not take is not helped by a fourth, and its client waits.
 	maxTries = 3

@@ -1,0 +1,126 @@
+package edge
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/proxy"
+)
+
+// Limits of what clients send.
+const (
+	// DefaultPassBody bounds the body of a request to a site that the edge stands
+	// before, in bytes. It is passed on as it comes, so it costs no memory; this is
+	// above what sites take, so that the site decides, and below what fills its disk.
+	DefaultPassBody = 1 << 30
+	// maxUploads bounds the bodies that are passed on as they come: half of the
+	// connections to an origin (upstream), as a slow client holds one all the time.
+	maxUploads = 128
+)
+
+// takeBody reads a short body. It reports whether the request can be answered;
+// if not, it was.
+func (e *Edge) takeBody(ctx *fasthttp.RequestCtx) bool {
+	if !ctx.Request.IsBodyStream() {
+		return true
+	}
+	if err := proxy.TakeBody(ctx); err != nil {
+		e.fail(ctx, bodyError(err))
+		e.meters.count(routeRefused, ctx.Response.StatusCode())
+		return false
+	}
+	return true
+}
+
+// wholeBody reads the body for who needs all of it.
+func (e *Edge) wholeBody(ctx *fasthttp.RequestCtx, limit int64) error {
+	if err := proxy.ReadBody(ctx, limit); err != nil {
+		return bodyError(err)
+	}
+	return nil
+}
+
+// leaveBody closes the connection behind a body that was not read to its end:
+// nobody may take the rest for a request.
+func leaveBody(ctx *fasthttp.RequestCtx) {
+	if ctx.Request.IsBodyStream() {
+		ctx.SetConnectionClose()
+	}
+}
+
+// bodyError says why a body could not be read.
+func bodyError(err error) *fieldmark.Error {
+	if large, ok := errors.AsType[*proxy.TooLargeError](err); ok {
+		return tooLarge(large.Limit)
+	}
+	if refused, ok := errors.AsType[*framing.Error](err); ok {
+		return malformed(refused)
+	}
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return requestTimeout()
+	}
+	return fieldmark.Errorf(fieldmark.CodeMalformedRequest, "the body is not whole")
+}
+
+func tooLarge(limit int64) *fieldmark.Error {
+	fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", limit)
+	fe.Limit = limit
+	return fe
+}
+
+// refuseEarly has a request whose body is too long, as far as its head tells,
+// treated like one whose client waits for leave: fasthttp would wait for the
+// beginning of the body first.
+func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
+	if n := int64(h.ContentLength()); n > proxy.WholeBody {
+		path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
+		if limit := e.bodyLimit(path); limit > 0 && n > limit {
+			h.Set("Expect", "100-continue")
+		}
+	}
+	return none
+}
+
+// expects is asked before a client that waits for leave to send its body gets it
+// (RFC 9110, 10.1.1).
+func (e *Edge) expects(ctx *fasthttp.RequestCtx) int {
+	limit := e.bodyLimit(ctx.Path())
+	if limit <= 0 || int64(ctx.Request.Header.ContentLength()) <= limit {
+		return http.StatusContinue
+	}
+	e.meters.count(routeRefused, http.StatusRequestEntityTooLarge)
+	e.fail(ctx, tooLarge(limit))
+	return http.StatusRequestEntityTooLarge
+}
+
+// bodyLimit is what a body may weigh: administrators import lists, a file to be
+// linted may be too large by every rule, everyone else sends one document. What is
+// below zero has no limit.
+func (e *Edge) bodyLimit(path []byte) int64 {
+	switch {
+	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
+		return fieldmark.MaxBulkBody
+	case strings.HasPrefix(text(path), fieldmark.PathAlerts):
+		return fieldmark.MaxAlertBody
+	case text(path) == fieldmark.PathMissionBatch:
+		return fieldmark.MaxBatchBody
+	case text(path) == fieldmark.PathLLMsLint:
+		return fieldmark.MaxLintBody
+	}
+	for _, own := range ownPaths {
+		if strings.HasPrefix(text(path), own) {
+			return fieldmark.MaxBody
+		}
+	}
+	return e.cfg.PassBody // of a site that the edge stands before
+}
+
+// ownPaths are where Fieldmark's own origin takes documents and forms.
+var ownPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}

@@ -1,0 +1,281 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// WholeBody bounds the body that is read before its request is passed on, in
+// bytes: it can be sent again to another origin, and a slow client holds no
+// connection to one. What is longer is passed on as it comes.
+const WholeBody = 64 << 10
+
+// ErrBody is within every error that says that a request's body could not be
+// read: no fault of an origin.
+var ErrBody = errors.New("proxy: read the request's body")
+
+// TooLargeError says that a body has more bytes than it may.
+type TooLargeError struct{ Limit int64 }
+
+// Error implements error.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the body is larger than %d bytes", e.Limit)
+}
+
+// TakeBody reads the body of a request if it has no more than WholeBody bytes.
+// A longer one stays a stream, as ctx.Request.IsBodyStream tells. While it is one
+// the connection must be closed after the answer: fasthttp would read on where
+// the body stands. An error holds ErrBody.
+func TakeBody(ctx *fasthttp.RequestCtx) error {
+	r := &ctx.Request
+	if !r.IsBodyStream() || uploadOf(ctx) != nil {
+		return nil
+	}
+	length := int64(r.Header.ContentLength())
+	switch {
+	case length > WholeBody:
+		ctx.SetUserValue(uploadKey{}, newUpload(ctx, nil, length))
+		return nil
+	case length >= 0:
+		body := make([]byte, length) // of its own: what fasthttp has read of it is in the buffer it would go to
+		if _, err := io.ReadFull(r.BodyStream(), body); err != nil {
+			return bodyError(ctx.Conn(), err)
+		}
+		r.SetBodyRaw(body)
+		return nil
+	}
+	// fasthttp makes fields of the head out of the trailer's, which must not be
+	// (RFC 9110, 6.5.1).
+	var head fasthttp.RequestHeader
+	r.Header.CopyTo(&head)
+	body, err := io.ReadAll(io.LimitReader(r.BodyStream(), WholeBody+1))
+	if err != nil {
+		return bodyError(ctx.Conn(), err)
+	}
+	if len(body) <= WholeBody {
+		if err := bodyError(ctx.Conn(), nil); err != nil {
+			return err
+		}
+		r.SetBodyRaw(body)
+		head.CopyTo(&r.Header)
+		return nil
+	}
+	ctx.SetUserValue(uploadKey{}, newUpload(ctx, body, -1))
+	return nil
+}
+
+// ReadBody reads what TakeBody has left a stream, for who needs the whole. A body
+// of more bytes than limit is a *TooLargeError, any other error holds ErrBody.
+func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
+	u := uploadOf(ctx)
+	if u == nil {
+		if int64(len(ctx.Request.Body())) > limit {
+			return &TooLargeError{limit}
+		}
+		return nil
+	}
+	if u.length > limit {
+		return &TooLargeError{limit}
+	}
+	u.most = limit
+	body, err := io.ReadAll(u)
+	if err != nil {
+		return err
+	}
+	ctx.RemoveUserValue(uploadKey{})
+	ctx.Request.SetBodyRaw(body)
+	return nil
+}
+
+// upload is a body that is passed on as it comes. fasthttp's stream is good until
+// the answer is out; who sends it to an origin may go on reading after that, so it
+// is between the two.
+type upload struct {
+	src    io.Reader
+	conn   net.Conn
+	begun  []byte // was read before
+	length int64  // -1: unknown
+	most   int64  // 0: any number
+	passed int64  // bytes handed out; of the one who reads
+
+	mu    sync.Mutex
+	over  bool        // nobody may read any more
+	ended bool        // it was read to its end
+	alive *time.Timer // put off by every read; nil: none
+
+	reads sync.WaitGroup
+}
+
+type uploadKey struct{}
+
+func newUpload(ctx *fasthttp.RequestCtx, begun []byte, length int64) *upload {
+	return &upload{src: ctx.RequestBodyStream(), conn: ctx.Conn(), begun: begun, length: length}
+}
+
+func uploadOf(ctx *fasthttp.RequestCtx) *upload {
+	u, _ := ctx.UserValue(uploadKey{}).(*upload)
+	return u
+}
+
+// errOver ends the sending of a body whose request was answered.
+var errOver = errors.New("proxy: the request was answered")
+
+// Read implements io.Reader.
+func (u *upload) Read(p []byte) (int, error) {
+	u.mu.Lock()
+	if u.over || u.ended {
+		ended := u.ended
+		u.mu.Unlock()
+		if ended {
+			return 0, io.EOF
+		}
+		return 0, errOver
+	}
+	u.reads.Add(1)
+	u.mu.Unlock()
+	defer u.reads.Done()
+	n, err := u.read(p)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.alive != nil {
+		u.alive.Reset(headTimeout)
+	}
+	u.ended = err == io.EOF
+	if u.over && !u.ended {
+		return n, errOver
+	}
+	return n, err
+}
+
+func (u *upload) read(p []byte) (int, error) {
+	if len(u.begun) > 0 {
+		n := copy(p, u.begun)
+		u.begun = u.begun[n:]
+		u.passed += int64(n)
+		return n, nil
+	}
+	n, err := u.src.Read(p)
+	u.passed += int64(n)
+	switch {
+	case u.most > 0 && u.passed > u.most:
+		return 0, fmt.Errorf("%w: %w", ErrBody, &TooLargeError{u.most})
+	case err == io.EOF && u.length >= 0 && u.passed < u.length:
+		err = bodyError(u.conn, io.ErrUnexpectedEOF)
+	case err == io.EOF:
+		if broken := bodyError(u.conn, nil); broken != nil {
+			err = broken
+		}
+	case err != nil:
+		err = bodyError(u.conn, err)
+	}
+	return n, err
+}
+
+// bodyConn is a connection that knows its present body. The edge's do.
+type bodyConn interface {
+	// BodyError is why the body is not at its end though fasthttp can read no more
+	// of it, which has forgotten it or never knew.
+	BodyError() error
+	// StopReading ends every reading of the body, also one that waits.
+	StopReading()
+}
+
+// bodyError is err, nil for a body that seems whole, as its connection knows it.
+func bodyError(conn net.Conn, err error) error {
+	if c, ok := conn.(bodyConn); ok {
+		if known := c.BodyError(); known != nil {
+			err = known
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrBody, err)
+}
+
+// Close implements io.Closer. It is settle that ends a body.
+func (u *upload) Close() error { return nil }
+
+// watch has a timer put off by every read from now on.
+func (u *upload) watch(timer *time.Timer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.alive = timer
+}
+
+// settle ends the reading of a body and returns when nobody is at it.
+func (u *upload) settle() {
+	u.mu.Lock()
+	u.over = true
+	ended := u.ended
+	u.mu.Unlock()
+	if !ended {
+		if c, ok := u.conn.(bodyConn); ok {
+			c.StopReading()
+		} else {
+			_ = u.conn.SetReadDeadline(time.Unix(1, 0)) // who reads hears of it, or of the connection's end
+		}
+	}
+	u.reads.Wait()
+}
+
+// leave is the end of a request's handler. An answer that streams may still wait
+// for what its body says; any other ends it. What is left of a body then ends the
+// connection.
+func leave(ctx *fasthttp.RequestCtx) {
+	if !ctx.Request.IsBodyStream() {
+		return
+	}
+	u := uploadOf(ctx)
+	if u == nil {
+		ctx.SetConnectionClose()
+		return
+	}
+	u.mu.Lock()
+	ended := u.ended
+	u.mu.Unlock()
+	if ended || !ctx.Response.IsBodyStream() {
+		u.settle()
+	}
+	ctx.RemoveUserValue(uploadKey{}) // fasthttp keeps them for the connection's next request
+	if ended {
+		ctx.Request.ResetBody()
+	} else {
+		ctx.SetConnectionClose()
+	}
+}
+
+// readBody takes the body, as far as it may be passed on.
+func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *query) error {
+	if err := TakeBody(ctx); err != nil {
+		return err
+	}
+	var most int64
+	if p.cfg.BodyLimit != nil {
+		most = p.cfg.BodyLimit(ctx)
+	}
+	if u := uploadOf(ctx); u != nil {
+		q.upload = u
+		if u.most = most; most > 0 && max(u.length, int64(len(u.begun))) > most {
+			return &TooLargeError{most}
+		}
+		q.body, q.length = u, u.length
+		return nil
+	}
+	body := ctx.Request.Body()
+	if most > 0 && int64(len(body)) > most {
+		return &TooLargeError{most}
+	}
+	if len(body) > 0 {
+		q.length, q.whole = int64(len(body)), bytes.Clone(body) // an answer may come before all of it is sent
+		q.body = io.NopCloser(bytes.NewReader(q.whole))
+	}
+	return nil
+}
