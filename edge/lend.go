@@ -117,7 +117,7 @@ func (v *visitor) receive(p []byte) (n int, err error) {
 func (v *visitor) receiveBody(p []byte) (int, error) {
 	l, now := &v.lent, time.Now()
 	left := bodyGrace + time.Duration(l.taken)*(time.Second/bodyRate) - l.waited
-	if err := v.SetReadDeadline(now.Add(min(bodyIdle, left))); err != nil {
+	if err := v.Conn.SetReadDeadline(now.Add(min(bodyIdle, left))); err != nil { // not ours: an answer may be written meanwhile
 		return 0, err
 	}
 	if l.stopped.Load() { // before the deadline was set: StopReading's is gone

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -36,31 +38,33 @@ type noise struct {
 	at   uint64
 }
 
-func newNoise(n int64) *noise {
-	return &noise{left: n, sum: crc32.New(crc32.MakeTable(crc32.Castagnoli))}
-}
+func newNoise(n int64) *noise { return &noise{left: n, sum: crc32.New(castagnoli)} }
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	static     = func() []byte {
+		b := make([]byte, 1<<20)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(b) // never fails
+		return b
+	}()
+)
 
 func (b *noise) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, io.EOF
 	}
 	p = p[:min(int64(len(p)), b.left)]
-	for i := 0; i < len(p); i += 8 {
-		b.at += 0x9e3779b97f4a7c15
-		x := b.at ^ b.at>>29
-		for j := i; j < min(i+8, len(p)); j++ {
-			p[j] = byte(x)
-			x >>= 8
-		}
-	}
-	b.left -= int64(len(p))
-	b.sum.Write(p)
-	return len(p), nil
+	b.at++
+	n := copy(p, binary.BigEndian.AppendUint64(nil, b.at))
+	n += copy(p[n:], static[b.at%(1<<19):])
+	b.left -= int64(n)
+	b.sum.Write(p[:n])
+	return n, nil
 }
 
 // sums answers with how many bytes came, how they were framed, and their sum.
 func sums(rw http.ResponseWriter, r *http.Request) {
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	sum := crc32.New(castagnoli)
 	n, err := io.Copy(sum, r.Body)
 	fmt.Fprintf(rw, "%d of %d, %x, %v", n, r.ContentLength, sum.Sum32(), err)
 }
@@ -168,7 +172,7 @@ func TestUploadCut(t *testing.T) {
 	chunked := "PUT /cut HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(lengthy)
 	sized := fmt.Sprintf("PUT /cut HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", 2*len(lengthy))
 	w := newWitness(t, func(c *edge.Config) { c.PassBody = int64(2 * len(lengthy)) })
-	read := make(chan string, 1)
+	read := make(chan string, 10)
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		if err == nil {
@@ -236,14 +240,14 @@ func TestUploadNobodyReads(t *testing.T) {
 			t.Error("a part of a body was taken for a request")
 		}
 	}
-	hidden := strings.Repeat(smuggled, 3000)
+	hidden := strings.Repeat(smuggled, 12000) // more than an origin reads of what it does not want
 	for _, path := range []string{"/api/badge/acme", "/brands/acme", "/static/x", "/internal/v1/facts", "/early", "/api/v1/methodology"} {
 		for name, body := range map[string]string{
 			"a length": fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(hidden), hidden),
 			"chunks":   "Transfer-Encoding: chunked\r\n\r\n" + chunk(hidden) + "0\r\n\r\n",
 		} {
-			got := w.say("POST " + path + " HTTP/1.1\r\nHost: a\r\n" + body + smuggled)
-			if len(got) != 1 || got[0].header.Get("Connection") != "close" {
+			got := w.say("POST " + path + " HTTP/1.1\r\nHost: a\r\n" + body)
+			if len(got) != 1 || path != "/early" && got[0].header.Get("Connection") != "close" {
 				t.Errorf("%s, %s: answered %v, want once and the connection's end", path, name, statuses(got))
 			}
 		}
@@ -256,7 +260,6 @@ func TestUploadRefused(t *testing.T) {
 	for name, answer := range map[string]string{
 		"and closes":      "HTTP/1.1 413 Content Too Large\r\nContent-Length: 8\r\nConnection: close\r\n\r\ntoo long",
 		"and stays":       "HTTP/1.1 413 Content Too Large\r\nContent-Length: 8\r\n\r\ntoo long",
-		"till the end":    "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n\r\ntoo long",
 		"an empty answer": "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -393,8 +396,8 @@ func TestUploadAsItCame(t *testing.T) {
 	for name, tt := range map[string]struct{ head, body string }{
 		"a form":                     {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " + fmt.Sprint(len(form)), form},
 		"a long form":                {"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: " + fmt.Sprint(len(form+lengthy)), form + lengthy},
-		"a trailer":                  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk("abc") + "0\r\nX-Evil: 1\r\nCookie: a=b\r\n\r\n"},
-		"a long one with a trailer":  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\nX-Evil: 1\r\nCookie: a=b\r\n\r\n"},
+		"a trailer":                  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk("abc") + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
+		"a long one with a trailer":  {"Trailer: X-Evil\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\nX-Evil: 1\r\nX-Api-Key: k\r\n\r\n"},
 		"leave for a short one":      {"Expect: 100-continue\r\nContent-Length: 3", "abc"},
 		"leave for a long one":       {"Expect: 100-continue\r\nContent-Length: " + fmt.Sprint(len(lengthy)), lengthy},
 		"leave for chunks":           {"Expect: 100-continue\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\n\r\n"},
@@ -406,14 +409,14 @@ func TestUploadAsItCame(t *testing.T) {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			c := w.dial()
 			br := bufio.NewReader(c)
-			fmt.Fprintf(c, "%s /as-it-came HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", method, tt.head)
-			if strings.Contains(tt.head, "Expect") {
-				if line, err := br.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-					t.Errorf("%s of %s: %q, %v; want leave", method, name, line, err)
-				}
-				br.ReadString('\n')
-			}
 			for range 2 { // on one connection
+				fmt.Fprintf(c, "%s /as-it-came HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", method, tt.head)
+				if strings.Contains(tt.head, "Expect") {
+					if line, err := br.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+						t.Errorf("%s of %s: %q, %v; want leave", method, name, line, err)
+					}
+					br.ReadString('\n')
+				}
 				io.WriteString(c, tt.body)
 				resp, err := http.ReadResponse(br, nil)
 				if err != nil || resp.StatusCode != 200 || resp.Close {
@@ -427,13 +430,9 @@ func TestUploadAsItCame(t *testing.T) {
 					io.Copy(&b, r.Body)
 					want = b.String()
 				}
-				if string(said) != want || seen.Method != method || seen.Header.Get("X-Evil")+seen.Header.Get("Cookie")+seen.Header.Get("Expect") != "" || len(seen.Trailer) > 0 {
+				if string(said) != want || seen.Method != method || seen.Header.Get("X-Evil")+seen.Header.Get("X-Api-Key")+seen.Header.Get("Expect") != "" || len(seen.Trailer) > 0 {
 					t.Errorf("%s of %s: the origin got %s, %d bytes, %v; want %d as they came", method, name, seen.Method, len(said), seen.Header, len(want))
 				}
-				if strings.Contains(tt.head, "Expect") {
-					break
-				}
-				fmt.Fprintf(c, "%s /as-it-came HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", method, tt.head)
 			}
 			c.Close()
 		}
@@ -503,17 +502,19 @@ func TestUploadPace(t *testing.T) {
 				defer e.Close()
 				began := time.Now()
 				here, there := net.Pipe()
-				go e.ServeConn(there)
-				go func() {
+				var both sync.WaitGroup
+				both.Go(func() { e.ServeConn(there) })
+				both.Go(func() {
 					fmt.Fprintf(here, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
 					tt.client(here)
-				}()
+				})
 				resp, err := http.ReadResponse(bufio.NewReader(here), nil)
 				must(t, err)
 				if took := time.Since(began); resp.StatusCode != tt.status || took > tt.within {
 					t.Errorf("answered %d after %v, want %d within %v", resp.StatusCode, took, tt.status, tt.within)
 				}
 				here.Close()
+				both.Wait()
 				synctest.Wait()
 				if !errors.Is(found, tt.found) {
 					t.Errorf("the origin found %v, want %v", found, tt.found)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -33,6 +34,7 @@ type edgeSettings struct {
 	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How answers that are passed on are cached: strict for production, rfc for all that RFC 9111 allows."`
 	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bound of passed answers in memory, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Further request fields that an origin may see of what is cached; each value has answers of its own."`
+	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Bound of a request's body that is passed on to a site, in bytes; 0 for none. It is passed on as it comes and not held in memory."`
 	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for half a second."`
 	tracing     *trace.Tracer
 	HideAdmin   bool `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
@@ -61,7 +63,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	profile, _ := rfc9111.ParseProfile(c.Profile) // the parser lets nothing else in
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
-		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields,
+		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
 		BaseURL: c.base(ln), CacheBytes: c.CacheBytes, RedisURL: redis, HideAdmin: c.HideAdmin, Log: log, Version: version, Tracer: c.tracing,
 		ModuleKeys: keys, WASI: c.WASIModules, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	}

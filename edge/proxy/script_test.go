@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -206,7 +207,7 @@ func readScripts(t testing.TB, path string) []script {
 		case mark == "purge":
 			add().purge = rest
 		case mark == ">" && strings.HasPrefix(rest, "|"):
-			last.body = rest[1:]
+			last.body = repeated(rest[1:])
 		case mark == ">":
 			if last == nil || last.request == nil || last.answer != nil || last.origin != nil || !strings.Contains(strings.SplitN(rest, " ", 2)[0], ":") {
 				add()
@@ -348,8 +349,11 @@ func (w *world) play(t *testing.T, where, site string, st *step, start time.Time
 	asked := 0
 	w.respond = func(conn net.Conn, r *http.Request) error {
 		asked++
-		checkAsked(t, where, st, start, r)
-		_, _ = io.Copy(io.Discard, r.Body)
+		said, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("%s: the origin was sent half a body: %v", where, err)
+		}
+		checkAsked(t, where, st, start, r, string(said))
 		time.Sleep(st.delay)
 		if len(st.origin) == 0 || st.origin[0] == "fails" || st.origin[0] == "not asked" {
 			return errors.New("closed")
@@ -387,23 +391,35 @@ func wire(st *step, site string, start time.Time) string {
 		b.WriteString(dates(f, start) + "\r\n")
 	}
 	b.WriteString(host)
+	if strings.Contains(b.String(), "Transfer-Encoding: chunked") {
+		half := len(st.body) / 2
+		b.WriteString("\r\n")
+		for _, part := range []string{st.body[:half], st.body[half:]} {
+			if part != "" {
+				fmt.Fprintf(&b, "%x\r\n%s\r\n", len(part), part)
+			}
+		}
+		return b.String() + "0\r\n\r\n"
+	}
 	if st.body != "" {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(st.body))
 	}
 	return b.String() + "\r\n" + st.body
 }
 
+// repeated is a text, or many times the same one.
+func repeated(text string) string {
+	var times int
+	if n, err := fmt.Sscanf(text, "repeat %d", &times); n == 1 && err == nil {
+		return strings.Repeat("All work and no play makes a dull page. ", times)
+	}
+	return text
+}
+
 // writeOrigin answers as the script says: a Date and a Content-Length are added
 // where it has none.
 func writeOrigin(conn net.Conn, method string, st *step, start time.Time) error {
-	body := strings.Join(st.content, "\n")
-	if n, ok := strings.CutPrefix(body, "repeat "); ok {
-		var times int
-		if _, err := fmt.Sscan(n, &times); err != nil {
-			return err
-		}
-		body = strings.Repeat("All work and no play makes a dull page. ", times)
-	}
+	body := repeated(strings.Join(st.content, "\n"))
 	var b strings.Builder
 	final, dated, sized := "", false, false
 	for _, line := range st.origin {
@@ -455,12 +471,21 @@ func statusLine(line string) (string, bool) {
 	return line, true
 }
 
-func checkAsked(t *testing.T, where string, st *step, start time.Time, r *http.Request) {
+func checkAsked(t *testing.T, where string, st *step, start time.Time, r *http.Request, body string) {
 	for _, line := range st.asked {
 		line = dates(line, start)
 		name, value, isField := strings.Cut(line, ": ")
 		absent, isAbsent := strings.CutPrefix(line, "!")
+		text, isBody := strings.CutPrefix(line, "|")
 		switch {
+		case isBody:
+			if body != repeated(text) {
+				t.Errorf("%s: the origin was sent the body %.80q of %d bytes, want %q", where, body, len(body), text)
+			}
+		case line == "chunked":
+			if !slices.Equal(r.TransferEncoding, []string{"chunked"}) {
+				t.Errorf("%s: the origin was sent a body of the length %d, want chunks", where, r.ContentLength)
+			}
 		case isAbsent:
 			if got := r.Header.Values(absent); len(got) > 0 {
 				t.Errorf("%s: the origin was sent %s: %q", where, absent, got)
