@@ -57,9 +57,7 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeSeconds))
 	h.Set("Vary", "Accept")
-	ctx.SetStatusCode(http.StatusOK)
-	ctx.Response.SetBody(body)
-	ctx.Response.SkipBody = ctx.IsHead()
+	sendOnce(ctx, http.StatusOK, body)
 }
 
 // embedAs encodes an embed as format asks, or else Accept. A snippet asked for

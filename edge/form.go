@@ -2,6 +2,7 @@ package edge
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
@@ -12,12 +13,16 @@ import (
 
 // forms are the compressed forms of a kept answer. Each is made behind the first
 // answer to a reader who wants it: most pages of a crawled site are asked for once,
-// and most readers want the same one.
+// and most readers want the same one. That first reader waits for the quick form
+// instead, and nobody else does.
 type forms struct {
 	tags  [coding.Count][]byte // of entity tags; nil: there are none
 	asked [coding.Count]atomic.Bool
 	made  [coding.Count]atomic.Pointer[[]byte] // of nil: does not pay
 }
+
+// quickMost bounds what a reader may wait for, in bytes: two milliseconds or less.
+const quickMost = 256 << 10
 
 // formsWeight is what share of a body its forms are counted as: two of a quarter,
 // of three that there can be.
@@ -37,10 +42,20 @@ func newEntry(body []byte, etag string, fields ...string) *cache.Entry {
 			f.tags[c] = []byte(c.Tag(etag))
 		}
 	}
-	h := newHead(etag, append([]string{"Vary", "Accept-Encoding"}, fields...)...)
+	h := newHead(etag, varying(fields)...)
 	h.forms = f
 	e.Value, e.Weight = h, int64(len(body)/formsWeight)
 	return e
+}
+
+// varying are fields of an answer that is chosen by Accept-Encoding too.
+func varying(fields []string) []string {
+	if vary := fieldOf("Vary", fields); vary != "" {
+		fields = slices.Clone(fields)
+		fields[slices.Index(fields, "Vary")+1] = vary + ", Accept-Encoding"
+		return fields
+	}
+	return append([]string{"Vary", "Accept-Encoding"}, fields...)
 }
 
 func fieldOf(name string, fields []string) string {
@@ -61,23 +76,58 @@ func wishes(ctx *fasthttp.RequestCtx) (w coding.Wishes) {
 }
 
 // choose returns the form a reader gets. What it wants most and is not made yet
-// will be there for the next one.
+// will be there for the next one; if that leaves it with none, it has the quick form
+// made for itself, unless somebody is at that already.
 func (f *forms) choose(press *coding.Press, w *coding.Wishes, body []byte) (coding.Coding, []byte) {
 	wanted := w.Best(func(c coding.Coding) bool { made := f.made[c].Load(); return made == nil || *made != nil })
 	if wanted == coding.Identity {
 		return wanted, body
 	}
-	if f.made[wanted].Load() == nil && f.asked[wanted].CompareAndSwap(false, true) && !press.Offer(func() {
-		coded := wanted.Encode(body)
-		f.made[wanted].Store(&coded)
-	}) {
+	quick := len(body) <= quickMost
+	if !(quick && wanted == coding.Quick) && f.made[wanted].Load() == nil && f.asked[wanted].CompareAndSwap(false, true) &&
+		!press.Offer(func() { f.make(wanted, body) }) {
 		f.asked[wanted].Store(false)
 	}
-	there := w.Best(func(c coding.Coding) bool { made := f.made[c].Load(); return made != nil && *made != nil })
+	isThere := func(c coding.Coding) bool { made := f.made[c].Load(); return made != nil && *made != nil }
+	there := w.Best(isThere)
+	if there == coding.Identity && quick && w.Best(isQuick) == coding.Quick && f.asked[coding.Quick].CompareAndSwap(false, true) {
+		f.make(coding.Quick, body)
+		there = w.Best(isThere)
+	}
 	if there == coding.Identity {
 		return there, body
 	}
 	return there, *f.made[there].Load()
+}
+
+func (f *forms) make(c coding.Coding, body []byte) {
+	coded := c.Encode(body)
+	f.made[c].Store(&coded)
+}
+
+func isQuick(c coding.Coding) bool { return c == coding.Quick }
+
+// sendOnce answers with what is made for one reader alone, whose other fields are
+// set: in the quick form if that pays and the reader takes it.
+func sendOnce(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	h := &ctx.Response.Header
+	if coding.Pays(text(h.ContentType()), len(body)) && len(body) <= quickMost {
+		vary := "Accept-Encoding"
+		if other := string(h.Peek("Vary")); other != "" {
+			vary = other + ", " + vary
+		}
+		h.Set("Vary", vary)
+		w := wishes(ctx)
+		if w.Best(isQuick) == coding.Quick {
+			if coded := coding.Quick.Encode(body); coded != nil {
+				h.SetContentEncoding(coding.Quick.String())
+				body = coded
+			}
+		}
+	}
+	ctx.SetStatusCode(status)
+	ctx.Response.SetBodyRaw(body)
+	ctx.Response.SkipBody = ctx.IsHead()
 }
 
 // held returns the form of which a client says it has it, among those it takes:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -63,8 +64,11 @@ func TestCodedForms(t *testing.T) {
 			t.Errorf("%s: Vary %q, Etag %s", tt.path, plain.header.Get("Vary"), tag)
 		}
 		for asks, want := range tt.codes {
-			h.until(tt.path+" in the form for "+asks, func() bool { return h.get(tt.path, "Accept-Encoding", asks).header.Get("Content-Encoding") == want })
-			a := h.get(tt.path, "Accept-Encoding", asks)
+			var a answer
+			h.until(tt.path+" in the form for "+asks, func() bool {
+				a = h.get(tt.path, "Accept-Encoding", asks)
+				return a.header.Get("Content-Encoding") == want
+			})
 			if got := decoded(t, a); got != plain.body || a.status != 200 {
 				t.Errorf("%s for %q: %d, %d bytes after decoding, want the %d of the plain form", tt.path, asks, a.status, len(got), len(plain.body))
 			}
@@ -88,9 +92,10 @@ func TestCodedForms(t *testing.T) {
 			if b := h.get(tt.path, "Accept-Encoding", "identity", "If-None-Match", coded); b.status != 200 || b.header.Get("Content-Encoding") != "" {
 				t.Errorf("%s for a reader without codings who has %s: %d %s", tt.path, coded, b.status, b.header.Get("Content-Encoding"))
 			}
-			if b := h.do("HEAD", tt.path, "", "Accept-Encoding", asks); b.header.Get("Content-Length") != strconv.Itoa(len(a.body)) || b.header.Get("Etag") != coded || b.body != "" {
-				t.Errorf("HEAD %s for %q: %v, want the fields of the %d bytes of %s", tt.path, asks, b.header, len(a.body), coded)
-			}
+			h.until("HEAD of "+tt.path+" for "+asks+" tells of the same form", func() bool { // made anew if the entry was
+				b := h.do("HEAD", tt.path, "", "Accept-Encoding", asks)
+				return b.header.Get("Content-Length") == strconv.Itoa(len(a.body)) && b.header.Get("Etag") == coded && b.body == ""
+			})
 		}
 	}
 	before := h.get("/api/v1/score/acme", "Accept-Encoding", "gzip")
@@ -99,6 +104,72 @@ func TestCodedForms(t *testing.T) {
 		a := h.get("/api/v1/score/acme", "Accept-Encoding", "gzip")
 		return a.header.Get("Content-Encoding") == "gzip" && strings.Contains(decoded(t, a), "Acme again") && a.header.Get("Etag") != before.header.Get("Etag")
 	})
+}
+
+// TestFirstReader: the very first reader of a page gets a compressed form too, and
+// what is made for one reader alone is compressed for him.
+func TestFirstReader(t *testing.T) {
+	h := hitHouse(t)
+	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
+	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard", css} {
+		h.startEdge() // which has rendered nothing yet
+		h.until("it can answer "+path, func() bool { return h.edge.Ready() == nil && h.get("/api/v1/score/acme").status == 200 })
+		first := h.get(path, "Accept-Encoding", browserCodings)
+		plain := h.get(path, "Accept-Encoding", "identity")
+		got := first.header.Get("Content-Encoding") // br if the press was quicker still
+		if (got != "") != (len(plain.body) >= 900) || decoded(t, first) != plain.body {
+			t.Errorf("%s of %d bytes, the first reader: %q, %d bytes; want it compressed from 900 on", path, len(plain.body), got, len(first.body))
+		}
+		if second := h.get(path, "Accept-Encoding", got); got == "gzip" && second.body != first.body && second.header.Get("Etag") == first.header.Get("Etag") {
+			t.Errorf("%s: one tag, %s, for two forms", path, first.header.Get("Etag"))
+		}
+	}
+	const form = "do=write&name=Acme&description=Anvils+for+everyone&url=https%3A%2F%2Facme.example%2F&niche=tools&uniqueValue=They+fall+down"
+	for _, tt := range []struct {
+		method, path, body string
+		coded              bool
+	}{
+		{"GET", "/badges", "", true},
+		{"GET", "/badges?slug=acme&style=card", "", true},
+		{"GET", "/?q=acme", "", true},
+		{"POST", "/llms-txt", form, true},
+		{"GET", "/api/badge/acme/embed", "", true},
+		{"GET", "/api/badge/acme/embed?format=markdown", "", false},
+		{"GET", "/brands/nobody", "", true},
+		{"GET", "/api/badge/acme", "", false},
+	} {
+		header := []string{"Content-Type", "application/x-www-form-urlencoded"}
+		a := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", browserCodings)...)
+		plain := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", "gzip;q=0")...)
+		if got := a.header.Get("Content-Encoding"); (got == "gzip") != tt.coded || plain.header.Get("Content-Encoding") != "" || tt.coded && len(a.body) > len(plain.body)*3/4 {
+			t.Errorf("%s %s: %q, %d of %d bytes; want it compressed: %v", tt.method, tt.path, got, len(a.body), len(plain.body), tt.coded)
+		}
+		for _, b := range []answer{a, plain} {
+			if strings.Contains(b.header.Get("Vary"), "Accept-Encoding") != tt.coded {
+				t.Errorf("%s %s: Vary %q", tt.method, tt.path, b.header.Get("Vary"))
+			}
+		}
+		if n := len(decoded(t, a)); n != len(plain.body) { // they hold ids of their own
+			t.Errorf("%s %s: %d bytes after decoding, want %d", tt.method, tt.path, n, len(plain.body))
+		}
+	}
+}
+
+// TestFirstReaders: one of many first readers pays, the others wait for nobody, and
+// all get the same content.
+func TestFirstReaders(t *testing.T) {
+	h := hitHouse(t)
+	want := h.get("/about", "Accept-Encoding", "identity")
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			a := h.get("/about", "Accept-Encoding", []string{"gzip", browserCodings, "br", "zstd;q=0.5, gzip;q=0.1"}[i%4])
+			if got := decoded(t, a); got != want.body {
+				t.Errorf("reader %d: %d bytes of %d in the form %q", i, len(got), len(want.body), a.header.Get("Content-Encoding"))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func between(s, from, to string) string {

@@ -220,8 +220,7 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 			fields = append(fields, name, v)
 		}
 	}
-	return &cache.Entry{
-		Body: body, Status: http.StatusOK, Value: newHead(h.Get("Etag"), fields...),
-		Fresh: llmsFresh, OnError: llmsOnError,
-	}
+	entry := newEntry(body, h.Get("Etag"), fields...)
+	entry.Fresh, entry.OnError = llmsFresh, llmsOnError
+	return entry
 }

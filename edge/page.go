@@ -113,9 +113,7 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	if status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
 		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
-	ctx.SetStatusCode(status)
-	ctx.Response.SetBody(body)
-	ctx.Response.SkipBody = ctx.IsHead()
+	sendOnce(ctx, status, body)
 }
 
 // sayToPerson puts a page in the place of a problem document that says there is

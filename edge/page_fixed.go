@@ -43,9 +43,7 @@ func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err e
 		h.Set(pageFields[i], pageFields[i+1])
 	}
 	h.Set("Cache-Control", "no-cache")
-	ctx.SetStatusCode(status)
-	ctx.Response.SetBody(body)
-	ctx.Response.SkipBody = ctx.IsHead()
+	sendOnce(ctx, status, body)
 }
 
 // serveBadges answers GET /badges: the builder, with a badge once one is named.

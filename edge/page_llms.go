@@ -62,7 +62,7 @@ func (e *Edge) sendDownload(ctx *fasthttp.RequestCtx, content string) {
 	h.Set("Content-Disposition", `attachment; filename="llms.txt"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	ctx.Response.SetBodyString(content)
+	sendOnce(ctx, http.StatusOK, []byte(content))
 }
 
 // faults puts a refusal at the fields it is about.

@@ -27,6 +27,13 @@ const (
 	Identity
 )
 
+// Quick is the coding that nearly every reader takes and that costs a tenth of a
+// millisecond for a page: what may be made while a reader waits.
+const Quick = Gzip
+
+// quickLevel is of gzip: 9 takes three times as long and saves 3 % of a page.
+const quickLevel = 6
+
 // Count is how many codings there are beside Identity.
 const Count = int(Identity)
 
@@ -57,7 +64,7 @@ func (c Coding) Encode(body []byte) []byte {
 	case Zstd:
 		coded = fasthttp.AppendZstdBytesLevel(nil, body, fasthttp.CompressZstdSpeedBetter)
 	case Gzip:
-		coded = fasthttp.AppendGzipBytesLevel(nil, body, 9)
+		coded = fasthttp.AppendGzipBytesLevel(nil, body, quickLevel)
 	default:
 		return nil
 	}
