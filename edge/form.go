@@ -88,16 +88,20 @@ func (f *forms) choose(press *coding.Press, w *coding.Wishes, body []byte) (codi
 		!press.Offer(func() { f.make(wanted, body) }) {
 		f.asked[wanted].Store(false)
 	}
-	isThere := func(c coding.Coding) bool { made := f.made[c].Load(); return made != nil && *made != nil }
-	there := w.Best(isThere)
+	there := w.Best(f.isThere)
 	if there == coding.Identity && quick && w.Best(isQuick) == coding.Quick && f.asked[coding.Quick].CompareAndSwap(false, true) {
 		f.make(coding.Quick, body)
-		there = w.Best(isThere)
+		there = w.Best(f.isThere)
 	}
 	if there == coding.Identity {
 		return there, body
 	}
 	return there, *f.made[there].Load()
+}
+
+func (f *forms) isThere(c coding.Coding) bool {
+	made := f.made[c].Load()
+	return made != nil && *made != nil
 }
 
 func (f *forms) make(c coding.Coding, body []byte) {
@@ -131,8 +135,11 @@ func sendOnce(ctx *fasthttp.RequestCtx, status int, body []byte) {
 }
 
 // held returns the form of which a client says it has it, among those it takes:
-// all are of the same content.
+// all are of the same content. Any form is the one it would get.
 func (f *forms) held(list []byte, w *coding.Wishes, etag []byte) (coding.Coding, bool) {
+	if text(list) == "*" {
+		return w.Best(f.isThere), true
+	}
 	if matches(list, etag) {
 		return coding.Identity, true
 	}
