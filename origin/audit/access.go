@@ -97,7 +97,7 @@ func (f *site) judgeCrawler(token string) (open, asked int, example string) {
 			open++
 		}
 		if shown == undecided || shown == allowed && v == disallowed {
-			shown, example = v, fmt.Sprintf("%s %s by %s", u.EscapedPath(), v, rule)
+			shown, example = v, fmt.Sprintf("%s %s: %s", u.EscapedPath(), v, rule)
 		}
 	}
 	return open, asked, example

@@ -233,5 +233,5 @@ func looksLikeHTML(body []byte) bool {
 // decision tells what the file says to this crawler about u.
 func (r robots) decision(u *url.URL) string {
 	v, rule := r.judge(Token, u)
-	return fmt.Sprintf("%s %s for %s by %s", u.EscapedPath(), v, Token, rule)
+	return fmt.Sprintf("%s %s for %s: %s", u.EscapedPath(), v, Token, rule)
 }
