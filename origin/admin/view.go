@@ -65,8 +65,8 @@ var notices = map[string]string{
 	"preview":    "The preview was asked for. Load this page again to see how far it is.",
 	"rolled":     "The module before is in force again.",
 	"feed-end":   "The feed is ended.",
-	"factor-on":  "You will be asked for a code when you sign in.",
-	"factor-off": "You will not be asked for a code any more.",
+	"factor-on":  "The second factor is set up.",
+	"factor-off": "The second factor is ended.",
 	"session":    "The session is ended.",
 }
 
