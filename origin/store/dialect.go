@@ -17,7 +17,7 @@ type dialect struct {
 	// begin opens a transaction that no other Write runs beside, in whatever
 	// process. Functions given to Write may read and then write what follows
 	// from it, without locks of their own.
-	begin string
+	begin []string
 
 	prepares bool          // a text is prepared once for each connection; otherwise the driver sees to it
 	patience time.Duration // bounds a transaction; 0 where the engine's own time-outs do
@@ -38,7 +38,7 @@ const groupPatience = 15 * time.Second
 func sqlite() *dialect {
 	return &dialect{
 		goose: goose.DialectSQLite3, folder: "migrations/sqlite",
-		begin: `BEGIN IMMEDIATE`, prepares: true,
+		begin: []string{`BEGIN IMMEDIATE`}, prepares: true,
 		engine: []rule{
 			{"the file is whole", `SELECT quick_check FROM pragma_quick_check WHERE quick_check <> 'ok'`},
 			{"every reference leads to a row", `SELECT "table" || ' names none of ' || parent FROM pragma_foreign_key_check`},
@@ -53,7 +53,7 @@ func postgres() *dialect {
 		// is held everything earlier writers did is seen. The lock is not on the
 		// row of table log, because locking a row writes, and a claim that finds
 		// nothing should not.
-		begin:    `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(` + lockKey + `)`,
+		begin:    []string{`BEGIN ISOLATION LEVEL READ COMMITTED`, `SELECT pg_advisory_xact_lock(` + lockKey + `)`},
 		patience: groupPatience, shared: true, plain: true,
 		engine: []rule{
 			{"every index is valid", `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid

@@ -1,10 +1,5 @@
 package store
 
-import (
-	"context"
-	"fmt"
-)
-
 // Foresight is what a write will ask the record, said before it is begun. To a
 // server each question is a journey, and all members of a group wait for it; of
 // what was foreseen the leader asks for all of them at once. A write may still
@@ -42,8 +37,12 @@ const askMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) 
 			ORDER BY m.account, m.source_key, m.external_id LIMIT 1) m
 		WHERE m.account = n.account AND m.source_key = n.source_key AND m.external_id = n.external_id`
 
-// foresee asks for all members what they will ask, and what every write does.
-func (g *group) foresee(ctx context.Context, batch []*write) error {
+// foresee returns what to ask for all members: what they will ask, and what every
+// write does.
+func (g *group) foresee(batch []*write) []question {
+	if len(batch) == 0 {
+		return nil
+	}
 	g.known = known{make(map[MissionName]bool), make(map[KeptName]*Kept)}
 	var missions []MissionName
 	var kept []KeptName
@@ -92,8 +91,5 @@ func (g *group) foresee(ctx context.Context, batch []*write) error {
 			return err
 		}})
 	}
-	if err := g.ask(ctx, questions); err != nil {
-		return fmt.Errorf("ask what was foreseen: %w", err)
-	}
-	return nil
+	return questions
 }

@@ -40,26 +40,23 @@ func (g *group) commit(batch []*write) {
 // transact is commit, the first members of the batch as foreseen. It reports
 // false if nothing is done, and may be done without foresight.
 func (g *group) transact(ctx context.Context, batch []*write, ahead int) bool {
-	if err := g.begin(ctx); err != nil {
+	begun := 0
+	err := g.begin(ctx, batch[:ahead])
+	if err != nil && (g.conn == nil || ahead == 0 || passes(err)) {
 		fail(batch, fmt.Errorf("begin: %w", unreachable(err)))
 		return true
 	}
-	begun, err := g.members(ctx, batch, ahead)
-	wrote := slices.ContainsFunc(batch, (*write).succeeded)
-	if err == nil && wrote {
-		err = g.end(ctx)
+	if err == nil {
+		begun, err = g.members(ctx, batch, ahead)
 	}
-	again := err != nil && ahead > 0 && begun <= ahead
-	if err == nil && wrote {
-		err = g.run(ctx, "COMMIT")
-		if err == nil {
+	if err == nil && slices.ContainsFunc(batch, (*write).succeeded) {
+		if err = g.end(ctx); err == nil {
 			return true
 		}
-		err = fmt.Errorf("commit: %w", err)
 	}
 	undone := g.rollBack()
-	if again && undone == nil && g.conn != nil {
-		return false
+	if err != nil && undone == nil && ahead > 0 && begun <= ahead && g.conn != nil {
+		return false // the server said that it did not commit
 	}
 	if err = errors.Join(unreachable(err), undone); err != nil {
 		fail(batch, err)
@@ -70,11 +67,6 @@ func (g *group) transact(ctx context.Context, batch []*write, ahead int) bool {
 // members runs the functions of a batch, and says how many were begun. An error
 // is one of the transaction, not of a function.
 func (g *group) members(ctx context.Context, batch []*write, ahead int) (begun int, err error) {
-	if ahead > 0 {
-		if err := g.foresee(ctx, batch[:ahead]); err != nil {
-			return 0, err
-		}
-	}
 	g.alone = len(batch) == 1 // undone by undoing the transaction
 	for i, w := range batch {
 		if i == ahead && i > 0 {
@@ -97,9 +89,9 @@ func (g *group) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), g.dialect.patience)
 }
 
-// begin opens the transaction, on a new connection if the one there was broke
-// since: nothing was run yet, so nothing can be done twice.
-func (g *group) begin(ctx context.Context) error {
+// begin opens the transaction and asks what was foreseen, on a new connection if
+// the one there was broke since: nothing was run yet, so nothing can be done twice.
+func (g *group) begin(ctx context.Context, ahead []*write) error {
 	g.log, g.endpoints, g.rules, g.known = counter{}, make(map[string][]Subscriber), nil, known{}
 	g.pending, g.own, g.lost = nil, 0, nil
 	for {
@@ -111,7 +103,7 @@ func (g *group) begin(ctx context.Context) error {
 			}
 			g.conn, g.prepared = conn, make(map[string]*sql.Stmt)
 		}
-		err := g.run(ctx, g.dialect.begin)
+		err := g.open(ctx, ahead)
 		if err == nil {
 			return nil
 		}
@@ -122,19 +114,29 @@ func (g *group) begin(ctx context.Context) error {
 	}
 }
 
-// end sends what is pending and writes down how far the log has come.
+func (g *group) open(ctx context.Context, ahead []*write) error {
+	if !g.dialect.prepares {
+		return g.ask(ctx, append(unread(g.dialect.begin), g.foresee(ahead)...))
+	}
+	for _, text := range g.dialect.begin {
+		if err := g.run(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end sends what is pending, writes down how far the log has come, and commits. A
+// log that is not where it was read has no number (which the schema refuses): then
+// somebody wrote who does not hold the lock.
 func (g *group) end(ctx context.Context) error {
 	g.settle()
-	if g.log.taken == 0 {
-		return g.flush(ctx)
+	if g.log.taken > 0 {
+		g.pending = append(g.pending, statement{text: `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2 WHERE name = $3`,
+			args: []any{g.log.taken, g.log.at, logName, g.log.from}})
 	}
-	res, err := g.exec(ctx, `UPDATE log SET number = $1, at = $2 WHERE name = $3 AND number = $4`,
-		g.log.from+g.log.taken, g.log.at, logName, g.log.from)
-	if err != nil {
-		return fmt.Errorf("write the head of the log: %w", err)
-	}
-	if n, err := res.RowsAffected(); n != 1 || err != nil {
-		return fmt.Errorf("BUG: event %d was not the newest: %w", g.log.from, errors.Join(err, ErrNone))
+	if err := g.run(ctx, "COMMIT"); err != nil {
+		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }
@@ -270,13 +272,18 @@ func (g *group) forget(t *Tx) {
 	}
 }
 
+// passes reports whether an error is one that would come again at once.
+func passes(err error) bool {
+	return fieldmark.IsCode(unreachable(err), fieldmark.CodeOriginUnavailable)
+}
+
 // theirs is what all members are to hear of a member's error: SQLite undoes the
 // whole transaction when the disk is full. A member's own complaints are its own.
 func theirs(err error) error {
-	if err = unreachable(err); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+	if !passes(err) {
 		return nil
 	}
-	return err
+	return unreachable(err)
 }
 
 func (w *write) succeeded() bool { return w.err == nil && w.crashed == "" }

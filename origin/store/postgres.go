@@ -102,6 +102,14 @@ type question struct {
 	take func(scanner) error
 }
 
+// unread are statements whose answers nobody reads.
+func unread(texts []string) (all []question) {
+	for _, text := range texts {
+		all = append(all, question{text: text, take: func(scanner) error { return nil }})
+	}
+	return all
+}
+
 // ask sends questions in one go.
 func (g *group) ask(ctx context.Context, all []question) error {
 	b := &pgx.Batch{}
