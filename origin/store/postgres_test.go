@@ -108,6 +108,30 @@ func TestConnectionsBreak(t *testing.T) {
 	check(t, s)
 }
 
+// Whoever writes without the lock of writers is found out before anything of a
+// group is kept, although statements and commit travel together.
+func TestHeadMoved(t *testing.T) {
+	cfg, s := shared(t)
+	db := raw(t, cfg)
+	write := func(ctx context.Context, tx *store.Tx) error {
+		if err := appendEvent(ctx, tx, rand.Text()); err != nil {
+			return err
+		}
+		_, err := db.ExecContext(ctx, `UPDATE log SET number = number + 1`)
+		return err
+	}
+	if err := s.Write(t.Context(), write); err == nil {
+		t.Error("a write was kept although the log grew beside it")
+	}
+	if err := s.WriteForeseen(t.Context(), store.Foresight{}, write); err == nil {
+		t.Error("a foreseen write was kept although the log grew beside it")
+	}
+	events, err := s.Events(t.Context(), 0, 10, 1<<20)
+	if err != nil || len(events) != 0 {
+		t.Errorf("%d events, %v; want none", len(events), err)
+	}
+}
+
 func TestServerAway(t *testing.T) {
 	cfg := store.Config{URL: "postgres://user:hidden@127.0.0.1:1/none"}
 	_, err := store.Open(t.Context(), cfg)
