@@ -11,13 +11,19 @@ import (
 // All fields but Value and Weight are part of the encoded form in which an
 // entry is kept outside the process too (see AppendBinary).
 type Entry struct {
-	held held // first, so that a hit's comparisons touch one cache line
+	held held // first, with what a hit sends behind it: few cache lines are touched
 
 	// Body is the content.
 	Body []byte
 	// Head is a prebuilt block that goes out before Body, in whatever form the
 	// caller likes; the cache only counts its bytes.
 	Head []byte
+	// Born is when the content was true at the source. Zero means when its
+	// fill began.
+	Born time.Time
+	// Value is a decoded or prebuilt form of Body, kept in memory only. It must
+	// be safe to read from many goroutines.
+	Value any
 	// Type is the content type and ETag the validator of Body.
 	Type, ETag string
 	// Status is the caller's status code: a 404 with a short Fresh is how the
@@ -31,9 +37,6 @@ type Entry struct {
 	// read, or the oldest AsOf among the entries it was built from (see From).
 	AsOf int64
 
-	// Born is when the content was true at the source. Zero means when its
-	// fill began.
-	Born time.Time
 	// Fresh is how long after Born the entry is fresh.
 	Fresh time.Duration
 	// Stale is how long after its freshness ended, or was ended by a soft
@@ -48,9 +51,6 @@ type Entry struct {
 	// ran. The longer, the earlier a refresh is drawn.
 	Took time.Duration
 
-	// Value is a decoded or prebuilt form of Body, kept in memory only. It must
-	// be safe to read from many goroutines.
-	Value any
 	// Weight is roughly how many bytes Value holds; they count against the
 	// cache's bound.
 	Weight int64

@@ -285,7 +285,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		// the score draws them again before anybody asks.
 		drawn.Stale = derivedStale
 	}
-	return drawn.From(entry), nil
+	return atOnce(drawn).From(entry), nil
 }
 
 // rankedFresh is how long a badge drawn from the ranking alone is kept.

@@ -2,6 +2,8 @@ package edge_test
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -116,6 +118,40 @@ func BenchmarkBadgeHit(b *testing.B) {
 					b.Fatal("not at hand")
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkBadgeHits is the look at a hit that the processor's caches do not hold:
+// one of so many badges, as asked for by Zipf's law.
+func BenchmarkBadgeHits(b *testing.B) {
+	h := hitHouse(b)
+	body := []byte(h.get("/api/badge/acme").body)
+	for _, n := range []int{1, 100, 10_000, 50_000} {
+		heads := make([][]byte, 1<<16)
+		for i := range n {
+			h.edge.KeepBadge(fmt.Sprintf("/api/badge/brand-%d", i), bytes.Clone(body))
+		}
+		zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, uint64(n-1))
+		for i := range heads {
+			k := uint64(0)
+			if n > 1 {
+				k = zipf.Uint64()
+			}
+			heads[i] = []byte(strings.Replace(plainGet, "/api/badge/acme", fmt.Sprintf("/api/badge/brand-%d", k), 1) + "\r\n")
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			answer := make([]byte, 0, 8<<10)
+			b.ReportAllocs()
+			missed := 0
+			i := 0
+			for b.Loop() {
+				i++
+				if _, ok := h.edge.AppendGlance(answer, heads[i%len(heads)]); !ok {
+					missed++
+				}
+			}
+			b.ReportMetric(float64(missed)/float64(b.N), "missed")
 		})
 	}
 }

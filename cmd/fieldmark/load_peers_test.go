@@ -36,16 +36,21 @@ func startMissing(b *testing.B, origin, token string) (nodes []served) {
 		name string
 		args []string
 	}{{"badge zipf, missed: redis", []string{"--redis-url", redis.URL}}, {"badge zipf, missed: origin", nil}} {
-		p := start(b, b.TempDir(), append([]string{"edge", "--origin", origin, "--node-token", token, "--cache-bytes", strconv.Itoa(smallCache),
-			"--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}, n.args...)...)
-		base, debug := p.logged("edge", "listen"), p.logged("edge", "debug")
-		eventually(b, "the edge is ready", func() bool {
-			status, _, _, err := try("GET", debug+"/readyz", "")
-			return err == nil && status == 200
-		})
-		nodes = append(nodes, served{name: n.name, pid: p.cmd.Process.Pid, addr: strings.TrimPrefix(base, "http://")})
+		p := startEdge(b, origin, token, append(n.args, "--cache-bytes", strconv.Itoa(smallCache))...)
+		nodes = append(nodes, served{name: n.name, pid: p.cmd.Process.Pid, addr: strings.TrimPrefix(p.logged("edge", "listen"), "http://"), debug: p.logged("edge", "debug")})
 	}
 	return nodes
+}
+
+// startEdge starts an edge before an origin and waits until it is ready.
+func startEdge(b *testing.B, origin, token string, args ...string) *process {
+	p := start(b, b.TempDir(), append([]string{"edge", "--origin", origin, "--node-token", token,
+		"--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}, args...)...)
+	eventually(b, "the edge is ready", func() bool {
+		status, _, _, err := try("GET", p.logged("edge", "debug")+"/readyz", "")
+		return err == nil && status == 200
+	})
+	return p
 }
 
 // peer is another cache in front of the same edge.

@@ -49,6 +49,7 @@ type served struct {
 	pid      int
 	addr     string
 	requests [][]byte // drawn from at random
+	debug    string   // its debug listener; empty: it has none
 }
 
 // BenchmarkServed measures whole servers, each a process of its own, under the
@@ -61,9 +62,11 @@ func BenchmarkServed(b *testing.B) {
 	admin := newKey(b, dir, "admin:*")
 	bare := startAs(b, dir, "bareserver")
 	token := strings.Repeat("n", minSecret)
-	ours := start(b, dir, append([]string{"serve", "--node-token", token}, freePorts("var")...)...)
-	base := ours.logged("serve", "listen")
-	slugs := importBrands(b, base, admin)
+	origin := start(b, dir, append([]string{"serve", "--node-token", token}, freePorts("var")...)...)
+	slugs := importBrands(b, origin.logged("serve", "listen"), admin)
+	// An edge alone, as the peers are: an origin audits and collects garbage.
+	ours := startEdge(b, origin.logged("serve", "origin"), token)
+	base := ours.logged("edge", "listen")
 	addr := strings.TrimPrefix(base, "http://")
 
 	get := func(path string, more string) []byte {
@@ -75,11 +78,12 @@ func BenchmarkServed(b *testing.B) {
 		spread = append(spread, get("/api/badge/"+slugs[zipf.Uint64()], ""))
 	}
 	_, head, _ := ask(b, "GET", base+"/api/badge/"+slugs[0], "")
+	debug := ours.logged("edge", "debug")
 	servers := []served{
-		{"bare fasthttp", bare.cmd.Process.Pid, strings.TrimPrefix(bare.logged("bare", "listen"), "http://"), [][]byte{get("/", "")}},
-		{"badge hot", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "")}},
-		{"badge zipf", ours.cmd.Process.Pid, addr, spread},
-		{"badge 304", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}},
+		{"bare fasthttp", bare.cmd.Process.Pid, strings.TrimPrefix(bare.logged("bare", "listen"), "http://"), [][]byte{get("/", "")}, ""},
+		{"badge hot", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "")}, debug},
+		{"badge zipf", ours.cmd.Process.Pid, addr, spread, debug},
+		{"badge 304", ours.cmd.Process.Pid, addr, [][]byte{get("/api/badge/"+slugs[0], "If-None-Match: "+head.Get("Etag")+"\r\n")}, debug},
 	}
 	for _, p := range peers {
 		if started, ok := startPeer(b, p, addr); ok {
@@ -87,7 +91,7 @@ func BenchmarkServed(b *testing.B) {
 			servers = append(servers, started)
 		}
 	}
-	for _, node := range startMissing(b, ours.logged("serve", "origin"), token) {
+	for _, node := range startMissing(b, origin.logged("serve", "origin"), token) {
 		for _, slug := range slugs {
 			node.requests = append(node.requests, get("/api/badge/"+slug, ""))
 		}
@@ -104,14 +108,30 @@ func BenchmarkServed(b *testing.B) {
 	}
 	for _, s := range servers {
 		b.Run(s.name, func(b *testing.B) {
-			before := cpuOf(b, s.pid)
+			before, collected := cpuOf(b, s.pid), collections(b, s.debug)
 			took := s.load(b, b.N)
+			if s.debug != "" {
+				b.ReportMetric(collections(b, s.debug)-collected, "GCs")
+			}
 			b.ReportMetric((cpuOf(b, s.pid)-before).Seconds()*1e6/float64(b.N), "server-us/op")
 			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-us")
 			b.ReportMetric(memoryOf(b, s.pid), "RSS-MiB")
 		})
 	}
+}
+
+// collections is how often a process has collected its garbage, 0 of one that does
+// not say.
+func collections(b *testing.B, debug string) (n float64) {
+	if debug == "" {
+		return 0
+	}
+	_, _, profile := ask(b, "GET", debug+"/debug/pprof/heap?debug=1", "")
+	_, rest, _ := strings.Cut(string(profile), "# NumGC = ")
+	_, err := fmt.Sscan(rest, &n)
+	must(b, err)
+	return n
 }
 
 // importBrands registers the brands the rounds ask for.
