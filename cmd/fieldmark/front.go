@@ -20,7 +20,7 @@ type frontSettings struct {
 	TLSCert         string         `name:"tls-cert" env:"FIELDMARK_TLS_CERT" type:"path" placeholder:"FILE" help:"Certificate chain in PEM: the edge speaks TLS itself. Read again when the file changes."`
 	TLSKey          string         `name:"tls-key" env:"FIELDMARK_TLS_KEY" type:"path" placeholder:"FILE" help:"Private key of the certificate, in PEM."`
 	TrustedNetworks []netip.Prefix `env:"FIELDMARK_TRUSTED_NETWORKS" placeholder:"CIDR" help:"Networks of your own proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed; none by default."`
-	RateLimit       string         `env:"FIELDMARK_RATE_LIMIT" enum:"local,shared,off" default:"local" help:"Where requests to the APIs are counted: on this edge, in Redis for all of them, or nowhere."`
+	RateLimit       string         `env:"FIELDMARK_RATE_LIMIT" enum:"local,shared,off" default:"local" help:"Where requests to the APIs are counted: local (on this edge), shared (in Redis for all of them) or off."`
 	NetworkRate     int            `env:"FIELDMARK_NETWORK_RATE" default:"6000" help:"Requests a minute that one client network may cause at the origins; 0 for any number."`
 	NetworkConns    int            `env:"FIELDMARK_NETWORK_CONNS" default:"1024" help:"Connections that one client network may have open."`
 	MaxInflight     int            `env:"FIELDMARK_MAX_INFLIGHT" default:"4096" help:"Requests answered at once; half of them may be at the origins."`

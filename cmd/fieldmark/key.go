@@ -22,10 +22,10 @@ type keyCmd struct {
 type keyCreateCmd struct {
 	dataSettings  `embed:""`
 	Name          string   `required:"" help:"What the key is for."`
-	Scope         []string `required:"" help:"Scopes: mission:create, mission:read, and admin:* for everything under /api/admin/ (which does not include the others)."`
+	Scope         []string `required:"" placeholder:"SCOPE" help:"What it may do: mission:create, mission:read, mission:update, mission:cancel, mission:operate, webhook:manage, or admin:* for everything under /api/admin/, which has none of the others in it. May be repeated."`
 	ExpiresInDays int      `default:"365" help:"Life in days; -1 never ends."`
-	Reads         int      `help:"Reads a minute, if not what every key may."`
-	Writes        int      `help:"Writes a minute, if not what every key may."`
+	Reads         int      `placeholder:"N" help:"Reads a minute, if not the 600 every key may."`
+	Writes        int      `placeholder:"N" help:"Writes a minute, if not the 300 every key may."`
 	Account       string   `default:"default" help:"Whose key it is."`
 	Network       []string `help:"Addresses and networks (CIDR) it may be used from; anywhere if unset."`
 }

@@ -134,7 +134,7 @@ func counted(n int, noun string) string {
 // llmsNewCmd writes a file from what a person answers.
 type llmsNewCmd struct {
 	Lang  string `placeholder:"TAG" help:"Language of the answers (BCP 47); asked for if unset."`
-	Out   string `short:"o" placeholder:"FILE" help:"File to write; standard output if unset."`
+	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"File to write; standard output if unset."`
 	Force bool   `help:"Replace the file if it is there."`
 }
 

@@ -28,38 +28,50 @@ func main() {
 
 // cli is every command with its settings; kong makes the help from it.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Run an edge and an origin in one process."`
-	Edge     edgeCmd     `cmd:"" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
-	Origin   originCmd   `cmd:"" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
-	LLMs     llmsCmd     `cmd:"" name:"llms" help:"Check and write llms.txt files."`
-	Audit    auditCmd    `cmd:"" help:"Audit any website and print a report; needs no server."`
-	Brand    brandCmd    `cmd:"" help:"Register brands and have them audited."`
-	Mission  missionCmd  `cmd:"" help:"Look at missions and complete them."`
-	Calendar calendarCmd `cmd:"" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
-	SLA      slaCmd      `cmd:"" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
-	Payment  paymentCmd  `cmd:"" help:"Look at payments of missions, mark and refund them."`
-	Webhook  webhookCmd  `cmd:"" help:"Look after webhook endpoints, and receive webhooks while developing."`
-	Key      keyCmd      `cmd:"" help:"Create, list, rotate and revoke API keys."`
-	Account  accountCmd  `cmd:"" help:"Look after accounts, which own keys, missions and endpoints."`
-	AuditLog auditLogCmd `cmd:"" name:"audit-log" help:"Show what administrators did, and check that nobody changed the record of it."`
-	Purge    purgeCmd    `cmd:"" help:"Have every edge derive something again."`
-	Admin    adminCmd    `cmd:"" help:"Create administrators."`
-	Module   moduleCmd   `cmd:"" help:"Make, check and try scoring modules; keep, preview and activate them at an origin."`
-	Migrate  migrateCmd  `cmd:"" help:"Bring the database up to this version."`
-	Backup   backupCmd   `cmd:"" help:"Copy the database to a file while origins run."`
-	Restore  restoreCmd  `cmd:"" help:"Put a backup in place of the database."`
-	DB       dbCmd       `cmd:"" name:"db" help:"Look after the database."`
-	Status   statusCmd   `cmd:"" help:"Show nodes at a glance; the exit status tells whether all are ready."`
-	Top      topCmd      `cmd:"" help:"Show nodes every second with what happened in between."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
-	Man      manCmd      `cmd:"" help:"Print the manual page."`
+	Serve    serveCmd    `cmd:"" group:"run" help:"Run an edge and an origin in one process."`
+	Edge     edgeCmd     `cmd:"" group:"run" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
+	Origin   originCmd   `cmd:"" group:"run" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	LLMs     llmsCmd     `cmd:"" group:"brands" name:"llms" help:"Check and write llms.txt files."`
+	Audit    auditCmd    `cmd:"" group:"brands" help:"Audit any website and print a report; needs no server."`
+	Brand    brandCmd    `cmd:"" group:"brands" help:"Register brands, have them audited, rename, alias and take them down."`
+	Mission  missionCmd  `cmd:"" group:"missions" help:"Open, follow, change, move and end missions."`
+	Calendar calendarCmd `cmd:"" group:"missions" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
+	SLA      slaCmd      `cmd:"" group:"missions" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
+	Payment  paymentCmd  `cmd:"" group:"missions" help:"Ask for payments of missions, follow, mark and refund them."`
+	Webhook  webhookCmd  `cmd:"" group:"webhooks" help:"Look after webhook endpoints, and receive webhooks while developing."`
+	Key      keyCmd      `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
+	Account  accountCmd  `cmd:"" group:"access" help:"Look after accounts, which own keys, missions and endpoints."`
+	AuditLog auditLogCmd `cmd:"" group:"access" name:"audit-log" help:"Show what administrators did, and check that nobody changed the record of it."`
+	Purge    purgeCmd    `cmd:"" group:"brands" help:"Have every edge derive something again."`
+	Admin    adminCmd    `cmd:"" group:"access" help:"Create administrators."`
+	Module   moduleCmd   `cmd:"" group:"modules" help:"Make, check and try scoring modules; keep, preview and activate them at an origin."`
+	Migrate  migrateCmd  `cmd:"" group:"upkeep" help:"Bring the database up to this version."`
+	Backup   backupCmd   `cmd:"" group:"upkeep" help:"Copy the database to a file while origins run."`
+	Restore  restoreCmd  `cmd:"" group:"upkeep" help:"Put a backup in place of the database."`
+	DB       dbCmd       `cmd:"" group:"upkeep" name:"db" help:"Look after the database."`
+	Status   statusCmd   `cmd:"" group:"run" help:"Show nodes at a glance; the exit status tells whether all are ready."`
+	Top      topCmd      `cmd:"" group:"run" help:"Show nodes every second with what happened in between."`
+	Version  versionCmd  `cmd:"" group:"upkeep" help:"Print the version."`
+	Man      manCmd      `cmd:"" group:"upkeep" help:"Print the manual page."`
 
-	Completion kongcompletion.Completion `cmd:"" help:"Print what makes a shell complete commands and flags."`
+	Completion kongcompletion.Completion `cmd:"" group:"upkeep" help:"Print what makes a shell complete commands and flags."`
 
 	geoCommands `embed:""`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
+}
+
+// groups are the parts of the help.
+var groups = []kong.Group{
+	{Key: "run", Title: "Run and watch:"},
+	{Key: "brands", Title: "Brands and scores:"},
+	{Key: "missions", Title: "Missions:"},
+	{Key: "webhooks", Title: "Webhooks:"},
+	{Key: "modules", Title: "Scoring modules, at the author's desk:"},
+	{Key: "operators", Title: "Scoring modules, at an origin:"},
+	{Key: "access", Title: "Access:"},
+	{Key: "upkeep", Title: "Upkeep:"},
 }
 
 // streams are where a command reads and writes.
@@ -78,6 +90,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		kong.Name("fieldmark"),
 		kong.Description("Brand marks and field missions behind one front door."),
 		kong.Vars{"version": "fieldmark " + version},
+		kong.ExplicitGroups(groups),
 		kong.UsageOnError(), kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

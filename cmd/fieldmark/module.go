@@ -38,13 +38,13 @@ type moduleCmd struct {
 	Keygen  moduleKeygenCmd  `cmd:"" help:"Make a key to sign modules with, and print its public half."`
 	Sign    moduleSignCmd    `cmd:"" help:"Vouch for a module; the signature lies beside it."`
 
-	Push     modulePushCmd     `cmd:"" help:"Send a module to the origin, which checks and keeps it." group:"Operators"`
-	List     moduleListCmd     `cmd:"" help:"List the modules the origin keeps." group:"Operators"`
-	Show     moduleShowCmd     `cmd:"" help:"Show all that is known of a kept module." group:"Operators"`
-	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand by a kept module and show what it would change." group:"Operators"`
-	Activate moduleActivateCmd `cmd:"" help:"Put a kept module in force, or on trial for some brands." group:"Operators"`
-	Rollback moduleRollbackCmd `cmd:"" help:"End a trial, or put the module before in force again." group:"Operators"`
-	Status   moduleStatusCmd   `cmd:"" help:"Show which modules score and what each edge makes of them." group:"Operators"`
+	Push     modulePushCmd     `cmd:"" help:"Send a module to the origin, which checks and keeps it." group:"operators"`
+	List     moduleListCmd     `cmd:"" help:"List the modules the origin keeps." group:"operators"`
+	Show     moduleShowCmd     `cmd:"" help:"Show all that is known of a kept module." group:"operators"`
+	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand by a kept module and show what it would change." group:"operators"`
+	Activate moduleActivateCmd `cmd:"" help:"Put a kept module in force, or on trial for some brands." group:"operators"`
+	Rollback moduleRollbackCmd `cmd:"" help:"End a trial, or put the module before in force again." group:"operators"`
+	Status   moduleStatusCmd   `cmd:"" help:"Show which modules score and what each edge makes of them." group:"operators"`
 
 	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within bounds and print the report."`
 }

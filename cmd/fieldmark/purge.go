@@ -13,7 +13,7 @@ type purgeCmd struct {
 	targetSettings `embed:""`
 	Tag            []string `placeholder:"TAG" xor:"what" help:"What carries this tag: brand:SLUG, module, board, or one an origin gave in Surrogate-Key or Cache-Tag. May be repeated."`
 	Address        string   `placeholder:"URL" xor:"what" help:"What this address, or path, is made from."`
-	Everything     bool     `xor:"what" required:"" help:"All there is."`
+	Everything     bool     `xor:"what" help:"All there is."`
 	Hard           bool     `help:"Do not serve the old answers even while the origin is away."`
 }
 

@@ -16,8 +16,8 @@ import (
 
 // geoCommands are the commands about scores and what stands beside them.
 type geoCommands struct {
-	Score      scoreCmd      `cmd:"" help:"Show a brand's score, and compute it again to verify it."`
-	Visibility visibilityCmd `cmd:"" help:"Import what answer engines say of brands."`
+	Score      scoreCmd      `cmd:"" group:"brands" help:"Show a brand's score, and compute it again to verify it."`
+	Visibility visibilityCmd `cmd:"" group:"brands" help:"Import what answer engines say of brands."`
 }
 
 type scoreCmd struct {
