@@ -3,8 +3,8 @@
 //
 // What comes in is a module's bytes and the Facts of an audit; what goes out is
 // an Assessment. A module computes marks out of numbers and nothing else: it
-// has no imports, learns no brand, and its every answer is checked and added up
-// again by the host. What a page shows beside a mark stands in the module's
+// has no imports (or, in the class wasi-null, none that does anything), learns no
+// brand, and its every answer is checked and added up again by the host. What a page shows beside a mark stands in the module's
 // manifest, which is read before anything runs.
 //
 // An Engine loads modules; a Registry keeps the active one, swaps it under load

@@ -117,7 +117,7 @@ func TestTemplatePrograms(t *testing.T) {
 	}
 	open := func(args ...string) (string, error) {
 		c := exec.CommandContext(t.Context(), "sh", append([]string{script}, args...)...)
-		c.Env = append(os.Environ(), "FIELDMARK_URL="+server.URL, "FIELDMARK_KEY="+key, "NO_PROXY=*", "no_proxy=*")
+		c.Env = append(os.Environ(), "FIELDMARK_URL="+server.URL, "FIELDMARK_API_KEY="+key, "NO_PROXY=*", "no_proxy=*")
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}

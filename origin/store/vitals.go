@@ -18,7 +18,7 @@ type Vitals struct {
 	Backlog int           // deliveries that wait for us, maxCounted at most
 	Oldest  time.Duration // how long the one of them that is due longest has been due
 	Held    int           // deliveries that wait for their endpoint, maxCounted at most
-	Stopped int           // endpoints that get nothing for now
+	Stopped int           // endpoints that get nothing at present
 	Failing int           // endpoints whose deliveries fail
 	Open    int           // enabled endpoints whose circuit is open
 

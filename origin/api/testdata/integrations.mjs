@@ -84,7 +84,7 @@ async function n8n() {
 }
 
 async function kuma() {
-  const headers = JSON.parse(read('uptime-kuma/headers.json').replace('$FIELDMARK_KEY', key));
+  const headers = JSON.parse(read('uptime-kuma/headers.json').replace('$FIELDMARK_API_KEY', key));
   const template = read('uptime-kuma/body.liquid');
   const monitorJSON = {id: 3, name: hostile, url: 'https://shop.example/'};
   for (const context of [
