@@ -141,7 +141,8 @@ func TestFirstReader(t *testing.T) {
 		header := []string{"Content-Type", "application/x-www-form-urlencoded"}
 		a := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", browserCodings)...)
 		plain := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", "gzip;q=0")...)
-		if got := a.header.Get("Content-Encoding"); (got == "gzip") != tt.coded || plain.header.Get("Content-Encoding") != "" || tt.coded && len(a.body) > len(plain.body)*3/4 {
+		if got := a.header.Get("Content-Encoding"); (got != "") != tt.coded || // br if it is kept, and the press was quicker
+			plain.header.Get("Content-Encoding") != "" || tt.coded && len(a.body) > len(plain.body)*3/4 {
 			t.Errorf("%s %s: %q, %d of %d bytes; want it compressed: %v", tt.method, tt.path, got, len(a.body), len(plain.body), tt.coded)
 		}
 		for _, b := range []answer{a, plain} {
