@@ -58,7 +58,7 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	return v
 }
 
-// reads are what an edge answers itself; the OpenAPI document is the origin's.
+// reads are what an edge answers itself, also where the reference cannot be had.
 var reads = []Call{
 	{"GET", "/api/v1/score/{slug}", "A score with components, evidence and digests; ?advice=1 adds what would raise it, ?asOf= looks back"},
 	{"GET", "/api/v1/score/{slug}/history", "The score over time, by day or week"},

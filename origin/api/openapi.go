@@ -51,7 +51,7 @@ func describe(routes []*route, version string) (document, error) {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Fieldmark", Version: version,
-			Description: "What the origin answers. Every failure is a problem document (RFC 9457) whose `code` is stable and whose `type` leads to a page about it.",
+			Description: "What Fieldmark answers; what is tagged `scores`, every edge by itself. Every failure is a problem document (RFC 9457) whose `code` is stable and whose `type` leads to a page about it.",
 			License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: "/"}},
@@ -66,7 +66,7 @@ func describe(routes []*route, version string) (document, error) {
 		Description: "A problem",
 		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: schemaOf(reg, of[fieldmark.Problem]())}},
 	}}
-	for _, r := range routes {
+	for _, r := range slices.Concat(routes, fronted()) {
 		if !r.op.hidden {
 			api.AddOperation(operation(reg, r))
 		}
@@ -241,8 +241,10 @@ func tagOf(path string) string {
 		return "missions"
 	case strings.HasPrefix(path, fieldmark.PathAdminAPI):
 		return "administration"
+	case strings.HasPrefix(path, fieldmark.PathLLMs):
+		return "tools"
 	}
-	return "tools"
+	return "scores"
 }
 
 // pathNames lists the placeholders of a path.
