@@ -107,15 +107,19 @@ func TestSessions(t *testing.T) {
 // TestDelayOfNetwork tries many names from one network.
 func TestDelayOfNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newAdmin(t)
-		for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
-			_, err := w.SignIn(t.Context(), origin.Credentials{User: string(rune('a' + i)), Password: "wrong", By: origin.ParseCaller(from, "")})
-			want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
-			wantCode(t, from, err, want)
+		var err error
+		for range 2 { // names and networks share slots now and then, but hardly in two records
+			w := newAdmin(t)
+			for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
+				_, err := w.SignIn(t.Context(), origin.Credentials{User: string(rune('a' + i)), Password: "wrong", By: origin.ParseCaller(from, "")})
+				want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
+				wantCode(t, from, err, want)
+			}
+			_, err = w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword, By: origin.ParseCaller("198.51.100.1", "")})
+			if err == nil {
+				return
+			}
 		}
-		_, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword, By: origin.ParseCaller("198.51.100.1", "")})
-		if err != nil {
-			t.Errorf("from another network: %v", err)
-		}
+		t.Errorf("from another network: %v", err)
 	})
 }
