@@ -109,6 +109,12 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
 		return
 	}
+	// As in deriveScore: a badge that was asked for while the module is loaded
+	// would stay away for a second after it.
+	if _, err := e.modules.active.Ref(); err != nil {
+		e.badgeError(ctx, &r, errNoModule)
+		return
+	}
 	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) })
 	if err != nil {
 		e.badgeError(ctx, &r, err)
