@@ -73,13 +73,16 @@ func (p *pen) board(e *fieldmark.Error, height int, radius string) {
 }
 
 // note appends the second line of a card: the grade, and when it was verified.
+// A space is a part of its own or stands on both sides: outlines put the parts
+// of a text read from the right in order, but not what is inside of one.
 func (p *pen) note() {
-	var parts [6]part
+	var parts [7]part
 	n := 0
 	add := func(t part) { parts[n] = t; n++ }
 	if grade := inkOf(p.badge.Grade).mark(); grade != "" && (p.face.score != "" || p.face.month) {
 		add(part{word: &p.lang.words[gradeWord]})
-		add(part{text: graded[grade[0]-'A']})
+		add(part{text: " "})
+		add(part{text: grade})
 		if p.badge.AsOf != 0 {
 			add(part{text: " · "})
 		}
@@ -102,9 +105,6 @@ var outOf = func() (n [101]string) {
 	}
 	return n
 }()
-
-// graded are the letters of the grades as they follow a word.
-var graded = [...]string{" A", " B", " C", " D", " E"}
 
 // cardWidth is the same for every state of a look.
 func (p *pen) cardWidth() int {

@@ -231,7 +231,8 @@ func rgb(hex string) (r, g, b uint8) {
 // stroke adds the outline of a closed line, or of its dashes, and a disc where
 // a dash ends round.
 func (c *canvas) stroke(contour []point, s paint) {
-	if contour[0] == contour[len(contour)-1] {
+	contour = distinct(contour)
+	if near(contour[0], contour[len(contour)-1]) {
 		contour = contour[:len(contour)-1]
 	}
 	half := s.width / 2
@@ -245,7 +246,7 @@ func (c *canvas) stroke(contour []point, s paint) {
 	on, left := true, s.dash[0]
 	dash := []point{contour[0]}
 	end := func() {
-		if on && len(dash) > 1 {
+		if dash = distinct(dash); on && len(dash) > 1 {
 			inner := offset(dash, -half, false)
 			slices.Reverse(inner)
 			c.polygon(append(offset(dash, half, false), inner...))
@@ -278,8 +279,16 @@ func (c *canvas) stroke(contour []point, s paint) {
 	end()
 }
 
+// near reports whether two points differ by less than can be drawn.
+func near(a, b point) bool { return math.Hypot(a.x-b.x, a.y-b.y) < 1e-6 }
+
+// distinct drops points near their predecessor: an arc begins where the path
+// already is, and a dash may end on a vertex. Two such points have no direction,
+// so offset would move them by nothing, or to any side.
+func distinct(line []point) []point { return slices.CompactFunc(line, near) }
+
 // offset returns a smooth line moved sideways, at every point along the mean of
-// the normals of the pieces that meet there.
+// the normals of the pieces that meet there. The line is distinct.
 func offset(line []point, by float64, closed bool) []point {
 	out := make([]point, len(line))
 	for i, p := range line {

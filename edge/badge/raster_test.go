@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"testing"
 
 	"github.com/fieldmark/fieldmark/edge/badge"
@@ -95,4 +96,34 @@ func FuzzLabelPNG(f *testing.F) {
 		raw, err := badge.PNG(samples[0].badge, l, 1)
 		decode(t, raw, err)
 	})
+}
+
+// The ring of a PNG begins at twelve o'clock with the whole width of its stroke,
+// whatever the score is and however its ends are drawn.
+func TestPNGRingBegins(t *testing.T) {
+	ink := map[badge.State]color.NRGBA{badge.Ready: {0x1a, 0x7f, 0x37, 255}, badge.Stale: {0x9a, 0x67, 0x00, 255}}
+	for _, ring := range []struct {
+		style          badge.Style
+		x, y, r, width float64 // CSS pixels
+	}{{badge.Pill, 15, 14, 8, 3}, {badge.Card, 31, 28, 17, 4}, {badge.Seal, 48, 36, 23, 5}} {
+		for _, b := range []badge.Badge{
+			{State: badge.Ready, Grade: "A", Score: 5_000}, {State: badge.Ready, Grade: "A", Score: 50_000}, {State: badge.Ready, Grade: "A", Score: 95_000},
+			{State: badge.Ready, Grade: "A", Score: 96_000}, {State: badge.Ready, Grade: "A", Score: 98_000}, {State: badge.Ready, Grade: "A", Score: 99_000},
+			{State: badge.Ready, Grade: "A", Score: 100_000}, {State: badge.Stale, Grade: "B", Score: 80_000, AsOf: november},
+		} {
+			for scale := 1; scale <= badge.MaxScale; scale++ {
+				raw, err := badge.PNG(b, badge.Look{Style: ring.style}, scale)
+				m := decode(t, raw, err)
+				// The column right of twelve o'clock, but for the blended ends.
+				size, top := float64(scale), ring.y-ring.r-ring.width/2
+				x := int(ring.x * size)
+				for y := int(math.Ceil(top*size)) + 1; float64(y+2) <= (top+ring.width)*size; y++ {
+					got, want := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA), ink[b.State]
+					if blend := 64; int(got.R)-int(want.R) > blend || int(got.B)-int(want.B) > blend {
+						t.Errorf("style %d, state %d, score %v, scale %d: the ring at %d, %d is %v, want about %v", ring.style, b.State, b.Score, scale, x, y, got, want)
+					}
+				}
+			}
+		}
+	}
 }
