@@ -5,6 +5,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 FUZZ    ?= 10s
 
+# SQLite is C translated to Go: its memory accesses cost three quarters of the
+# database tests under the race detector. It runs uninstrumented here; races in
+# our own code are still found. `make test-race-all` instruments everything.
+# vet and staticcheck use the same flags, so one compilation serves all three.
+RACE := -race -trimpath -gcflags=modernc.org/...=-race=false
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -22,14 +28,20 @@ build: ## build bin/fieldmark
 .PHONY: test
 test: ## every test, with the race detector; installs what it needs where it may
 	@.ci/tools
-	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 10m ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -timeout 15m ./...
+
+.PHONY: test-race-all
+test-race-all: ## every test, SQLite instrumented for the race detector too; weekly
+	@.ci/tools
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -trimpath -timeout 30m ./...
 
 .PHONY: check
 check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
-	$(GO) test -run 'TestImports|TestRoot|TestShape' .
+	$(GO) mod tidy -diff
+	$(GO) vet $(RACE) ./...
+	GOFLAGS="$(RACE)" $(GO) tool staticcheck ./...
+	$(GO) test $(RACE) -run 'TestImports|TestRoot|TestShape' .
 	$(GO) run ./deploy/release -licences
 	.ci/vulnerabilities
 
