@@ -51,6 +51,7 @@ type HistoryChange struct {
 	Score       *Milli         `json:"score,omitempty"` // after a change of facts
 	Moved       *Milli         `json:"moved,omitempty"` // by how much, where there was a score before
 	Signals     []SignalChange `json:"signals,omitempty"`
+	Gates       []GateChange   `json:"gates,omitempty"` // gates that this change applied or lifted
 	Module      *ModuleRef     `json:"module,omitempty"`
 }
 
@@ -59,4 +60,10 @@ type SignalChange struct {
 	ID   string `json:"id"`
 	From Milli  `json:"from"`
 	To   Milli  `json:"to"`
+}
+
+// GateChange is a gate that began or ceased to cap the score.
+type GateChange struct {
+	Gate
+	Applied bool `json:"applied"` // false where the change lifted it
 }

@@ -104,6 +104,10 @@ func (p *Page) note(event any) {
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
+		// A form refused with 422 is an answer, which the page shows at its fields.
+		if e.Entry.Source == log.EntrySourceNetwork && strings.Contains(e.Entry.Text, "a status of 422 ") {
+			return
+		}
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning || e.Entry.Source == log.EntrySourceSecurity {
 			p.trouble = append(p.trouble, strings.TrimSpace(fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)))
 		}

@@ -330,7 +330,7 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 		if !r.FirstAt.Std().Before(q.from) {
 			c := fieldmark.HistoryChange{At: r.FirstAt, Kind: fieldmark.ChangeFacts, FactsDigest: r.Digest, Score: a.Score}
 			if before != nil {
-				c.Signals = changedSignals(before, &a)
+				c.Signals, c.Gates = changedSignals(before, &a), changedGates(before, &a)
 				if before.Score != nil && a.Score != nil {
 					moved := *a.Score - *before.Score
 					c.Moved = &moved
@@ -342,6 +342,23 @@ func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHisto
 	}
 	module(q.to)
 	return nil
+}
+
+// changedGates lists the gates that cap the score after a change and did not
+// before, then those that it lifted. A gate often moves a score more than all
+// signals together.
+func changedGates(before, after *fieldmark.Assessment) []fieldmark.GateChange {
+	var changes []fieldmark.GateChange
+	without := func(gates, others []fieldmark.Gate, applied bool) {
+		for _, g := range gates {
+			if !slices.ContainsFunc(others, func(o fieldmark.Gate) bool { return o.ID == g.ID }) {
+				changes = append(changes, fieldmark.GateChange{Gate: g, Applied: applied})
+			}
+		}
+	}
+	without(after.Gates, before.Gates, true)
+	without(before.Gates, after.Gates, false)
+	return changes
 }
 
 // changedSignals lists the signals that moved, the largest moves first.

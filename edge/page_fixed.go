@@ -59,7 +59,7 @@ func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
 		if fe := fieldmark.AsError(err); err != nil {
 			status, p.Problem = fe.Code.Status(), fe.Detail
 			if fe.Code == fieldmark.CodeNotFound {
-				p.Problem = "Nobody has registered a brand under this name, or it is not shown in public."
+				p.Problem = "No brand is registered under this name, or it is not public."
 			}
 		} else {
 			p.Badge = embed

@@ -138,7 +138,7 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
 		t.Errorf("copied %q", got)
 	}
 	p.Ask(t, set("slug", "nobody"), &done)
-	p.Until(t, "it is said that there is no such brand", `document.querySelector("#result .fault")?.textContent.startsWith("Nobody has registered")`)
+	p.Until(t, "it is said that there is no such brand", `document.querySelector("#result .fault")?.textContent.startsWith("No brand is registered")`)
 
 	brand := b.Open(t, h.base+"/brands/acme", browsertest.View{})
 	brand.Do(t, "copy", chromedp.Click(chromedp.CSS(`.copy[aria-label="Copy Markdown"]`)))
@@ -153,9 +153,12 @@ func buildBadge(t *testing.T, b *browsertest.Browser, h *house) {
 func writeLLMs(t *testing.T, b *browsertest.Browser, h *house) {
 	p := b.Open(t, h.base+"/llms-txt", browsertest.Phone)
 	p.Do(t, "fill in the form", chromedp.SendKeys(chromedp.CSS("#name"), "Acme"), chromedp.SendKeys(chromedp.CSS("#niche"), "rockets"),
-		chromedp.SendKeys(chromedp.CSS("#description"), "Acme builds small rockets for schools."), chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"),
+		chromedp.SendKeys(chromedp.CSS("#description"), "Acme builds small rockets for schools."), chromedp.SendKeys(chromedp.CSS("#url"), "acme.example"),
 		chromedp.Click(chromedp.CSS("#write .go")))
-	p.Until(t, "the file is shown", `document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets")`)
+	p.Until(t, "the refusal is beside its field, which has the focus and its text", `document.querySelector("#url-fault")?.textContent.includes("absolute") && document.activeElement?.id == "url" && document.activeElement.value == "acme.example"`)
+	p.Until(t, "a screen reader hears it", `document.querySelector("p.sr[role=status]").textContent.startsWith("Not accepted. ")`)
+	p.Do(t, "correct it", chromedp.Clear(chromedp.CSS("#url")), chromedp.SendKeys(chromedp.CSS("#url"), "https://acme.example"), chromedp.Click(chromedp.CSS("#write .go")))
+	p.Until(t, "the file is shown", `document.querySelector("#result pre")?.textContent.startsWith("# Acme\n\n> Acme builds small rockets") && !document.querySelector("#write .fault")`)
 	p.Do(t, "check a file", chromedp.SendKeys(chromedp.CSS("#content"), "Acme\n## Pages\nprose"), chromedp.Click(chromedp.CSS("#check .go")))
 	p.Until(t, "its lines are marked", `document.querySelectorAll("#result .lines .i-error, #result .lines .i-warning").length > 0`)
 	p.Check(t)

@@ -101,8 +101,11 @@ func (v *boardView) Spark(i int) *spark {
 func listHeading(p *BoardPage) string {
 	f := &p.Board.Filters
 	text := countOf(p.Board.Total, "brand", "brands")
+	if len(p.Unranked) > 0 {
+		text = fmt.Sprintf("%s and %d not ranked yet", countOf(p.Board.Total, "ranked brand", "ranked brands"), len(p.Unranked))
+	}
 	if p.Search != "" {
-		text += " named like “" + plain(p.Search) + "”"
+		text += " matching “" + plain(p.Search) + "”"
 	}
 	if f.Niche != "" {
 		text += " in " + strings.ReplaceAll(plain(f.Niche), "-", " ")

@@ -55,12 +55,12 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 		chrome: c, Title: name + ": GEO readiness", Kind: "website", Index: true, Base: p.BaseURL,
 		Image:       badgeAddress(p.BaseURL, s.Slug) + ".png?style=card&scale=3",
 		Canonical:   brandAddress(p.BaseURL, s.Slug),
-		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and what would raise the score.", name, v.Status.Tag),
+		Description: fmt.Sprintf("%s: %s. Every signal, its evidence, and how to raise the score.", name, v.Status.Tag),
 		Data:        brandData(p),
 	}
 	if s.Score != nil {
 		v.Value = *s.Score
-		v.Head.Description = fmt.Sprintf("%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and what would raise it.", name, decimal(*s.Score), s.Grade)
+		v.Head.Description = fmt.Sprintf("%s has a GEO readiness score of %s of 100, grade %s. Every signal, its evidence, and how to raise it.", name, decimal(*s.Score), s.Grade)
 	}
 	labels := map[string]string{}
 	for _, c := range s.Components {
@@ -79,15 +79,15 @@ func verdictOf(s *fieldmark.Score) verdict {
 	switch s.Status {
 	case fieldmark.StatusScored:
 		if s.GeoReady {
-			return verdict{"GEO-ready", "Answer engines can reach this site, read it, tell whose it is and cite it.", "good"}
+			return verdict{"GEO-ready", "Answer engines can reach this site, read it, identify who runs it and cite it.", "good"}
 		}
 		return verdict{"Not GEO-ready yet", missing(s), "fair"}
 	case fieldmark.StatusPending:
-		return verdict{"Waiting for its first audit", "This brand is registered, and its website has not been audited yet. The score appears here by itself.", "none"}
+		return verdict{"Waiting for its first audit", "This brand is registered, and its website has not been audited yet. The score will appear here automatically.", "none"}
 	case fieldmark.StatusUnreachable:
-		return verdict{"Website unreachable", "At the last audit the home page did not answer, so there was nothing to measure. An unreachable site has no score rather than a low one.", "none"}
+		return verdict{"Website unreachable", "The home page did not respond at the last audit, so nothing could be measured. An unreachable site has no score rather than a low one.", "none"}
 	case fieldmark.StatusInsufficientData:
-		return verdict{"Not enough could be measured", "Too many signals are unknown for a score that means something. What was measured stands below.", "none"}
+		return verdict{"Not enough could be measured", "Too many signals are unknown for a meaningful score. Results so far are below.", "none"}
 	case fieldmark.StatusStale:
 		return verdict{"Out of date", "The last audit is more than 90 days old. The score is kept for reference and is not ranked.", "fair"}
 	}
@@ -98,13 +98,13 @@ func verdictOf(s *fieldmark.Score) verdict {
 func missing(s *fieldmark.Score) string {
 	switch {
 	case len(s.Gates) > 0:
-		return "A serious finding limits the score, whatever else is good. It stands right below."
+		return "A critical issue caps this score. Fix it first."
 	case s.Score != nil && *s.Score < 70*fieldmark.MilliOne:
-		return "GEO-ready begins at 70 points. The list below says where the missing points are."
+		return "GEO-ready needs 70 points. See what to fix below."
 	case s.Confidence.Value < 600:
-		return "The score would do, but too little of it could be measured."
+		return "The score is high enough, but too little could be measured."
 	}
-	return "The score would do, but GEO-ready needs an audit from the last 30 days."
+	return "The score is high enough, but GEO-ready needs an audit from the last 30 days."
 }
 
 // fixesOf lists the measured signals with advice by what they could still

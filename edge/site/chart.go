@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,8 +64,9 @@ func newSpark(past [3]*fieldmark.Milli, now fieldmark.Milli) *spark {
 	return s
 }
 
-// maxChanges is how many changes of a history are told, the newest.
-const maxChanges = 6
+// maxChanges is how many changes of a history are marked and listed, the newest:
+// more would fill a screen of a phone.
+const maxChanges = 12
 
 // maxMoved is how many signals of one change are named, those that moved most.
 const maxMoved = 4
@@ -97,7 +99,14 @@ type changed struct {
 	Module *fieldmark.ModuleRef // nil for a change of facts
 	Score  *fieldmark.Milli
 	Moved  *fieldmark.Milli
-	What   []string // signals
+	What   []string // gates, then signals
+}
+
+// sample is the score at a time. Two samples of one time are a step.
+type sample struct {
+	at    time.Time
+	score *fieldmark.Milli
+	span  *fieldmark.Range
 }
 
 // chartTop is how much of the chart lies above a score of 100 and below one of
@@ -109,20 +118,28 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 	if h == nil || len(h.Points) < 2 {
 		return nil
 	}
-	first, last := h.Points[0].At.Std(), h.Points[len(h.Points)-1].At.Std()
-	c := &chart{First: h.Points[0].At, Last: h.Points[len(h.Points)-1].At}
+	samples := samplesOf(h)
+	first, last := samples[0].at, samples[len(samples)-1].at
+	c := &chart{First: fieldmark.At(first), Last: fieldmark.At(last)}
 	across := func(at time.Time) float64 {
 		return min(max(float64(at.Sub(first))/float64(last.Sub(first)), 0), 1)
 	}
-	c.draw(h, across)
+	c.draw(samples, across)
 	for _, g := range fieldmark.Rules().Grades {
 		if g.Min > 0 {
 			c.Rules = append(c.Rules, rule{fmt.Sprintf("%s from %s", g.Grade, g.Min), fmt.Sprintf("%.1f%%", down(g.Min))})
 		}
 	}
-	for _, it := range h.Changes {
+	for _, it := range slices.Backward(h.Changes) {
+		line := changed{At: it.At, Module: it.Module, Score: it.Score, Moved: it.Moved, What: causesOf(&it, labels)}
+		if line.Moved != nil && *line.Moved == 0 && line.What == nil {
+			continue // new facts that change no points
+		}
+		if len(c.Changes) == maxChanges {
+			break
+		}
+		c.Changes = append(c.Changes, line)
 		x := fmt.Sprintf("%.2f%%", 100*across(it.At.Std()))
-		line := changed{At: it.At, Module: it.Module, Score: it.Score, Moved: it.Moved}
 		switch {
 		case it.Kind == fieldmark.ChangeModule && it.Module != nil:
 			if it.At.Std().After(first) {
@@ -131,28 +148,65 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 		case it.Score != nil:
 			c.Marks = append(c.Marks, mark{X: x, Y: fmt.Sprintf("%.2f%%", down(*it.Score)), Text: fmt.Sprintf("%s: %s", dayOf(it.At), decimal(*it.Score))})
 		}
-		for _, s := range it.Signals[:min(len(it.Signals), maxMoved)] {
-			label := labels[s.ID]
-			if label == "" {
-				label = s.ID
-			}
-			line.What = append(line.What, fmt.Sprintf("%s %s", plain(label), moved(s.To-s.From)))
-		}
-		if line.Moved != nil && *line.Moved == 0 && line.What == nil {
-			continue // new facts, and nothing that counts
-		}
-		c.Changes = append(c.Changes, line)
 	}
-	slices.Reverse(c.Changes)
-	c.Changes = c.Changes[:min(len(c.Changes), maxChanges)]
 	return c
 }
 
+// causesOf names what moved a score: gates, then the signals that moved most.
+func causesOf(it *fieldmark.HistoryChange, labels map[string]string) []string {
+	var causes []string
+	for _, g := range it.Gates {
+		switch {
+		case !g.Applied:
+			causes = append(causes, "cap lifted: "+plain(g.Reason))
+		case g.Limit > 0:
+			causes = append(causes, fmt.Sprintf("capped at %d: %s", g.Limit, plain(g.Reason)))
+		default:
+			causes = append(causes, "no score: "+plain(g.Reason))
+		}
+	}
+	for _, s := range it.Signals[:min(len(it.Signals), maxMoved)] {
+		causes = append(causes, fmt.Sprintf("%s %s", plain(cmp.Or(labels[s.ID], s.ID)), moved(s.To-s.From)))
+	}
+	return causes
+}
+
+// samplesOf merges the points of a history, which are at the end of each step,
+// with its changes, which are at the hour of their audit: the score moves at the
+// audit, so the line steps there and passes through the dot that marks it.
+func samplesOf(h *fieldmark.ScoreHistory) []sample {
+	var samples []sample
+	changes := h.Changes
+	for _, p := range h.Points {
+		for len(changes) > 0 && !changes[0].At.Std().After(p.At.Std()) {
+			if c := changes[0]; c.Kind == fieldmark.ChangeFacts {
+				at := c.At.Std()
+				if n := len(samples); n > 0 {
+					samples = append(samples, sample{at, samples[n-1].score, samples[n-1].span})
+				}
+				samples = append(samples, sample{at, c.Score, spanWith(c.Score, p.Range)})
+			}
+			changes = changes[1:]
+		}
+		samples = append(samples, sample{p.At.Std(), p.Score, p.Range})
+	}
+	return samples
+}
+
+// spanWith is the range after a change, as the next point has it: nil without a
+// score, and wide enough to hold the score where another change follows.
+func spanWith(score *fieldmark.Milli, next *fieldmark.Range) *fieldmark.Range {
+	if score == nil || next == nil {
+		return nil
+	}
+	return &fieldmark.Range{Low: min(next.Low, *score), High: max(next.High, *score)}
+}
+
 // draw makes the line, the band of the range around it, and the words.
-func (c *chart) draw(h *fieldmark.ScoreHistory, across func(time.Time) float64) {
+func (c *chart) draw(samples []sample, across func(time.Time) float64) {
 	var line, upper strings.Builder
 	var lower []string
-	var from, to *fieldmark.HistoryPoint
+	var from, to *sample
 	low, high := 100*fieldmark.MilliOne, fieldmark.Milli(0)
 	band := func() {
 		slices.Reverse(lower)
@@ -163,30 +217,30 @@ func (c *chart) draw(h *fieldmark.ScoreHistory, across func(time.Time) float64) 
 		lower = nil
 	}
 	pen := 'M'
-	for i := range h.Points {
-		p := &h.Points[i]
-		if p.Score == nil {
+	for i := range samples {
+		p := &samples[i]
+		if p.score == nil {
 			band()
 			pen = 'M'
 			continue
 		}
-		x := 1000 * across(p.At.Std())
-		fmt.Fprintf(&line, "%c%.0f %.0f", pen, x, 10*down(*p.Score))
-		if p.Range != nil {
-			fmt.Fprintf(&upper, "%c%.0f %.0f", pen, x, 10*down(p.Range.High))
-			lower = append(lower, fmt.Sprintf("L%.0f %.0f", x, 10*down(p.Range.Low)))
+		x := 1000 * across(p.at)
+		fmt.Fprintf(&line, "%c%.0f %.0f", pen, x, 10*down(*p.score))
+		if p.span != nil {
+			fmt.Fprintf(&upper, "%c%.0f %.0f", pen, x, 10*down(p.span.High))
+			lower = append(lower, fmt.Sprintf("L%.0f %.0f", x, 10*down(p.span.Low)))
 		}
 		pen = 'L'
 		if from == nil {
 			from = p
 		}
-		to, low, high = p, min(low, *p.Score), max(high, *p.Score)
+		to, low, high = p, min(low, *p.score), max(high, *p.score)
 	}
 	band()
 	c.Line = line.String()
 	c.Text = fmt.Sprintf("From %s to %s there was no score.", dayOf(c.First), dayOf(c.Last))
 	if from != nil {
-		c.Text = fmt.Sprintf("From %s on %s to %s on %s; lowest %s, highest %s.", decimal(*from.Score), dayOf(from.At), decimal(*to.Score), dayOf(to.At), decimal(low), decimal(high))
+		c.Text = fmt.Sprintf("From %s on %s to %s on %s; lowest %s, highest %s.", decimal(*from.score), dayOf(fieldmark.At(from.at)), decimal(*to.score), dayOf(fieldmark.At(to.at)), decimal(low), decimal(high))
 	}
 }
 

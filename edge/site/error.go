@@ -30,22 +30,22 @@ func newErrorView(c chrome, p *ErrorPage) *errorView {
 	return v
 }
 
-// wordsFor says what happened and what to do about it, to somebody who knows
-// nothing of HTTP.
+// wordsFor says what happened and what to do next, for readers who do not know
+// HTTP.
 func wordsFor(status int, brand bool) (heading, text string) {
 	switch {
 	case status == http.StatusNotFound && brand:
-		return "No such brand here", "Nobody has registered a brand under this name, or it is not shown in public. The address may hold a typing error."
+		return "Brand not found", "No brand is registered under this name, or it is not public. Check the address for typos."
 	case status == http.StatusNotFound:
-		return "There is no such page", "The address may hold a typing error, or the page has moved."
+		return "Page not found", "Check the address for typos. The page may also have moved."
 	case status == http.StatusGone:
-		return "This page of the list has expired", "The leaderboard has changed since you opened it. Begin again at the top to see the ranks of today."
+		return "This page of the list has expired", "The leaderboard has changed since you opened it. Start again at the top to see the current ranks."
 	case status == http.StatusTooManyRequests:
-		return "One moment, please", "There were more requests from your network than we answer at once. Please try again in a minute."
+		return "Too many requests", "Your network has sent too many requests. Try again in a minute."
 	case status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout, status == http.StatusBadGateway:
-		return "We will be back in a moment", "The part of Fieldmark that keeps this page cannot be reached just now. Nothing is lost; please try again in a minute."
+		return "Temporarily unavailable", "The server that holds this page cannot be reached right now. No data is lost. Try again in a minute."
 	case status >= http.StatusInternalServerError:
-		return "Something went wrong on our side", "It is not your fault. Please try again in a minute; if it stays, tell us the number below."
+		return "Something went wrong on our side", "Try again in a minute. If it keeps happening, send us the request ID below."
 	}
-	return "This address cannot be understood", "Part of the address is not what this page expects. Begin again at the leaderboard."
+	return "Invalid address", "Part of the address is not valid for this page. Start again at the leaderboard."
 }

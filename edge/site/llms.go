@@ -36,11 +36,13 @@ func markLines(r *LLMsResult) []llmsLine {
 
 var gravity = map[string]int{"": 0, "advice": 1, "info": 1, "warning": 2, "error": 3}
 
-// Elsewhere lists the issues that stand at no shown line.
+// Elsewhere lists the issues that are not marked at a shown line: those of the
+// whole file, those beyond the shown lines, and all of a generated file, which is
+// shown as a text to copy.
 func (v *llmsView) Elsewhere() []LLMsIssue {
 	var rest []LLMsIssue
 	for _, issue := range v.Page.Result.Issues {
-		if issue.Line < 1 || issue.Line > len(v.Lines) {
+		if v.Page.Result.Made || issue.Line < 1 || issue.Line > len(v.Lines) {
 			rest = append(rest, issue)
 		}
 	}

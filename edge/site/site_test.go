@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -189,8 +193,11 @@ func sampleHistory() *fieldmark.ScoreHistory {
 	for i := range 40 {
 		score := fieldmark.Milli(60_000 + 500*i)
 		p := fieldmark.HistoryPoint{At: fieldmark.At(november.AddDate(0, 0, i-39)), Score: &score, Range: &fieldmark.Range{Low: score - 2_000, High: score + 3_000}}
-		if 10 <= i && i < 14 {
+		switch {
+		case 10 <= i && i < 14:
 			p.Score, p.Range = nil, nil
+		case 26 <= i && i < 30:
+			p.Score, p.Range = milli(30_000), &fieldmark.Range{Low: 30_000, High: 30_000}
 		}
 		h.Points = append(h.Points, p)
 	}
@@ -200,7 +207,10 @@ func sampleHistory() *fieldmark.ScoreHistory {
 		{At: h.Points[9].At, Kind: fieldmark.ChangeFacts, Score: milli(64_500), Moved: milli(0)},
 		{At: h.Points[12].At, Kind: fieldmark.ChangeFacts},
 		{At: h.Points[20].At, Kind: fieldmark.ChangeModule, Module: &module},
-		{At: h.Points[30].At, Kind: fieldmark.ChangeFacts, Score: milli(75_000), Moved: milli(-1_500), Signals: []fieldmark.SignalChange{
+		{At: fieldmark.At(h.Points[25].At.Std().Add(9 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(30_000), Moved: milli(-42_500), Gates: []fieldmark.GateChange{
+			{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30, Reason: "Answer crawlers are <blocked>"}, Applied: true}}},
+		{At: fieldmark.At(h.Points[29].At.Std().Add(17 * time.Hour)), Kind: fieldmark.ChangeFacts, Score: milli(75_000), Moved: milli(-1_500), Gates: []fieldmark.GateChange{
+			{Gate: fieldmark.Gate{ID: "crawlers", Limit: 30, Reason: "Answer crawlers are <blocked>"}}}, Signals: []fieldmark.SignalChange{
 			{ID: "access.response", From: 3_000, To: 2_455}, {ID: "gone.signal", From: 0, To: 1_000}}},
 	}
 	return h
@@ -451,4 +461,60 @@ func BenchmarkAppendBrand(b *testing.B) {
 		}
 	}
 	b.SetBytes(int64(len(page)))
+}
+
+// TestHistoryChart: audits happen at any hour and points are at midnight, yet
+// every dot is on the line, and the text, the axis and the list begin on one day.
+func TestHistoryChart(t *testing.T) {
+	page := string(samplePages(t)["brand"])
+	line := regexp.MustCompile(`class="?line"? d="([^"]+)"`).FindStringSubmatch(page)
+	dots := regexp.MustCompile(`<circle cx="?([0-9.]+)%?"? cy="?([0-9.]+)%"? r="?4\.5`).FindAllStringSubmatch(page, -1)
+	if line == nil || len(dots) != 3 {
+		t.Fatalf("line %v, %d dots; want a line and a dot for each of 3 audits with changes", line != nil, len(dots))
+	}
+	vertices := pathVertices(t, line[1])
+	for _, dot := range dots {
+		x, y := 10*number(t, dot[1]), 10*number(t, dot[2])
+		if !slices.ContainsFunc(vertices, func(v [2]float64) bool { return math.Hypot(v[0]-x, v[1]-y) < 1.5 }) {
+			t.Errorf("the dot at %s%%, %s%% is not on the line %v", dot[1], dot[2], vertices)
+		}
+	}
+	for _, want := range []string{"capped at 30: Answer crawlers are &lt;blocked>", "cap lifted: Answer crawlers"} {
+		if !strings.Contains(strings.ReplaceAll(page, "&gt;", ">"), want) {
+			t.Errorf("the list of changes lacks %q: a gate moved the score", want)
+		}
+	}
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// pathVertices returns the vertices of a minified SVG path of straight lines.
+func pathVertices(t *testing.T, d string) (vertices [][2]float64) {
+	t.Helper()
+	var at [2]float64
+	for _, step := range regexp.MustCompile(`([MLHVmlhv])([^MLHVmlhv]*)`).FindAllStringSubmatch(d, -1) {
+		numbers := regexp.MustCompile(`-?[0-9.]+`).FindAllString(step[2], -1)
+		command := strings.ToUpper(step[1])
+		for len(numbers) > 0 {
+			for axis := range at {
+				if command == "H" && axis == 1 || command == "V" && axis == 0 {
+					continue
+				}
+				to := number(t, numbers[0])
+				if numbers = numbers[1:]; step[1] != command {
+					to += at[axis]
+				}
+				at[axis] = to
+			}
+			vertices = append(vertices, at)
+		}
+	}
+	return vertices
 }

@@ -51,6 +51,16 @@
         if (!fresh) return form.submit();
         target.replaceChildren(...fresh.childNodes);
         addCopy(target);
+        // A refusal is in the form, beside its fields; a success clears an old one.
+        const answered = post && form.id && page.getElementById(form.id);
+        if (answered) form.replaceChildren(...answered.childNodes);
+        const refused = form.querySelector("[aria-invalid]") || form.querySelector(".fault");
+        if (post && refused) {
+          if (!refused.matches("input, textarea, select")) refused.tabIndex = -1;
+          refused.focus();
+          said.textContent = "Not accepted. " + (form.querySelector(".fault")?.textContent || "");
+          return;
+        }
         if (!post) history.replaceState(null, "", address);
         else target.scrollIntoView({ block: "nearest" });
         said.textContent = "Updated";
