@@ -301,11 +301,16 @@ const rankedFresh = retryAfter
 // score that cannot be had is made up for by what the ranking says.
 func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
 	event := e.follow.cursor.Load() // before the ranking is read
+	ranked, ok := e.boards.score(slug)
+	if ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, rankedTimeout)
+		defer cancel()
+	}
 	entry, _, err := e.score(ctx, slug)
 	if err == nil {
 		return &entry.Value.(*scoreValue).score, entry, nil
 	}
-	ranked, ok := e.boards.score(slug)
 	if !ok || fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return nil, nil, err
 	}
@@ -333,7 +338,7 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 	if redirect(ctx, err, fieldmark.PathBadge, string(ctx.Path()[len(fieldmark.PathBadge)+len(r.slug):])) {
 		return
 	}
-	fe := fieldmark.AsError(err)
+	fe := publicError(err)
 	if r.form == formJSON {
 		e.fail(ctx, fe)
 		return
@@ -347,9 +352,8 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 		h.Set("X-Badge-Status", "unknown")
 	case status == http.StatusBadRequest:
 		h.Set("X-Badge-Status", "invalid")
-	case status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
+	setRetryAfter(ctx, status, fe.RetryAfter)
 	if r.proxied && status < http.StatusInternalServerError {
 		status = http.StatusOK
 	}

@@ -263,7 +263,9 @@ func (e *Edge) past(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreH
 	defer release()
 	now := time.Now().UTC()
 	q := historyQuery{to: now, from: now.AddDate(0, 0, -7*chartWeeks).Truncate(24 * time.Hour), step: fieldmark.StepWeek}
-	past, _, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
+	optional, cancel := context.WithTimeout(ctx, chartTimeout)
+	defer cancel()
+	past, _, err := e.cfg.Origin.BrandHistory(optional, slug, q.from, q.to)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -20,6 +21,7 @@ type outward struct {
 	most   int64
 	flying atomic.Int64
 	shed   func()
+	within func(*http.Request) time.Duration // for the head of an answer
 }
 
 // RoundTrip implements http.RoundTripper. A refusal is a *fieldmark.Error; what
@@ -35,11 +37,12 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 		land()
 		return nil, refuse(r, err)
 	}
-	resp, err := o.next.RoundTrip(r)
+	resp, release, err := roundTripWithin(o.next, r, o.within(r))
 	if err != nil {
 		land()
 		return nil, err
 	}
+	land = sync.OnceFunc(func() { o.flying.Add(-1); release() })
 	o.limits.learn(r.Header.Get("Authorization"), resp)
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &flyingTunnel{rw, land}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -92,7 +91,7 @@ func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache
 
 // failPage says to a person what went wrong.
 func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
-	fe := fieldmark.AsError(err)
+	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
 		e.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
@@ -110,9 +109,7 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	h.Set("Cache-Control", "no-store")
 	h.Set(fieldmark.HeaderRequestID, id)
 	status := fe.Code.Status()
-	if status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
-		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
-	}
+	setRetryAfter(ctx, status, fe.RetryAfter)
 	sendOnce(ctx, status, body)
 }
 

@@ -43,6 +43,7 @@ func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err e
 		h.Set(pageFields[i], pageFields[i+1])
 	}
 	h.Set("Cache-Control", "no-cache")
+	setRetryAfter(ctx, status, 0)
 	sendOnce(ctx, status, body)
 }
 
@@ -56,7 +57,7 @@ func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
 	status := http.StatusOK
 	if p.Slug != "" {
 		embed, err := e.embedFor(p.Slug, get)
-		if fe := fieldmark.AsError(err); err != nil {
+		if fe := publicError(err); err != nil {
 			status, p.Problem = fe.Code.Status(), fe.Detail
 			if fe.Code == fieldmark.CodeNotFound {
 				p.Problem = "No brand is registered under this name, or it is not public."
@@ -125,6 +126,8 @@ func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
 
 // openAPI reads the origin's description of itself.
 func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.cfg.OriginURL.JoinPath("/api/openapi.json").String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)

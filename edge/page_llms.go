@@ -46,7 +46,7 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 	}
 	status := http.StatusOK
 	if err != nil {
-		fe := fieldmark.AsError(err)
+		fe := publicError(err)
 		status, p.Errors = fe.Code.Status(), faults(fe, check)
 	} else {
 		p.Result = made.result(check, form["content"])

@@ -29,7 +29,7 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	if cfg.Tracer != nil {
 		e.origin = &trace.Transport{Next: e.origin, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
 	}
-	e.origin = &outward{next: e.origin, limits: e.limits, most: int64(cfg.Inflight) / 2, shed: e.meters.shed.Inc}
+	e.origin = &outward{next: e.origin, limits: e.limits, most: int64(cfg.Inflight) / 2, shed: e.meters.shed.Inc, within: e.headTimeout}
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
@@ -84,7 +84,7 @@ func passError(err error) error {
 	case errors.Is(err, proxy.ErrNotCached):
 		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request asks for nothing else")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		return &fieldmark.Error{Code: fieldmark.CodeTimeout, Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}
+		return originTimeout(err)
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
 }

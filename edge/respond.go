@@ -152,7 +152,7 @@ const retryAfter = 5 * time.Second
 
 // fail answers with a problem document, or with a page where a person looks.
 func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
-	fe := fieldmark.AsError(err)
+	fe := publicError(err)
 	id := requestID(ctx)
 	if fe.Code == fieldmark.CodeInternal {
 		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", fieldmark.LoggedPath(string(ctx.Path())), "err", err)
@@ -170,16 +170,21 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set(fieldmark.HeaderRequestID, id)
-	after := fe.RetryAfter
-	if after == 0 && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusGatewayTimeout) {
-		after = retryAfter
-	}
-	if after > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
-	}
+	setRetryAfter(ctx, p.Status, fe.RetryAfter)
 	ctx.SetStatusCode(p.Status)
 	ctx.Response.SetBody(body)
 	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// setRetryAfter tells when to repeat a request: after a given time, or after
+// retryAfter where status says that the node or its origin could not answer.
+func setRetryAfter(ctx *fasthttp.RequestCtx, status int, after time.Duration) {
+	if after == 0 && (status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout) {
+		after = retryAfter
+	}
+	if after > 0 {
+		ctx.Response.Header.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
+	}
 }
 
 // requestID keeps a client's request id if it is plain, and makes one if not.

@@ -1,0 +1,281 @@
+package edge_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/api"
+	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// pipeNet is a network within a synctest bubble: a listener, and the dialer for it.
+type pipeNet struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipeNet() *pipeNet { return &pipeNet{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipeNet) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipeNet) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipeNet) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+func (p *pipeNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// hangingFixture is an edge before a real origin that can stop answering, all in
+// a synctest bubble, so that waiting takes no time and can be measured.
+type hangingFixture struct {
+	t       *testing.T
+	service *origin.Service
+	edge    *edge.Edge
+	hangs   atomic.Pointer[string] // beginning of the paths that are not answered; nil: none
+	openAPI []byte
+}
+
+func newHangingFixture(t *testing.T) *hangingFixture {
+	t.Helper()
+	f := &hangingFixture{t: t}
+	st, err := store.Open(t.Context(), storetest.New(t))
+	must(t, err)
+	ref, err := wasm.Ref(geo.Module())
+	must(t, err)
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
+	must(t, err)
+	must(t, service.Prepare(t.Context()))
+	f.service = service
+	_, _, err = service.PutBrand(t.Context(), fieldmark.Brand{
+		Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en", Public: true})
+	must(t, err)
+	_, err = service.RecordFacts(t.Context(), "acme", factsWith(300))
+	must(t, err)
+	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
+	must(t, err)
+	network := newPipeNet()
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if prefix := f.hangs.Load(); prefix != nil && strings.HasPrefix(r.URL.Path, *prefix) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done() // it accepts and never answers
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(network) }()
+	transport := &http.Transport{DialContext: network.dial}
+	asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: transport})
+	must(t, err)
+	f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: transport, NodeToken: nodeToken,
+		BaseURL: "http://a", CacheBytes: 4 << 20, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- f.edge.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ran)
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		<-served
+		must(t, st.Close())
+	})
+	for f.edge.Ready() != nil {
+		time.Sleep(time.Second) // of the bubble
+	}
+	f.openAPI = []byte(f.do("GET", fieldmark.PathOpenAPI, "").body)
+	return f
+}
+
+// hang stops the origin from answering, after the edge was told to derive the
+// score of acme again; hard is that it must not serve the old one meanwhile.
+func (f *hangingFixture) hang(hard bool) {
+	f.t.Helper()
+	facts, all := fieldmark.PathInternalFacts, "/"
+	f.hangs.Store(&facts)
+	p, err := f.service.Purge(f.t.Context(), "key_test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBrand("acme")}, Hard: hard})
+	must(f.t, err)
+	if p.Event == 0 {
+		f.t.Fatal("the purge has no event")
+	}
+	synctest.Wait()
+	f.hangs.Store(&all)
+}
+
+// do sends one request to the edge on a connection of its own.
+func (f *hangingFixture) do(method, path, body string) answer {
+	f.t.Helper()
+	here, there := net.Pipe()
+	var served sync.WaitGroup
+	served.Go(func() { f.edge.ServeConn(there) })
+	defer served.Wait()
+	defer here.Close()
+	served.Go(func() {
+		_, _ = fmt.Fprintf(here, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", method, path, len(body), body)
+	})
+	resp, err := http.ReadResponse(bufio.NewReader(here), &http.Request{Method: method})
+	must(f.t, err)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	must(f.t, err)
+	return answer{resp.StatusCode, resp.Header, string(raw)}
+}
+
+// apiRoute is an operation of the OpenAPI document with its parameters filled in.
+type apiRoute struct{ method, path string }
+
+// routes lists every operation of the OpenAPI document.
+func (f *hangingFixture) routes() []apiRoute {
+	f.t.Helper()
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	must(f.t, json.Unmarshal(f.openAPI, &doc))
+	parameter := regexp.MustCompile(`\{(\w+)\}`)
+	var all []apiRoute
+	for path, item := range doc.Paths {
+		path = parameter.ReplaceAllString(strings.ReplaceAll(path, "{slug}", "acme"), "x")
+		for method := range item {
+			switch method = strings.ToUpper(method); method {
+			case "GET", "POST", "PUT", "PATCH", "DELETE":
+				all = append(all, apiRoute{method, path})
+			}
+		}
+	}
+	if len(all) < 60 {
+		f.t.Fatalf("the OpenAPI document has %d operations", len(all))
+	}
+	return all
+}
+
+// startDate starts fasthttp's clock, which must be outside of every bubble.
+func startDate() {
+	here, there := net.Pipe()
+	go func() { _ = (&fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}).ServeConn(there) }()
+	fmt.Fprint(here, "GET / HTTP/1.0\r\n\r\n")
+	_, _ = io.Copy(io.Discard, here)
+}
+
+// slowRoutes may take longer than others, as the origin calls other servers, runs
+// a module or handles every brand.
+var slowRoutes = map[string]bool{
+	"POST /api/v1/llms-txt/lint": true, "POST /api/admin/v1/brands/import": true, "POST /api/admin/v1/visibility/import": true,
+	"POST /api/admin/v1/modules": true, "GET /api/admin/v1/audit-log/verdict": true,
+	"POST /api/public/v1/webhooks/x/test": true, "POST /api/admin/v1/webhooks/x/test": true,
+}
+
+// TestHangingOrigin: an origin that accepts requests and never answers makes no
+// route wait for more than six seconds, and none answer that the node is at fault.
+func TestHangingOrigin(t *testing.T) {
+	startDate()
+	synctest.Test(t, func(t *testing.T) {
+		f := newHangingFixture(t)
+		routes := f.routes()
+		for _, path := range append(site.FixedPages(), "/status", "/?q=a", "/brands/acme", "/robots.txt", "/llms.txt", "/sitemap.xml", "/sitemap-1.xml", "/favicon.ico",
+			"/badges?slug=acme", "/api/badge/acme.png", "/api/badge/acme.json", "/api/badge/acme/embed", "/api/badge/acme?label=x",
+			"/api/v1/score/acme?asOf=1999-12-31", "/api/v1/score/acme/facts/sha256:"+strings.Repeat("0", 64), "/api/v1/modules/sha256:"+strings.Repeat("0", 64),
+			"/api/openapi.json", "/calendar/x.ics", "/problems/internal", "/admin", "/admin/brands") {
+			routes = append(routes, apiRoute{"GET", path})
+		}
+		routes = append(routes, apiRoute{"POST", "/api/v1/llms-txt?x=1"}, apiRoute{"POST", "/llms-txt"})
+		f.hang(true)
+		for _, r := range routes {
+			within := 6 * time.Second
+			if slowRoutes[r.method+" "+r.path] {
+				within = 31 * time.Second
+			}
+			body := ""
+			if r.method != "GET" && r.method != "DELETE" {
+				body = "{}"
+			}
+			if r.path == fieldmark.PathMissionBatch {
+				body = strings.Repeat(" ", 2*proxy.WholeBody) // is sent on as it comes
+			}
+			began := time.Now()
+			a := f.do(r.method, r.path, body)
+			took := time.Since(began)
+			if took > within {
+				t.Errorf("%s %s: answered after %v, want at most %v", r.method, r.path, took, within)
+			}
+			switch a.status {
+			case 200:
+			case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+				if a.header.Get("Retry-After") == "" {
+					t.Errorf("%s %s: %d without Retry-After", r.method, r.path, a.status)
+				}
+			default:
+				t.Errorf("%s %s: %d, want 200, 503 or 504: %.200s", r.method, r.path, a.status, a.body)
+			}
+		}
+	})
+}
+
+// TestHangingOriginPages: what the node knows is served without the parts it does
+// not know.
+func TestHangingOriginPages(t *testing.T) {
+	startDate()
+	synctest.Test(t, func(t *testing.T) {
+		f := newHangingFixture(t)
+		if a := f.do("GET", "/api/v1/score/acme", ""); a.status != 200 {
+			t.Fatalf("score: %d", a.status)
+		}
+		all := "/"
+		f.hangs.Store(&all)
+		for _, tt := range []struct {
+			path   string
+			within time.Duration
+		}{{"/brands/acme", 1500 * time.Millisecond}, {"/developers", 3500 * time.Millisecond}} {
+			began := time.Now()
+			a := f.do("GET", tt.path, "")
+			if took := time.Since(began); a.status != 200 || took > tt.within {
+				t.Errorf("%s: %d after %v, want 200 within %v", tt.path, a.status, took, tt.within)
+			}
+		}
+		f.hangs.Store(nil)
+		f.hang(false)
+		began := time.Now()
+		if a := f.do("GET", "/api/badge/acme?theme=dark", ""); a.status != 200 || !strings.Contains(a.body, "Acme") {
+			t.Errorf("a badge that was not drawn before: %d after %v: %.100s", a.status, time.Since(began), a.body)
+		}
+	})
+}
