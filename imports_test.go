@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"edge/site":     {""},
 	"edge/coding":   {},
 	"edge/proxy":    {"cache", "cache/rfc9111", "edge/coding"},
-	"edge/upstream": {"edge/framing"},
+	"edge/upstream": {"edge/framing", "cache/rfc9111"},
 	"edge/framing":  {},
 
 	"browsertest": {}, // for tests alone

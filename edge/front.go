@@ -145,20 +145,20 @@ func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
 	return "http"
 }
 
-// claims are the fields by which clients could say who they are, or have an
-// origin answer another question than the one in the key.
-var claims = []string{
-	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Prefix",
-	"X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Ssl", "X-Forwarded-Uri", "X-Forwarded-Method", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
-	"True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "X-Host", "X-Http-Host-Override", "X-Original-Host", "X-Original-Url", "X-Rewrite-Url",
-	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "Front-End-Https", "Proxy",
-}
+// identityPrefix begins the fields by which a proxy that signs people in says who
+// somebody is.
+const identityPrefix = "X-Forwarded-"
 
-// forward writes into a request to the origin who asks, and takes out what its
-// client said of that.
+// forward writes into a request to the origin who its client is. What a client may
+// not say of that is out already (proxy.Config.Prepare); who somebody is, only a
+// trusted proxy may say.
 func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
-	for _, name := range claims {
-		h.Del(name)
+	if !e.trusts(peer(ctx)) {
+		for name := range h {
+			if strings.HasPrefix(name, identityPrefix) {
+				delete(h, name)
+			}
+		}
 	}
 	client, scheme, host := e.client(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
 	if client.IsValid() {
@@ -169,8 +169,6 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 		}
 		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
 	}
-	h.Del(fieldmark.HeaderClient)
-	h.Del(fieldmark.HeaderNode)
 	if e.cfg.NodeToken != "" {
 		h.Set(fieldmark.HeaderClient, client.String())
 		h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)

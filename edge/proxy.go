@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 
 	"github.com/valyala/fasthttp"
@@ -33,7 +32,7 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
-		Prepare:   e.prepare,
+		Prepare:   e.forward,
 		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Path()) },
 		Fail:      e.failPass,
 		Strip:     []string{fieldmark.HeaderEdition}, // between us and the origin only
@@ -61,12 +60,6 @@ func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
 		return
 	}
 	e.fail(ctx, passError(err))
-}
-
-// prepare writes what the edge says of a request beside what its client does. The
-// answer depends on none of it but in what is never stored.
-func (e *Edge) prepare(ctx *fasthttp.RequestCtx, h http.Header) {
-	e.forward(ctx, h)
 }
 
 // passError says why a request could not be answered.

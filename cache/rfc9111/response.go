@@ -74,11 +74,20 @@ func (r *Response) Keep(least time.Duration) time.Duration {
 	return life + window
 }
 
-// hopFields belong to one connection and are not stored (RFC 9111, 3.1; RFC 9110,
-// 7.6.1). The Proxy- fields are for the proxy that is next.
+// hopFields belong to one connection: they are neither stored nor passed on (RFC
+// 9111, 3.1; RFC 9110, 7.6.1). The Proxy- fields are for the next proxy. Trailer
+// fields are not passed on, which RFC 9110, 6.5.1 leaves to an intermediary.
 var hopFields = []string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+}
+
+// endToEnd are the fields that Connection may not name: without them a message
+// means something else (RFC 9110, 7.6.1: no field that is for all recipients).
+var endToEnd = map[string]bool{
+	"Authorization": true, "Cache-Control": true, "Content-Length": true, "Content-Type": true, "Cookie": true, "Host": true,
+	"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "X-Request-Id": true,
+	"Fieldmark-Client": true, "Fieldmark-Node": true,
 }
 
 // DropHop takes the fields of one connection out of h, those that Connection
@@ -86,14 +95,31 @@ var hopFields = []string{
 func DropHop(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = trim(name); name != "" {
-				h.Del(name)
+			if name = http.CanonicalHeaderKey(trim(name)); !endToEnd[name] {
+				delete(h, name)
 			}
 		}
 	}
 	for _, name := range hopFields {
 		delete(h, name)
 	}
+}
+
+// WantsWebSocket reports whether a request asks to switch to WebSocket (RFC 9110,
+// 7.8: Connection names Upgrade), the one protocol that is passed through. Never
+// h2c: its requests would pass unseen.
+func WantsWebSocket(h http.Header) bool {
+	if !strings.EqualFold(h.Get("Upgrade"), "websocket") {
+		return false
+	}
+	for _, line := range h["Connection"] {
+		for option := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(trim(option), "Upgrade") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Update returns the answer as a 304 has renewed it (RFC 9111, 3.2 and 4.3.4): all

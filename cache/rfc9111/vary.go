@@ -46,6 +46,24 @@ func VaryKey(names []string, h http.Header) string {
 	return b.String()
 }
 
+// ExactKey is VaryKey without Normalise: two requests have the same key only if the
+// fields have the same lines, byte by byte.
+func ExactKey(names []string, h http.Header) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name)
+		for i, line := range h[name] {
+			if i > 0 {
+				b.WriteByte(0)
+			}
+			b.WriteByte('=') // no name begins with one
+			b.WriteString(line)
+		}
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
 // Normalise puts the lines of a request field into one form: joined, members
 // without white space around them, and where order and case mean nothing, sorted
 // and in lower case (RFC 9111, 4.1 allows what does not change the meaning).

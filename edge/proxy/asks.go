@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
 )
@@ -46,7 +48,7 @@ func (a *asks) leave(url string, x *asked) {
 
 // keeps notes that the answer of an exchange may be stored, until it is ended.
 func (p *Proxy) keeps(q *query, x *exchange) {
-	at, cancel := q.host+q.target, x.cancel
+	at, cancel := q.address, x.cancel
 	url := p.asks.enter(at)
 	p.asks.mu.Lock()
 	p.asks.open[x] = cancel
@@ -77,18 +79,58 @@ func (p *Proxy) forget(host, target string) {
 	at := p.seq.Add(1)
 	p.asks.mu.Lock()
 	defer p.asks.mu.Unlock()
-	if x := p.asks.byURL[host+target]; x != nil {
+	address := addressOf(host, target)
+	if x := p.asks.byURL[address]; x != nil {
 		x.invalid.Store(at)
 	}
-	for _, key := range []string{host + target, "s" + host + target} {
-		if e, _ := p.cache.Get(key); e != nil {
+	for _, tls := range []bool{false, true} {
+		if key := keyOf(tls, address); p.stored(key) {
 			p.cache.Put(key, &cache.Entry{AsOf: at})
 		}
 	}
-	if e, _ := p.cache.Get(markOf(host, target)); e != nil { // there are more, under keys with fields in them
-		p.cache.PurgeHard(at, urlTag(host, target))
+	if key := generationKey(address); p.stored(key) {
+		p.newGeneration(key)
 	}
 }
 
-// markOf is the key of a mark that says: more is stored for this address.
-func markOf(host, target string) string { return "\x00" + host + target }
+// stored reports whether there is an entry under a key, in whatever state.
+func (p *Proxy) stored(key string) bool {
+	e, _ := p.cache.Get(key)
+	return e != nil
+}
+
+// generation is part of the keys that the answers of one address with keyed fields,
+// or to a range, are stored under. A new one makes all of them unreachable at once,
+// however many there are; so does the loss of the entry that holds it.
+type generation int64
+
+// keepGeneration is far above the life of the answers stored under a generation.
+const keepGeneration = 365 * 24 * time.Hour
+
+func generationKey(address string) string { return "generation\x00" + address }
+
+// newGeneration replaces the generation under a key. The caller holds asks.mu.
+func (p *Proxy) newGeneration(key string) generation {
+	g := generation(p.generations.Add(1))
+	p.cache.Put(key, &cache.Entry{Value: g, AsOf: p.seq.Load(), Fresh: keepGeneration, OnError: keepGeneration})
+	return g
+}
+
+// storeKey returns the key that the answer to q is stored under. There is none if
+// nothing with keyed fields is stored for the address.
+func (p *Proxy) storeKey(q *query) (key string, ok bool) {
+	if q.fields == "" {
+		return q.key, true
+	}
+	e, _ := p.cache.Get(generationKey(q.address))
+	if e == nil {
+		return "", false
+	}
+	return q.generationOf(e.Value.(generation)), true
+}
+
+// generationOf returns the key of q in a generation. What follows the NUL tells it
+// from a field: no name is empty.
+func (q *query) generationOf(g generation) string {
+	return q.key + "\x00" + strconv.FormatInt(int64(g), 10)
+}

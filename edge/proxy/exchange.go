@@ -24,8 +24,9 @@ type exchange struct {
 	resp      *http.Response
 	requested time.Time
 	received  time.Time
-	seq       int64  // Proxy.seq before it began
-	url       *asked // nil: nothing of it is stored
+	seq       int64    // Proxy.seq before it began
+	url       *asked   // nil: nothing of it is stored
+	withheld  []string // negotiated fields of the request that the origin was not shown
 	cancel    context.CancelFunc
 }
 
@@ -167,8 +168,9 @@ func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight) {
 
 // alone asks for one reader; what it may, it stores.
 func (p *Proxy) alone(ctx *fasthttp.RequestCtx, q *query, f *found) {
-	marked := q.mode == queues && p.cfg.Profile == rfc9111.Strict && f.v == nil
-	if q.foreign || marked {
+	marked := q.mode == queues && f.v == nil
+	part := len(q.Header["Range"]) > 0 && f.v == nil // the origin sees Range, which is in no key
+	if q.foreign || p.cfg.Profile == rfc9111.Strict && (marked || part) {
 		p.cfg.Events.Passed()
 		p.pass(ctx, q, f.fwd())
 		return
@@ -181,21 +183,7 @@ func (p *Proxy) alone(ctx *fasthttp.RequestCtx, q *query, f *found) {
 // is still on its way, and that fl lands with it.
 func (p *Proxy) exchange(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight) (collecting bool) {
 	p.cfg.Events.Miss()
-	h := p.fieldsFor(q, true)
-	validates := f.v != nil && f.v.HasValidator()
-	switch {
-	case validates:
-		f.v.Condition(h)
-	case q.mode == queues || f.v != nil:
-		rfc9111.DropConditionals(h)
-	}
-	x, err := p.ask(ctx, q, q.Method, h)
-	if err == nil && x.resp.StatusCode == http.StatusNotModified && validates && !f.v.Confirms(x.resp.Header) {
-		x.close() // it speaks of something else: ask for the whole
-		rfc9111.DropConditionals(h)
-		validates = false
-		x, err = p.ask(ctx, q, q.Method, h)
-	}
+	x, validates, err := p.askStorable(ctx, q, f)
 	switch {
 	case err != nil:
 		p.unreachable(ctx, q, f, fl, err)
@@ -215,6 +203,41 @@ func (p *Proxy) exchange(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 		return p.received(ctx, q, f, fl, x)
 	}
 	return false
+}
+
+// askStorable asks the origin for an answer that may be stored. validates says that
+// a 304 confirms f.v.
+func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *exchange, validates bool, err error) {
+	h := p.fieldsFor(q, true)
+	withheld := p.withhold(q, f, h)
+	validates = f.v != nil && f.v.HasValidator()
+	switch {
+	case validates:
+		f.v.Condition(h)
+	case q.mode == queues || f.v != nil:
+		rfc9111.DropConditionals(h)
+	}
+	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
+		return nil, false, err
+	}
+	code, said := x.resp.StatusCode, x.resp.Header
+	switch {
+	case code == http.StatusNotModified && validates && !f.v.Confirms(said): // it is about another answer
+	case ctx != nil && p.missed(q, withheld, code, said):
+		h, withheld = p.fieldsFor(q, true), nil
+	default:
+		x.withheld = withheld
+		return x, validates, nil
+	}
+	x.close()
+	if f.v != nil || q.mode == queues {
+		rfc9111.DropConditionals(h)
+	}
+	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
+		return nil, false, err
+	}
+	x.withheld = withheld
+	return x, false, nil
 }
 
 // onError reports whether what is stored may be sent because the origin failed.
@@ -304,7 +327,7 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight
 	r := rfc9111.NewResponse(x.resp.StatusCode, x.resp.Header, x.requested, x.received)
 	tags := tagsOf(q, x.resp.Header)
 	keep := func(body []byte) *variant {
-		v := p.newVariant(q, r, body, tags)
+		v := p.newVariant(q, x, r, body, tags)
 		p.put(q, v, x.seq, x.url)
 		p.tell(fl, v, false)
 		return v

@@ -49,8 +49,8 @@ type Config struct {
 	// routes beside those that always may. They become part of the key.
 	Fields []string
 	// Prepare writes what the edge says of a request to the origin (who asks, the
-	// request's id) into it, and removes what clients may not say. It must write
-	// nothing that the answer could depend on. It may be nil.
+	// request's id) into it; what clients may not say is no longer there. It must
+	// write nothing that the answer could depend on. It may be nil.
 	Prepare func(*fasthttp.RequestCtx, http.Header)
 	// Fail answers a request whose origin could not be asked, whose body could not
 	// be read (ErrBody) or is too large, or that may only be answered from the cache
@@ -77,16 +77,17 @@ var ErrNotCached = errors.New("proxy: not in the cache, and the request asks for
 
 // Proxy is the pass-through. It is safe for concurrent use.
 type Proxy struct {
-	cfg     Config
-	cache   *cache.Cache
-	seq     atomic.Int64 // counts what was forgotten; entries remember where it stood
-	flights flights
-	asks    asks
-	fields  map[string]fieldRule
-	keyed   []string
-	strip   []string
-	limit   int64 // of a stored body
-	blank   *fasthttp.ResponseHeader
+	cfg         Config
+	cache       *cache.Cache
+	seq         atomic.Int64 // counts what was forgotten; entries remember where it stood
+	flights     flights
+	asks        asks
+	generations atomic.Int64 // the newest generation
+	fields      map[string]fieldRule
+	keyed       []string
+	strip       []string
+	limit       int64 // of a stored body
+	blank       *fasthttp.ResponseHeader
 
 	press  *coding.Press
 	ending chan struct{}
@@ -232,7 +233,7 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 			p.failed(ctx, q, &f, fl.err)
 			return
 		}
-		if v := fl.shared; v != nil && v.key == rfc9111.VaryKey(v.names, q.Header) {
+		if v := fl.shared; v != nil && v.key == p.variantKey(v.names, q.sent) && !p.purgedBefore(&f, fl, v.tags) {
 			p.cfg.Events.Collapsed()
 			p.send(ctx, q, v, status{fwd: f.fwd(), collapsed: true, stale: fl.onError})
 			return
@@ -264,6 +265,7 @@ func (p *Proxy) keepsParts(q *query) bool {
 // part is the query under the key of its own range.
 func (q *query) part() *query {
 	part := *q
+	part.fields += "\x00range=" + q.Header["Range"][0]
 	part.key += "\x00range=" + q.Header["Range"][0]
 	return &part
 }
@@ -271,20 +273,31 @@ func (q *query) part() *query {
 // join finds or begins the flight that brings what q asks for. Who leads it ends
 // it with p.land.
 func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
-	url := p.asks.enter(q.host + q.target)
-	fl, leads = p.flights.join(q.key+"\x00"+f.vary, f.seq, url, func(fl *flight) bool {
-		return fl.url.invalid.Load() > fl.seq || fl.seq != f.seq && p.cache.Purged(fl.seq, urlTag(q.host, q.target), urlTag("", q.target))
+	url := p.asks.enter(q.address)
+	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
+	if f.v != nil {
+		tags = f.v.tags
+	}
+	fl, leads = p.flights.join(q.key+"\x00\x00"+f.vary, f.seq, url, func(fl *flight) bool {
+		return fl.url.invalid.Load() > fl.seq || p.purgedBefore(f, fl, tags)
 	})
 	if !leads {
-		p.asks.leave(q.host+q.target, url)
+		p.asks.leave(q.address, url)
 	}
 	return fl, leads
+}
+
+// purgedBefore reports whether a tag of what a flight brings was purged after the
+// flight began and before the request looked f up. A request that came earlier may
+// have the answer.
+func (p *Proxy) purgedBefore(f *found, fl *flight, tags []string) bool {
+	return fl.seq != f.seq && p.cache.Purged(fl.seq, tags...)
 }
 
 // land ends a flight, with nothing for those who wait if they have nothing yet.
 func (p *Proxy) land(q *query, fl *flight) {
 	p.flights.end(fl, nil, false, nil)
-	p.asks.leave(q.host+q.target, fl.url)
+	p.asks.leave(q.address, fl.url)
 }
 
 // useStored answers with what is stored if that may be done now.

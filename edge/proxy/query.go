@@ -3,8 +3,10 @@ package proxy
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -43,64 +45,17 @@ type query struct {
 	// foreign: it carries fields that a cached answer may not depend on, so its
 	// answer is its own and touches nothing stored.
 	foreign bool
+	address string // host and target, for either scheme
+	fields  string // the part of key beyond scheme, host and target; empty: none
 
 	body   io.ReadCloser
 	whole  []byte  // of a body that is here already
 	upload *upload // of one that is not
 	length int64
-	prep   http.Header // what Prepare wrote
+	sent   http.Header     // Header as it goes to the origin: without removed fields, with what Prepare wrote
+	own    map[string]bool // names of the fields that Prepare set
 
 	upgrade bool // to a protocol that is passed through
-}
-
-// fieldRule is what a strict cache does with a request field.
-type fieldRule uint8
-
-const (
-	foreign fieldRule = iota // any other: passed on, but the answer is not stored
-	allowed                  // passed on; answers may vary by it
-	keyed                    // passed on; part of the key
-	dropped                  // never passed on with a request whose answer is stored
-	hidden                   // never passed on
-	secret                   // says who asks: the cache has nothing to do with it
-)
-
-// fieldRules is the allow-list of what an origin may see of a request whose
-// answer others may get. What is not in the key must not reach the origin, or one
-// reader could choose what the next one sees.
-func fieldRules(extra []string) map[string]fieldRule {
-	rules := map[string]fieldRule{}
-	for rule, names := range map[fieldRule]string{
-		allowed: "Accept Accept-Charset Accept-Language Authorization Host",
-		keyed:   "Origin",
-		// What browsers and tools send with everything, and what is settled here.
-		dropped: "User-Agent Referer Accept-Encoding Cache-Control Pragma Dnt Priority Save-Data Upgrade-Insecure-Requests From " +
-			"Device-Memory Downlink Dpr Ect Rtt Viewport-Width Width Purpose X-Purpose X-Moz Te Connection Keep-Alive Content-Length " +
-			"If-None-Match If-Modified-Since If-Range Range X-Request-Id Traceparent Tracestate Baggage Expect",
-		// What could make the origin take the request for another one.
-		hidden: "X-Forwarded-Host X-Forwarded-Server X-Forwarded-Scheme X-Forwarded-Port X-Forwarded-Prefix X-Forwarded-Path " +
-			"X-Original-Url X-Rewrite-Url X-Original-Host X-Host X-Http-Method-Override X-Http-Method X-Method-Override Proxy Fieldmark-Edition",
-		secret: "Cookie Proxy-Authorization X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Csrf-Token X-Xsrf-Token",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			rules[name] = rule
-		}
-	}
-	for _, name := range extra {
-		rules[http.CanonicalHeaderKey(strings.TrimSpace(name))] = keyed
-	}
-	return rules
-}
-
-// rule is what a strict cache does with a field of this name.
-func (p *Proxy) rule(name string) fieldRule {
-	if r, ok := p.fields[name]; ok {
-		return r
-	}
-	if strings.HasPrefix(name, "Sec-") {
-		return dropped
-	}
-	return foreign
 }
 
 // read copies a request and says what the cache has to do with it.
@@ -116,35 +71,34 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 		q.Header.Add(string(k), string(v))
 	}
 	q.Header.Del("Host")
-	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && wantsSocket(q.Header)
+	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && rfc9111.WantsWebSocket(q.Header)
 	rfc9111.DropHop(q.Header) // before we add ours, or Connection could name them
 	if err := p.readBody(ctx, q); err != nil {
 		return nil, err
 	}
 	q.Ask = p.cfg.Profile.ParseAsk(q.Header)
 	p.classify(q)
-	if p.cfg.Prepare != nil {
-		q.prep = q.Header.Clone()
-		p.cfg.Prepare(ctx, q.prep)
-	}
-	q.key = p.keyOf(q.secure(ctx), q)
+	p.prepare(ctx, q)
+	p.setKey(q, q.secure(ctx))
 	return q, nil
 }
 
-// wantsSocket reports whether a request asks to switch to WebSocket (RFC 9110, 7.8:
-// Connection names Upgrade). Never h2c: its requests would pass unseen.
-func wantsSocket(h http.Header) bool {
-	if !strings.EqualFold(h.Get("Upgrade"), "websocket") {
-		return false
-	}
-	for _, line := range h["Connection"] {
-		for option := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(option), "Upgrade") {
-				return true
-			}
+// prepare makes the fields that go to the origin.
+func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *query) {
+	q.sent, q.own = q.Header.Clone(), map[string]bool{}
+	for name := range q.sent {
+		if p.rule(name) == removed {
+			delete(q.sent, name)
 		}
 	}
-	return false
+	if p.cfg.Prepare == nil {
+		return
+	}
+	before := maps.Clone(q.sent)
+	p.cfg.Prepare(ctx, q.sent)
+	for name, lines := range q.sent {
+		q.own[name] = !slices.Equal(lines, before[name])
+	}
 }
 
 // classify decides the mode.
@@ -163,7 +117,7 @@ func (p *Proxy) classify(q *query) {
 			case secret:
 				return
 			case foreign:
-				q.foreign = !ownField(name) || q.foreign
+				q.foreign = true
 			}
 		}
 	}
@@ -181,43 +135,47 @@ func (p *Proxy) classify(q *query) {
 // secure reports whether the reader came over TLS: here, or at a proxy that Prepare
 // believes. An answer for the one may send the other in circles.
 func (q *query) secure(ctx *fasthttp.RequestCtx) bool {
-	if proto := q.prep.Get("X-Forwarded-Proto"); proto != "" {
+	if proto := q.sent.Get("X-Forwarded-Proto"); proto != "" {
 		return proto == "https"
 	}
 	return ctx.IsTLS()
 }
 
-// ownField reports whether a field is one that Prepare writes anew.
-func ownField(name string) bool {
-	return name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Fieldmark-")
+// setKey names what a request asks for, without what its answer varies by. NUL
+// stands between the parts: no host, target or field value can hold it.
+func (p *Proxy) setKey(q *query, tls bool) {
+	q.address = addressOf(q.host, q.target)
+	if p.cfg.Profile == rfc9111.Strict {
+		q.fields = rfc9111.ExactKey(present(p.keyed, q.sent), q.sent)
+	}
+	q.key = keyOf(tls, q.address) + q.fields
 }
 
-// keyOf is what a request asks for, without what its answer varies by.
-func (p *Proxy) keyOf(tls bool, q *query) string {
-	var b strings.Builder
-	if tls {
-		b.WriteByte('s')
-	}
-	b.WriteString(q.host)
-	b.WriteString(q.target)
-	if p.cfg.Profile == rfc9111.Strict {
-		for _, name := range p.keyed {
-			if lines := q.Header[name]; len(lines) > 0 {
-				b.WriteString("\x00" + name + "=" + rfc9111.Normalise(name, lines))
-			}
+// present returns the names that h has.
+func present(names []string, h http.Header) (there []string) {
+	for _, name := range names {
+		if len(h[name]) > 0 {
+			there = append(there, name)
 		}
 	}
-	return b.String()
+	return there
+}
+
+// addressOf names what a request asks for over any scheme.
+func addressOf(host, target string) string { return host + "\x00" + target + "\x00" }
+
+// keyOf is the key of an address that is asked for without keyed fields.
+func keyOf(tls bool, address string) string {
+	if tls {
+		return "https\x00" + address
+	}
+	return "http\x00" + address
 }
 
 // fieldsFor are the fields of the request to the origin. shared says that others
 // may get the answer.
 func (p *Proxy) fieldsFor(q *query, shared bool) http.Header {
-	from := q.prep
-	if from == nil {
-		from = q.Header
-	}
-	h := from.Clone()
+	h := q.sent.Clone()
 	if q.upgrade {
 		h.Set("Connection", "Upgrade")
 		h.Set("Upgrade", "websocket")
@@ -225,34 +183,15 @@ func (p *Proxy) fieldsFor(q *query, shared bool) http.Header {
 	for _, name := range []string{"Content-Length", "Host", "Expect"} {
 		delete(h, name)
 	}
-	if p.cfg.Profile == rfc9111.RFC {
+	if p.cfg.Profile == rfc9111.RFC || !shared || q.foreign || q.mode == bypass {
 		return h
 	}
-	shared = shared && !q.foreign && q.mode != bypass
 	for name := range h {
-		rule := p.rule(name)
-		if rule == hidden || shared && rule == dropped && !q.written(name) && !q.asksPart(name) {
+		if p.rule(name) == dropped && !q.own[name] {
 			delete(h, name)
 		}
 	}
-	if shared {
-		h.Set("Accept-Encoding", "identity") // what is stored is compressed here, and cut into ranges
-		h.Set("User-Agent", agent)
-	}
+	h.Set("Accept-Encoding", "identity") // what is stored is compressed here, and cut into ranges
+	h.Set("User-Agent", agent)
 	return h
-}
-
-// asksPart reports whether a field belongs to a request for a part, which goes to
-// the origin as it is where nothing is stored.
-func (q *query) asksPart(name string) bool {
-	return len(q.Header["Range"]) > 0 && (name == "Range" || name == "If-Range")
-}
-
-// written reports whether Prepare has set a field to something of its own.
-func (q *query) written(name string) bool {
-	if q.prep == nil {
-		return false
-	}
-	mine, theirs := q.prep[name], q.Header[name]
-	return len(mine) == 1 && (len(theirs) != 1 || mine[0] != theirs[0])
 }

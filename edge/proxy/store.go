@@ -16,8 +16,10 @@ const maxVariants = 8
 // variant is one stored answer. It is not changed, but for its compressed forms.
 type variant struct {
 	*rfc9111.Response
-	names  []string // what it varies by
-	key    string   // rfc9111.VaryKey of names and the request it answered
+	names  []string    // fields whose values it was stored for
+	key    string      // variantKey of names and the request it answered
+	asked  http.Header // those fields of the request it answered
+	varies []string    // the names that it was declared to vary by
 	body   []byte
 	tags   []string
 	block  []byte // its fields as they go out, but those fasthttp writes, Age and Cache-Status
@@ -33,10 +35,17 @@ type resource struct {
 	variants []*variant // newest first
 }
 
-// newVariant prepares an answer for storing.
-func (p *Proxy) newVariant(q *query, r *rfc9111.Response, body []byte, tags []string) *variant {
-	names, _ := rfc9111.VaryNames(r.Header)
-	v := &variant{Response: r, names: names, key: rfc9111.VaryKey(names, q.Header), body: body, tags: tags}
+// newVariant prepares the answer of x for storing.
+func (p *Proxy) newVariant(q *query, x *exchange, r *rfc9111.Response, body []byte, tags []string) *variant {
+	v := &variant{Response: r, asked: http.Header{}, body: body, tags: tags}
+	v.varies = p.variesBy(q, r.Header)
+	v.names = p.variantNames(q, v.varies, x.withheld)
+	for _, name := range v.names {
+		if lines, there := q.sent[name]; there && !slices.Contains(x.withheld, name) {
+			v.asked[name] = lines
+		}
+	}
+	v.key = p.variantKey(v.names, v.asked)
 	for _, name := range p.strip {
 		delete(r.Header, name)
 	}
@@ -99,7 +108,11 @@ func (f *found) fwd() string {
 // matches.
 func (p *Proxy) find(q *query) found {
 	f := found{seq: p.seq.Load()}
-	e, state := p.cache.Get(q.key)
+	key, ok := p.storeKey(q)
+	if !ok {
+		return f
+	}
+	e, state := p.cache.Get(key)
 	if e == nil {
 		return f
 	}
@@ -110,7 +123,7 @@ func (p *Proxy) find(q *query) found {
 	f.res, f.state = res, state
 	f.invalid = state != cache.Fresh
 	for _, v := range f.res.variants {
-		if rfc9111.VaryKey(v.names, q.Header) == v.key {
+		if p.variantKey(v.names, q.sent) == v.key {
 			f.v, f.vary = v, v.key
 			return f
 		}
@@ -123,7 +136,7 @@ func (p *Proxy) find(q *query) found {
 			}
 		}
 	}
-	f.vary = rfc9111.VaryKey(f.res.variants[0].names, q.Header)
+	f.vary = p.variantKey(f.res.variants[0].varies, q.sent)
 	return f
 }
 
@@ -148,7 +161,7 @@ func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
 	next := &resource{variants: []*variant{v}}
 	if old.res != nil && !old.invalid { // what was purged is not worth another round
 		for _, other := range old.res.variants {
-			if other.key != v.key && len(next.variants) < maxVariants {
+			if !p.hides(v, other) && len(next.variants) < maxVariants {
 				next.variants = append(next.variants, other)
 			}
 		}
@@ -164,11 +177,22 @@ func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
 		}
 	}
 	entry.Fresh += entry.Fresh / 4 // the cache takes up to a tenth off; what is fresh, we decide
-	p.cache.Put(strings.Clone(q.key), entry)
-	if strings.Contains(q.key, "\x00") {
-		p.cache.Put(markOf(q.host, q.target), &cache.Entry{Fresh: entry.Fresh, OnError: entry.OnError})
+	key, ok := p.storeKey(q)
+	if !ok {
+		key = q.generationOf(p.newGeneration(generationKey(q.address)))
 	}
+	p.cache.Put(key, entry)
 	p.offer(v)
+}
+
+// hides reports whether every request that other answers finds v first.
+func (p *Proxy) hides(v, other *variant) bool {
+	for _, name := range v.names {
+		if !slices.Contains(other.names, name) {
+			return false
+		}
+	}
+	return p.variantKey(v.names, other.asked) == v.key
 }
 
 // weight is what a variant takes in memory, its head and compressed forms to come
@@ -193,7 +217,7 @@ func (p *Proxy) renew(q *query, f *found, x *exchange) *variant {
 		tags = tagsOf(q, h)
 	}
 	r := f.v.Update(h, x.requested, x.received)
-	v := p.newVariant(q, r, f.v.body, tags)
+	v := p.newVariant(q, x, r, f.v.body, tags)
 	if c := f.v.coded.Load(); c != nil && r.Header.Get("Etag") == f.v.Header.Get("Etag") {
 		v.coded.Store(c)
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
 // via is what the hop says of itself (RFC 9110, 7.6.3).
@@ -124,44 +126,19 @@ func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
 	return r.Header.Get("Idempotency-Key") != ""
 }
 
-// hopByHop are the fields that belong to one connection (RFC 9110, 7.6.1), and
-// those the transport writes itself. Trailer fields are not passed on, which
-// section 6.5.1 leaves to an intermediary.
-var hopByHop = []string{
-	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	"Xransfer-Encoding", "Xontent-Length", // as plainFraming leaves them
-}
-
-// never are the fields that Connection may not name: taken out of a request they
-// would change what it means (RFC 9110, 7.6.1: not a field for all recipients).
-var never = map[string]bool{
-	"Cache-Control": true, "Host": true, "Authorization": true, "Content-Length": true, "Content-Type": true,
-	"Cookie": true, "Fieldmark-Client": true, "Fieldmark-Node": true, "X-Request-Id": true,
-	"X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "Forwarded": true, "Via": true,
-}
-
 // dropHopByHop takes out what belongs to one connection and returns the protocol
 // a request wants to switch to, if it is one that may be tunnelled.
 func dropHopByHop(h http.Header, request bool) (upgrade string) {
-	for _, list := range h["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if name == "Upgrade" && request && strings.EqualFold(h.Get("Upgrade"), "websocket") {
-				upgrade = "websocket" // never h2c: its requests would pass unseen
-			}
-			if !never[name] {
-				h.Del(name)
-			}
-		}
+	if request && rfc9111.WantsWebSocket(h) {
+		upgrade = "websocket"
 	}
-	for _, name := range hopByHop {
-		h.Del(name)
-	}
+	rfc9111.DropHop(h)
+	delete(h, "Xransfer-Encoding") // as plainFraming leaves them
+	delete(h, "Xontent-Length")
 	if request {
-		h.Del("Content-Length") // the transport writes it
-		h.Del("Expect")         // the edge has answered it
-		h.Del("Host")
+		delete(h, "Content-Length") // the transport writes it
+		delete(h, "Expect")         // the edge has answered it
+		delete(h, "Host")
 	}
 	return upgrade
 }

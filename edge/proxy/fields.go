@@ -1,0 +1,182 @@
+package proxy
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+)
+
+// fieldRule is what the proxy does with a request field.
+type fieldRule uint8
+
+const (
+	foreign    fieldRule = iota // any other: passed on, but the answer is not stored (strict)
+	allowed                     // passed on with a request whose answer is stored
+	negotiated                  // passed on; an answer is stored for the value that was sent (strict)
+	keyed                       // passed on; part of the key (strict)
+	dropped                     // not passed on with a request whose answer is stored (strict)
+	secret                      // credentials: the request bypasses the cache (strict)
+	removed                     // never passed on, in either profile
+)
+
+// fieldRules is the table of request fields. The strict profile keeps one
+// invariant, which FuzzStoredFields checks: a field of a request reaches the origin
+// of a stored answer only if its value is in the key, in the key of the variant, or
+// if the field is allowed here. Otherwise one client could choose what the next one
+// is sent.
+func fieldRules(extra []string) map[string]fieldRule {
+	rules := map[string]fieldRule{}
+	for rule, names := range map[fieldRule]string{
+		// The answer to a request with Authorization is stored only if the answer
+		// says that it may be shared (RFC 9111, 3.5).
+		allowed:    "Authorization",
+		negotiated: "Accept Accept-Language",
+		keyed:      "Origin",
+		// What browsers and tools send with everything, and what is settled here.
+		dropped: "Accept-Charset Accept-Encoding User-Agent Referer Cache-Control Pragma Dnt Priority Save-Data Upgrade-Insecure-Requests From " +
+			"Device-Memory Downlink Dpr Ect Rtt Viewport-Width Width Purpose X-Purpose X-Moz Te Connection Keep-Alive Content-Length Host " +
+			"If-None-Match If-Modified-Since If-Range Range X-Request-Id Traceparent Tracestate Baggage Expect Via",
+		secret: "Cookie Proxy-Authorization X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Csrf-Token X-Xsrf-Token " +
+			"X-Forwarded-User X-Forwarded-Email X-Forwarded-Groups X-Forwarded-Preferred-Username X-Forwarded-Access-Token X-Forwarded-Client-Cert " +
+			"X-Auth-Request-User X-Auth-Request-Email X-Auth-Request-Groups X-Auth-Request-Preferred-Username X-Auth-Request-Access-Token " +
+			"Remote-User X-Remote-User",
+		// Fields by which a client could say who it is, or make the origin take the
+		// request for another one. Prepare sets those that the origin needs.
+		removed: "Forwarded X-Real-Ip X-Client-Ip X-Cluster-Client-Ip True-Client-Ip Cf-Connecting-Ip Fastly-Client-Ip " +
+			"X-Host X-Http-Host-Override X-Original-Host X-Original-Url X-Rewrite-Url " +
+			"X-Http-Method X-Http-Method-Override X-Method-Override Front-End-Https Proxy",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			rules[name] = rule
+		}
+	}
+	for _, name := range extra {
+		rules[http.CanonicalHeaderKey(strings.TrimSpace(name))] = keyed
+	}
+	return rules
+}
+
+// removedPrefixes begin the names that only the edge, or a proxy before it, may
+// set; names in the table of rules are exempt.
+var removedPrefixes = []string{"X-Forwarded-", "Fieldmark-"}
+
+// rule is what the proxy does with a field of this canonical name.
+func (p *Proxy) rule(name string) fieldRule {
+	if r, ok := p.fields[name]; ok {
+		return r
+	}
+	twin := dashed(name)
+	for _, prefix := range removedPrefixes {
+		if strings.HasPrefix(twin, prefix) {
+			return removed
+		}
+	}
+	switch {
+	case twin != name:
+		return imitates(p.rule(twin))
+	case strings.HasPrefix(name, "Sec-"):
+		return dropped
+	}
+	return foreign
+}
+
+// dashed returns the canonical name of the field that CGI, WSGI and PHP cannot tell
+// from name: they write every byte that is no letter or digit as an underscore.
+func dashed(name string) string {
+	return http.CanonicalHeaderKey(strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name))
+}
+
+// imitates is the rule of a name that an origin may take for one with the rule twin,
+// such as X_Forwarded_For. Servers like nginx drop all names with an underscore;
+// here a name that imitates nothing is passed on.
+func imitates(twin fieldRule) fieldRule {
+	switch twin {
+	case removed, dropped:
+		return removed
+	case secret:
+		return secret
+	}
+	return foreign
+}
+
+// withhold takes out of h, the fields of a request whose answer may be stored, the
+// negotiated ones that the answers stored for its key do not depend on, and returns
+// their names. So an origin that says by Vary what it looks at sees what it needs,
+// and the answer of any other is asked for once as its first client asked and once
+// for everybody.
+func (p *Proxy) withhold(q *query, f *found, h http.Header) (names []string) {
+	if p.cfg.Profile != rfc9111.Strict || q.foreign || f.res == nil {
+		return nil
+	}
+	known := f.res.variants[0].varies
+	if f.v != nil {
+		known = f.v.names
+	}
+	for name := range h {
+		if p.rule(name) == negotiated && !slices.Contains(known, name) {
+			delete(h, name)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missed reports whether an answer may be another one because the fields in
+// withheld were kept from the origin: it varies by one of them, or is for its client
+// alone. An error of the origin's is what it is.
+func (p *Proxy) missed(q *query, withheld []string, code int, h http.Header) bool {
+	if len(withheld) == 0 || rfc9111.IsFailure(code) {
+		return false
+	}
+	varies, any := rfc9111.VaryNames(h)
+	if any || slices.ContainsFunc(varies, func(name string) bool { return slices.Contains(withheld, name) }) {
+		return true
+	}
+	get := rfc9111.Request{Method: http.MethodGet, Header: q.Header}
+	policy := rfc9111.ReadPolicy(code, h, time.Now())
+	return code != http.StatusNotModified && p.cfg.Profile.Storable(&get, code, h, &policy) != ""
+}
+
+// variesBy returns the fields that the answer to q varies by, as far as its origin
+// was shown them.
+func (p *Proxy) variesBy(q *query, h http.Header) []string {
+	names, _ := rfc9111.VaryNames(h)
+	if p.cfg.Profile != rfc9111.Strict {
+		return names
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.own[name] })
+}
+
+// variantNames returns the fields whose values the answer to q is stored for: those
+// that it varies by, and the negotiated ones that its origin was shown.
+func (p *Proxy) variantNames(q *query, varies, withheld []string) []string {
+	if p.cfg.Profile != rfc9111.Strict {
+		return varies
+	}
+	names := slices.Clone(varies)
+	for name := range q.sent {
+		if p.rule(name) == negotiated && !slices.Contains(withheld, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// variantKey tells apart the requests that an answer stored by names tells apart.
+// The strict profile compares values byte by byte: two that only look alike to a
+// reader of RFC 9110 may be two to the origin.
+func (p *Proxy) variantKey(names []string, h http.Header) string {
+	if p.cfg.Profile == rfc9111.Strict {
+		return rfc9111.ExactKey(names, h)
+	}
+	return rfc9111.VaryKey(names, h)
+}
