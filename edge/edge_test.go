@@ -53,9 +53,7 @@ type house struct {
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t}
-	st, err := store.Open(t.Context(), storetest.New(t))
-	must(t, err)
-	t.Cleanup(func() { must(t, st.Close()) })
+	st := storetest.Open(t, storetest.New(t))
 	h.store = st
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)

@@ -28,11 +28,12 @@ const (
 
 // result is a message that was tried.
 type result struct {
-	job     store.Job
-	outlet  *webhook.Outlet
-	to      string // the endpoint
-	attempt webhook.Attempt
-	broken  bool // we hung up, not the receiver
+	job      store.Job
+	outlet   *webhook.Outlet             // nil: the endpoint's secret or credentials cannot be read
+	to       string                      // the endpoint
+	settings *fieldmark.EndpointSettings // as they were when the message was claimed
+	attempt  webhook.Attempt
+	broken   bool // we hung up, not the receiver
 }
 
 // dispatch sends what is due until ctx ends and everything it began is over. One
@@ -223,7 +224,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, tried []result) erro
 		if err := tx.RecordAttempt(ctx, s.record(&r)); err != nil {
 			return err
 		}
-		if r.outlet != nil && r.outlet.Settings().Ordering == fieldmark.OrderingMission && r.over() {
+		if r.settings.Ordering == fieldmark.OrderingMission && r.over() {
 			if err := tx.Promote(ctx, r.to, r.job.Subject, time.Now()); err != nil {
 				return err
 			}
@@ -245,11 +246,7 @@ func (r *result) over() bool {
 
 // next is when to try a failed message again; zero: never.
 func (r *result) next(jitter float64) time.Time {
-	var policy *fieldmark.RetryPolicy
-	if r.outlet != nil {
-		policy = r.outlet.Settings().Retry
-	}
-	wait, ok := webhook.ScheduleOf(policy).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
+	wait, ok := webhook.ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
 		return time.Time{}
 	}
@@ -395,7 +392,7 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, no
 			if err := tx.Lease(ctx, j.ID, s.worker, now.Add(lease)); err != nil {
 				return nil, wake, err
 			}
-			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID})
+			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID, settings: &e.EndpointSettings})
 			continue
 		}
 		break

@@ -43,7 +43,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	sent := result{job: job, outlet: outlet, to: id, attempt: s.attempt(ctx, outlet, &job, id, time.Now())}
+	sent := result{job: job, outlet: outlet, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, outlet, &job, id, time.Now())}
 	sent.job.Account = "" // no account's event: neither told to others nor repeated
 	done, cancel := afterEnd(ctx)
 	defer cancel()

@@ -52,10 +52,7 @@ func newWorld(t testing.TB) *world {
 // openWorld opens a record anew, as a second origin on it would.
 func openWorld(t testing.TB, cfg store.Config) *world {
 	t.Helper()
-	st, err := store.Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := storetest.Open(t, cfg)
 	client := loopback()
 	auditor, err := audit.New(audit.Config{HTTP: client, Delay: -1})
 	if err != nil {
@@ -73,13 +70,7 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := st.Check(context.Background()); err != nil {
-			t.Errorf("the record is wrong at the end: %v", err)
-		}
 		client.CloseIdle()
-		if err := st.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
 		if t.Failed() {
 			t.Logf("log:\n%s", w.logged())
 		}

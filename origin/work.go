@@ -284,7 +284,8 @@ func (s *Service) sweep(ctx context.Context) error {
 		case <-usage.C:
 			report("note the use of keys", s.writeUses(ctx))
 			report("give up deliveries", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				return errors.Join(tx.WakeAll(ctx), tx.GiveUpEnded(ctx, time.Now(), reasonDeleted))
+				now := time.Now()
+				return errors.Join(tx.PromoteAll(ctx, "", now), tx.WakeAll(ctx), tx.GiveUpEnded(ctx, now, reasonDeleted))
 			}))
 			report("judge failing endpoints", s.judgeFailing(ctx))
 		case <-old.C:

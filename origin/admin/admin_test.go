@@ -16,7 +16,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/admin"
-	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
@@ -38,11 +37,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, secure bool) *browser {
 	t.Helper()
-	db, err := store.Open(t.Context(), storetest.New(t))
-	if err != nil {
-		t.Fatalf("open store: %v", err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storetest.Open(t, storetest.New(t))
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
 	if err != nil {
 		t.Fatalf("new service: %v", err)

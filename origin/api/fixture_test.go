@@ -3,13 +3,16 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,13 +30,38 @@ const nodeToken = "node-token-of-the-tests"
 type world struct {
 	t       testing.TB
 	store   *store.Store
+	at      store.Config
 	service *origin.Service
 	handler http.Handler
-	log     bytes.Buffer
+	log     lockedBuffer
 
 	creator, reader, admin string // API keys with one scope each
 	stranger               string // a key of another account with both mission scopes
 	operates               string // a key that plans and moves, made when it is needed
+}
+
+// lockedBuffer is a buffer that several goroutines write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
 }
 
 func TestMain(m *testing.M) {
@@ -46,8 +74,9 @@ func newWorld(t testing.TB, change func(*api.Config)) *world {
 	return openWorld(t, storetest.New(t), change)
 }
 
-// openWorld starts an origin on a record that may have another one already.
-func openWorld(t testing.TB, at store.Config, change func(*api.Config)) *world {
+// openWorld starts an origin on a record that may have another one already;
+// configure may alter the origin's configuration.
+func openWorld(t testing.TB, at store.Config, change func(*api.Config), configure ...func(*origin.Config)) *world {
 	t.Helper()
 	ctx := t.Context()
 	db, err := store.Open(ctx, at)
@@ -55,10 +84,15 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config)) *world {
 		t.Fatalf("open store: %v", err)
 	}
 	t.Cleanup(func() { db.Close() })
-	w := &world{t: t, store: db}
+	w := &world{t: t, store: db, at: at}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
-	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/",
-		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})})
+	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	t.Cleanup(client.CloseIdle)
+	config := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/", HTTP: client}
+	for _, f := range configure {
+		f(&config)
+	}
+	service, err := origin.New(config)
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}
@@ -156,6 +190,24 @@ func (w *world) problem(rec *httptest.ResponseRecorder) fieldmark.Problem {
 		w.t.Errorf("Cache-Control of a problem = %q, want no-store", got)
 	}
 	return p
+}
+
+// exec runs SQL on the database behind the origin's back, as a program with a
+// defect would.
+func (w *world) exec(text string) {
+	w.t.Helper()
+	driver, source := "sqlite", "file:"+url.PathEscape(w.at.Path)+"?_pragma=busy_timeout(5000)"
+	if w.at.URL != "" {
+		driver, source = "pgx", w.at.URL
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(w.t.Context(), text); err != nil {
+		w.t.Fatalf("%s: %v", text, err)
+	}
 }
 
 // missions counts what is stored.

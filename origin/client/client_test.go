@@ -14,7 +14,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
-	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
@@ -23,11 +22,7 @@ const nodeToken = "node-token-of-the-tests"
 // start serves a real origin and returns it with a client that may do everything.
 func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	t.Helper()
-	db, err := store.Open(t.Context(), storetest.New(t))
-	if err != nil {
-		t.Fatalf("open store: %v", err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storetest.Open(t, storetest.New(t))
 	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
 	if err != nil {
 		t.Fatalf("new service: %v", err)

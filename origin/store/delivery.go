@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -249,6 +250,31 @@ func (t *Tx) Promote(ctx context.Context, endpoint, topic string, now time.Time)
 	return nil
 }
 
+// PromoteAll makes the next delivery due of every topic that has waiting
+// deliveries and none that is due, and schedules their endpoints. Endpoint ""
+// means all endpoints. Whatever ends or deletes deliveries other than by an
+// attempt calls it in the same transaction.
+func (t *Tx) PromoteAll(ctx context.Context, endpoint string, now time.Time) error {
+	rows, err := t.query(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id IN (
+			SELECT d.id FROM delivery d JOIN (SELECT w.endpoint, w.topic, MIN(w.event) AS event FROM delivery w
+				WHERE w.state = 'waiting' AND (w.endpoint = $2 OR $2 = '') GROUP BY w.endpoint, w.topic) n
+			ON n.event = d.event AND n.endpoint = d.endpoint
+			WHERE NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = n.endpoint AND b.topic = n.topic AND b.topic <> '' AND b.state = 'due'))
+		RETURNING endpoint`, now.UnixMicro(), endpoint)
+	endpoints, err := collect(rows, err, scanText)
+	if err != nil {
+		return fmt.Errorf("promote waiting deliveries: %w", err)
+	}
+	slices.Sort(endpoints)
+	for _, id := range slices.Compact(endpoints) {
+		if err := t.Wake(ctx, id, now); err != nil {
+			return err
+		}
+		t.touched[TopicDeliveries] = true
+	}
+	return nil
+}
+
 // ReleaseWaiting makes everything due that waits for its turn: the endpoint
 // wants no order any more.
 func (t *Tx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
@@ -261,7 +287,7 @@ func (t *Tx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time)
 }
 
 // SkipHeld gives up to limit held deliveries of an endpoint up, for a reason;
-// with newest the newest about each subject stays. It returns how many it gave up.
+// with newest the newest about each subject stays, and is due. It returns how many it gave up.
 func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
 	stays := ``
 	if newest {
@@ -274,7 +300,7 @@ func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool,
 	if err != nil {
 		return 0, fmt.Errorf("skip what is held for endpoint %s: %w", endpoint, err)
 	}
-	return n, nil
+	return n, t.PromoteAll(ctx, endpoint, now)
 }
 
 // Hasten makes up to limit deliveries to an endpoint due that wait for their next

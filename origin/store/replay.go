@@ -191,8 +191,9 @@ func (s *Store) AccountEvents(ctx context.Context, account string, after int64, 
 }
 
 // TrimDeliveries forgets up to limit deliveries whose ids lie before one, with
-// their attempts; those on the wire stay. It returns how many it forgot.
-func (t *Tx) TrimDeliveries(ctx context.Context, before string, limit int) (int64, error) {
+// their attempts; those on the wire stay, and what waited for a deleted one is
+// due. It returns how many it forgot.
+func (t *Tx) TrimDeliveries(ctx context.Context, before string, now time.Time, limit int) (int64, error) {
 	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL ORDER BY id LIMIT $2`, before, limit)
 	ids, err := collect(rows, err, scanText)
 	if err != nil {
@@ -205,7 +206,10 @@ func (t *Tx) TrimDeliveries(ctx context.Context, before string, limit int) (int6
 			}
 		}
 	}
-	return int64(len(ids)), nil
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return int64(len(ids)), t.PromoteAll(ctx, "", now)
 }
 
 // TrimEvents forgets up to limit events from the tail of the log that are older

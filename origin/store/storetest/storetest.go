@@ -183,6 +183,25 @@ func New(t testing.TB) store.Config {
 	return store.Config{Path: path}
 }
 
+// Open opens a record for one test. At the end of the test every rule of
+// store.Store.Inspect must hold, and the record is closed.
+func Open(t testing.TB, cfg store.Config) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatalf("open the database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Check(context.Background()); err != nil {
+			t.Errorf("the database is inconsistent at the end of the test: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	return s
+}
+
 // blank is a migrated record for packages whose tests are not run by Main: to
 // migrate one for each test would take most of their time.
 var blank = sync.OnceValues(func() (db []byte, err error) {
