@@ -65,6 +65,19 @@ func TestNames(t *testing.T) {
 		{"Example", "Something else", false},
 		{"ＡＢＣ", "abc", true},
 		{"Limited", "Limited editions", true},
+		{"Kowalski sp. z o.o.", "Kowalski – meble", true},
+		{"Kowalski sp. z o. o.", "Kowalski – meble", true},
+		{"Güneş A.Ş.", "Güneş enerji", true},
+		{"Güneş Ltd. Şti.", "Güneş enerji", true},
+		{"ПАО Ромашка", "Ромашка: главная", true},
+		{"ТОВ Калина", "Калина", true},
+		{"Ελιά Α.Ε.", "Ελιά, λάδι", true},
+		{"Merck KGaA", "Merck", true},
+		{"Lúa Vàng TNHH", "Lúa Vàng", true},
+		{"شركة النخيل", "النخيل | الرئيسية", true},
+		{"شرکت آفتاب", "آفتاب", true},
+		{"桂花有限责任公司", "桂花 首页", true},
+		{"บริษัท ดาว จำกัด", "ดาว หน้าแรก", true},
 	} {
 		facts := auditOf(t, one("<title>"+tt.title+"</title>", "x").serve(t, 0), audit.Subject{URL: home, Name: tt.brand})
 		want := "0"

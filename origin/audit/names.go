@@ -11,16 +11,32 @@ import (
 
 // legalForms are the words that say what kind of company a name belongs to.
 // They are part of the register, not of the name.
-var legalForms = map[string]bool{
-	"inc": true, "incorporated": true, "llc": true, "llp": true, "ltd": true, "limited": true, "plc": true, "corp": true, "corporation": true, "co": true, "company": true,
-	"gmbh": true, "ag": true, "kg": true, "ug": true, "ohg": true, "ev": true, "se": true, "mbh": true,
-	"sa": true, "sas": true, "sarl": true, "eurl": true, "sasu": true, "srl": true, "spa": true, "snc": true, "sl": true, "slu": true, "lda": true, "ltda": true,
-	"bv": true, "nv": true, "ab": true, "as": true, "asa": true, "oy": true, "oyj": true, "aps": true, "kft": true, "zrt": true, "sro": true, "doo": true,
-	"pty": true, "pte": true, "kk": true, "gk": true, "ооо": true, "зао": true, "оао": true,
-}
+var legalForms = setOf(
+	"inc", "incorporated", "llc", "llp", "ltd", "limited", "plc", "corp", "corporation", "co", "company",
+	"gmbh", "ag", "kg", "kgaa", "ug", "ohg", "ev", "se", "mbh",
+	"sa", "sas", "sarl", "eurl", "sasu", "srl", "spa", "snc", "sl", "slu", "lda", "ltda",
+	"bv", "nv", "ab", "as", "asa", "oy", "oyj", "aps", "kft", "zrt", "nyrt", "bt", "sro", "doo",
+	"pty", "pte", "kk", "gk", "tbk", "tnhh", "aş", "şti", "ооо", "зао", "оао", "пао", "тов", "αε", "επε", "ικε",
+	"شركة", "شرکت",
+)
 
-// legalMarks are forms written without a space around them.
-var legalMarks = strings.NewReplacer("株式会社", " ", "有限会社", " ", "合同会社", " ", "一般社団法人", " ", "(株)", " ", "有限公司", " ", "股份", " ", "주식회사", " ", "(주)", " ", "בע\"מ", " ", "בע״מ", " ")
+// legalPhrases are the forms of several words, as plainWords writes them.
+var legalPhrases = [][]string{{"sp", "z", "oo"}, {"sp", "z", "o", "o"}, {"sp", "k"}, {"spol", "s", "ro"}, {"công",
+	"ty", "tnhh"}, {"công", "ty", "cổ", "phần"}}
+
+// legalMarks are forms written without a space around them, longer ones first.
+var legalMarks = newLegalMarks(
+	"株式会社", "有限会社", "合同会社", "一般社団法人", "(株)", "有限责任公司", "有限責任公司", "有限公司", "股份", "주식회사", "(주)", "בע\"מ", "בע״מ",
+	"บริษัท", "จำกัด",
+)
+
+func newLegalMarks(marks ...string) *strings.Replacer {
+	var pairs []string
+	for _, m := range marks {
+		pairs = append(pairs, norm.NFKC.String(m), " ")
+	}
+	return strings.NewReplacer(pairs...)
+}
 
 // plainWords returns the words of a text as they compare: compatibility forms,
 // case and punctuation gone.
@@ -42,7 +58,15 @@ func plainWords(s string) []string {
 // nameWords returns the words of a name without its legal form.
 func nameWords(s string) []string {
 	words := plainWords(s)
-	kept := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return legalForms[w] })
+	kept := slices.Clone(words)
+	for _, phrase := range legalPhrases {
+		for i := 0; i+len(phrase) <= len(kept); i++ {
+			if slices.Equal(kept[i:i+len(phrase)], phrase) {
+				kept = slices.Delete(kept, i, i+len(phrase))
+			}
+		}
+	}
+	kept = slices.DeleteFunc(kept, func(w string) bool { return legalForms[w] })
 	if len(kept) == 0 {
 		return words // a name that is nothing but a form is still a name
 	}
