@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,8 +15,8 @@ const (
 	maxAnswerWords = 100
 )
 
-// quoteLength is how long a quotation is, in code points: shorter ones are
-// names and titles, longer ones are copied chapters.
+// How long a quotation is, in columns (see width), so that it says as much in
+// every script: shorter ones are names and titles, longer ones copied chapters.
 const (
 	minQuote = 25
 	maxQuote = 400
@@ -106,9 +107,13 @@ func (p *page) readBlock(n *html.Node) {
 	}
 }
 
-func isQuestion(s string) bool {
-	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.HasSuffix(s, "؟")
-}
+// question matches the end of a question. Greek ends one with a semicolon, which
+// is a question mark only after Greek letters; Japanese and Thai end one with a
+// particle and need no mark.
+var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E}]|(?:です|ます|ました|ません|でした|でしょう|だろう|の|る|た|い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
+
+// isQuestion reports whether a heading asks something, in the writing of its language.
+func isQuestion(s string) bool { return question.MatchString(strings.TrimSpace(s)) }
 
 // answered reports whether a short block of text follows a heading.
 func answered(h *html.Node) bool {
@@ -189,25 +194,39 @@ func (p *page) findByline(doc *html.Node) string {
 	return ""
 }
 
-// readText takes the main text: whole, without block quotations, and the part
-// that snippets may not show.
+// readText takes the main text: whole, as prose, and the part that snippets may
+// not show.
 func (p *page) readText(main []*html.Node) {
-	var all, prose, kept strings.Builder
+	var all, figures, prose, kept strings.Builder
 	for _, m := range main {
 		writeText(&all, m, maxText, func(*html.Node) bool { return false })
-		writeText(&prose, m, maxText, isQuotation)
+		writeText(&figures, m, maxText, isCodeElement)
+		writeText(&prose, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isQuotation(n) })
 		writeText(&kept, m, maxText, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
 		visible(m, func(n *html.Node) {
 			if isQuotation(n) && !within(n, "blockquote") {
-				if s := collapse(textUpTo(n, maxLine)); len([]rune(s)) >= minQuote {
+				if s := collapse(textUpTo(n, maxLine)); width(s) >= minQuote && !trailer.MatchString(s) {
 					p.quotes = append(p.quotes, s)
 				}
 			}
 		}, nil)
 	}
-	p.text, p.prose = tidy(all.String()), tidy(prose.String())
+	p.text, p.figures, p.prose = tidy(all.String()), tidy(figures.String()), tidy(prose.String())
 	p.words = countWords(p.text)
 	p.unquoted = max(p.words-countWords(tidy(kept.String())), 0)
+}
+
+// isCodeElement reports whether an element holds what programs read or write. Its
+// numbers measure nothing and its quotation marks quote nobody.
+func isCodeElement(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return false
+	}
+	switch n.Data {
+	case "code", "pre", "kbd", "samp", "var", "tt":
+		return true
+	}
+	return false
 }
 
 // maxIndented is how many nodes of a block quotation are looked at for what no
@@ -220,6 +239,9 @@ func isQuotation(n *html.Node) bool {
 	if n.Type != html.ElementNode || n.Data != "blockquote" {
 		return false
 	}
+	if translated(n) {
+		return false
+	}
 	looked := 0
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && (d.Data == "table" || d.Data == "pre") {
@@ -230,4 +252,18 @@ func isQuotation(n *html.Node) bool {
 		}
 	}
 	return true
+}
+
+// translated reports whether a block quotation stands beside another in another
+// language: the two are a sample of a translation.
+func translated(quote *html.Node) bool {
+	language := strings.ToLower(attr(quote, "lang"))
+	beside := func(n *html.Node, step func(*html.Node) *html.Node) bool {
+		for n = step(n); n != nil && n.Type != html.ElementNode; {
+			n = step(n)
+		}
+		return n != nil && n.Data == "blockquote" && strings.ToLower(attr(n, "lang")) != language
+	}
+	return beside(quote, func(n *html.Node) *html.Node { return n.NextSibling }) ||
+		beside(quote, func(n *html.Node) *html.Node { return n.PrevSibling })
 }

@@ -238,7 +238,11 @@ func (f *site) llmsTitle() string {
 func (f *site) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + purposes[i].name
-		found.set(id, 0, note(f.home.url.String(), "no link to such a page on %s", count(len(f.pages), "page", "pages")))
+		if _, ok := f.lexiconOf(f.home); ok {
+			found.set(id, 0, note(f.home.url.String(), "no link to such a page on %s", count(len(f.pages), "page", "pages")))
+		} else {
+			found.unknown(id, f.noLexicon())
+		}
 		for _, p := range f.pages {
 			if a, ok := findPurpose(p, &purposes[i], func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
 				found.set(id, one, note(p.url.String(), "links to %s as %q", a.url, a.text))

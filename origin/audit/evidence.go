@@ -11,11 +11,6 @@ import (
 // forty words one number would be a density of 25, which says nothing.
 const minDensityWords = 300
 
-// socialDomains are linked from everywhere; a link to a profile cites nothing.
-// Encyclopedias and code hosts are sources like any other.
-var socialDomains = setOf("facebook.com", "twitter.com", "x.com", "instagram.com", "linkedin.com", "youtube.com", "youtu.be", "tiktok.com", "pinterest.com", "threads.net", "threads.com",
-	"bsky.app", "t.co", "t.me", "telegram.me", "wa.me", "whatsapp.com", "reddit.com", "vk.com", "weibo.com", "xing.com", "line.me", "discord.gg", "discord.com", "snapchat.com", "tumblr.com", "addtoany.com", "sharethis.com")
-
 // articleTypes are the kinds of page somebody should have signed.
 var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report", "OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting", "AdvertiserContentArticle", "MedicalScholarlyArticle")
 
@@ -26,8 +21,8 @@ func (f *site) evidence(found findings) {
 		words += p.words
 	}
 	f.citations(found, words)
-	f.statistics(found, words)
-	f.quotations(found, words)
+	f.statistics(found)
+	f.quotations(found)
 	f.freshness(found)
 	f.authorship(found)
 }
@@ -51,18 +46,19 @@ func (f *site) ownDomains() map[string]bool {
 	return own
 }
 
-// citations counts the other domains the main text links to.
+// citations counts the other domains the main text links to. Links to accounts of
+// the brand, maps and shops are not among them.
 func (f *site) citations(found findings, words int) {
-	own := f.ownDomains()
+	own, accounts := f.ownDomains(), f.accounts()
 	first := map[string]fieldmark.Evidence{}
 	var domains []string
 	for _, p := range f.pages {
 		for _, a := range p.anchors {
 			d := domain(a.url)
-			if !a.main || own[d] || socialDomains[d] {
+			if !a.main || own[d] || !isSource(a.url) {
 				continue
 			}
-			if _, seen := first[d]; !seen {
+			if _, seen := first[d]; !seen && !accounts.hold(a.url) {
 				first[d] = note(p.url.String(), "links to %s", d)
 				domains = append(domains, d)
 			}
@@ -76,30 +72,59 @@ func (f *site) citations(found findings, words int) {
 	found.set("cite.domains", density(len(domains), words), seen...)
 }
 
-func (f *site) statistics(found findings, words int) {
+// legible returns the pages whose language has a lexicon and how many words they
+// hold. On others, what depends on words is not known.
+func (f *site) legible() (pages []*page, words int) {
+	for _, p := range f.pages {
+		if _, ok := f.lexiconOf(p); ok {
+			pages = append(pages, p)
+			words += p.words
+		}
+	}
+	return pages, words
+}
+
+// noLexicon is the evidence of a fact that is unknown for want of words.
+func (f *site) noLexicon() fieldmark.Evidence {
+	return note(f.home.url.String(), "no words of the language of these pages are known: %s", firstOf(f.home.lang, f.subject.Language))
+}
+
+func (f *site) statistics(found findings) {
+	pages, words := f.legible()
+	if len(pages) == 0 {
+		found.unknown("stat.numbers", f.noLexicon())
+		return
+	}
 	total := 0
 	var seen []fieldmark.Evidence
-	for _, p := range f.pages {
-		n, examples := statistics(p.text)
+	for _, p := range pages {
+		tag, _ := f.lexiconOf(p)
+		n, examples := statistics(p.figures, tag)
 		if total += n; n > 0 {
 			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "number that measures something", "numbers that measure something"), count(words, "word", "words"), count(len(f.pages), "page", "pages"))
+	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "number that measures something", "numbers that measure something"), count(words, "word", "words"), count(len(pages), "page", "pages"))
 	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-func (f *site) quotations(found findings, words int) {
+func (f *site) quotations(found findings) {
+	pages, words := f.legible()
+	if len(pages) == 0 {
+		found.unknown("quote.spans", f.noLexicon())
+		return
+	}
 	total := 0
 	var seen []fieldmark.Evidence
-	for _, p := range f.pages {
-		n, examples := quotations(p.prose)
+	for _, p := range pages {
+		tag, _ := f.lexiconOf(p)
+		n, examples := quotations(p.prose, tag)
 		n += len(p.quotes)
 		if total += n; n > 0 {
 			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "quotation", "quotations"), count(words, "word", "words"), count(len(f.pages), "page", "pages"))
+	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "quotation", "quotations"), count(words, "word", "words"), count(len(pages), "page", "pages"))
 	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 

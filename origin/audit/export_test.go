@@ -126,8 +126,8 @@ func TryDirectives(name, content string, tags ...string) (closed, partial bool) 
 // The extractors that take and give plain values, under names a test may use.
 var (
 	ParseDate  = parseDate
-	Statistics = statistics
-	Quotations = quotations
+	Statistics = func(text string) (int, []string) { return statistics(text, "") }
+	Quotations = func(text string) (int, []string) { return quotations(text, "") }
 	CountWords = countWords
 	Shorten    = shorten
 	SameName   = sameName
@@ -167,4 +167,36 @@ func TryHead(head string) (links int, odd bool, canonical, translations string) 
 		translations = f.hreflangFault(p, list)
 	}
 	return len(p.links), odd, f.canonicalFault(p), translations
+}
+
+// LexiconTags returns the languages that have a lexicon, in order.
+func LexiconTags() (tags []string) {
+	for _, l := range lexicons {
+		tags = append(tags, l.tag)
+	}
+	return tags
+}
+
+// LexiconOf returns the words every lexicon must have, by the name of their field.
+func LexiconOf(tag string) map[string][]string {
+	for _, l := range lexicons {
+		if l.tag == tag {
+			return map[string][]string{
+				"about": splitWords(l.about), "contact": splitWords(l.contact), "offer": splitWords(l.offer),
+				"says": append(splitWords(l.says), splitWords(strings.ToLower(l.saysPattern))...), "units": splitWords(l.units),
+			}
+		}
+	}
+	return nil
+}
+
+// PurposeOf returns the first purpose that a link text names.
+func PurposeOf(text string) string {
+	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/x"}
+	for i := range purposes {
+		if purposes[i].matches(anchor{url: u, text: text}) {
+			return purposes[i].name
+		}
+	}
+	return ""
 }

@@ -170,6 +170,12 @@ func domain(u *url.URL) string {
 	return host
 }
 
+// publicSuffix returns the suffix of a host and whether a registry manages it;
+// others are of services that give their users a name each.
+func publicSuffix(u *url.URL) (suffix string, icann bool) {
+	return publicsuffix.PublicSuffix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."))
+}
+
 func langFault(p *page) string {
 	if p.lang == "" {
 		return "no lang on the html element"

@@ -43,7 +43,8 @@ type page struct {
 	byline      string
 
 	text      string   // main text, one line per block
-	prose     string   // the same without block quotations
+	figures   string   // the same without code
+	prose     string   // the same without code and block quotations
 	quotes    []string // block quotations
 	words     int      // of text
 	unquoted  int      // words of text under data-nosnippet

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,58 +10,56 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// numberPattern finds numbers with what surrounds them. Groups: currency in
-// front, the number, and the letters or sign right behind it. RE2 matches in
-// time linear in the text.
-var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?)?` +
+// numberPattern finds numbers with what surrounds them. Groups: currency or per
+// cent in front, the number, and the letters or sign right behind it, which
+// Romanian joins with "de". RE2 matches in time linear in the text.
+var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?|[%٪]|yüzde |百分之)?` +
 	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
-	`[ -]?(%|‰|٪|[$€£¥₹₩₽₺₪₫]|[\p{L}°²³µ]+[²³]?(?:/[\p{L}]+[²³]?)?)?`)
+	`(?:[ -]?(?:de )?(%|‰|٪|[$€£¥₹₩₽₺₪₫฿]|` + unitPhrases + `|[\p{L}\p{M}°²³µ]+(?:[״"]\p{L}{1,2})?[²³]?(?:/[\p{L}\p{M}]+[²³]?)?))?`)
+
+// unitPhrases are the units of more than one word.
+const unitPhrases = `por cien?to|pour cent|per cent[o]?|la sută|τοις εκατό|في المائة|phần trăm`
 
 // grouped is a number with thousands groups: three digits each, and the same
 // separator all through.
 var grouped = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\.[0-9]{3})+(?:,[0-9]+)?|(?:['’][0-9]{3})+(?:[.,][0-9]+)?|(?: [0-9]{3})+(?:[.,][0-9]+)?)$`)
 
-// units are what makes a number a statistic, in lower case: measures, money,
-// shares, large numbers and time spans in the languages we read. What is
-// counted (customers, resources) is no unit: the list would have no end, and
-// what it forgot would count against its language.
-var units = setOf(
-	// measures
-	"mg", "g", "kg", "t", "lb", "lbs", "oz", "mm", "cm", "m", "km", "mi", "ft", "m²", "m2", "m³", "m3", "km²", "km2", "km/h", "mph", "ha", "ml", "cl", "dl", "l", "hl",
-	"w", "kw", "mw", "gw", "kwh", "mwh", "gwh", "twh", "wh", "wp", "kwp", "v", "ah", "mah", "hz", "khz", "mhz", "ghz", "db", "°c", "°f", "k", "bar", "hpa", "pa", "nm", "rpm", "px", "dpi",
-	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "tib", "byte", "bytes", "octets", "kilobytes", "megabyte", "megabytes", "gigabyte", "gigabytes", "terabyte", "terabytes", "petabytes", "kilobyte", "tebibytes", "gibibytes", "mebibytes", "kibibytes", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal", "kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "x", "×", "times", "fold", "fach", "mal", "fois", "veces", "volte", "vezes", "keer",
-	"metres", "meters", "meter", "mètres", "metros", "metri", "kilometres", "kilometers", "kilometer", "kilomètres", "kilómetros", "chilometri", "quilômetros", "miles", "hectares", "hektar", "hectare", "ettari", "hectáreas",
-	"tonnes", "tons", "tonnen", "toneladas", "tonnellate", "kilos", "kilogrammes", "kilogramm", "grams", "gramm", "grammes", "litres", "liters", "liter", "litros", "litri", "watts", "watt",
-	// shares and large numbers
-	"percent", "percentage", "prozent", "pct", "procent", "thousand", "million", "millions", "billion", "billions", "trillion", "tausend", "mio", "mrd", "millionen", "milliarden", "milliard", "milliards", "mille",
-	"mil", "millones", "milhões", "milhão", "bilhões", "milioni", "miliardi", "mila", "miljoen", "miljard", "bn", "mn", "万", "億", "兆", "亿", "만", "억", "倍", "割", "مليون", "مليار", "ألف", "אלף", "מיליון", "מיליארד", "млн", "млрд", "тыс",
-	// money
-	"euro", "euros", "eur", "dollars", "usd", "gbp", "pounds", "chf", "francs", "franken", "yen", "円", "元", "人民币", "원", "ریال", "ريال", "درهم", "دينار", "שקל", "שקלים", "руб", "zł", "kč", "kr", "reais", "pesos",
-	// time spans
-	"ns", "µs", "μs", "nanosecond", "nanoseconds", "microsecond", "microseconds", "millisecond", "milliseconds", "millisekunden", "millisecondes", "milisegundos", "millisecondi",
-	"ms", "s", "sec", "secs", "seconds", "second", "min", "mins", "minutes", "minute", "h", "hr", "hrs", "hours", "hour", "days", "day", "weeks", "week", "months", "month", "years", "year", "decades",
-	"sekunden", "minuten", "stunden", "stunde", "tage", "tagen", "tag", "wochen", "monate", "monaten", "jahre", "jahren", "jahr", "secondes", "heures", "heure", "jours", "jour", "semaines", "mois", "ans", "années",
-	"segundos", "minutos", "horas", "días", "semanas", "meses", "años", "secondi", "minuti", "ore", "giorni", "settimane", "mesi", "anni", "dias", "anos", "seconden", "minuten", "uur", "dagen", "weken", "maanden", "jaar",
-	"秒", "分", "分間", "時間", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "分钟", "天", "个月", "시간", "분", "개월", "دقيقة", "ساعة", "ساعات", "يوم", "يوما", "يومًا", "أيام", "شهر", "سنة", "عاما", "عامًا", "سنوات", "דקות", "שעות", "ימים", "שנים", "שנה",
+// unitSymbols are the units that are written alike in many languages, in lower
+// case. Together with the units of the lexicons they make a number a statistic.
+// What is counted (customers, resources) is no unit: the list would have no end,
+// and what it forgot would count against its language.
+var unitSymbols = setOf(
+	"mg", "kg", "lb", "lbs", "oz", "mm", "cm", "km", "mi", "ft", "m²", "m2", "m³", "m3", "km²", "km2", "km/h",
+	"mph", "ha", "ml", "cl", "dl", "hl",
+	"kw", "mw", "gw", "kwh", "mwh", "gwh", "twh", "wh", "wp", "kwp", "ah", "mah", "hz", "khz", "mhz", "ghz", "db",
+	"°c", "°f", "bar", "hpa", "pa", "nm", "rpm", "px", "dpi",
+	"kb", "mb", "gb", "tb", "pb", "kib", "mib", "gib", "tib", "mbps", "gbps", "mbit/s", "gbit/s", "fps", "kcal",
+	"kj", "ppm", "co2e", "tco2e", "kgco2e", "gco2e", "×",
+	"кг", "км", "см", "мм", "мл", "га", "км/ч", "км/год", "квт", "мвт", "гб", "мб", "тб", "م²", "كم", "کیلومتر",
+	"किमी", "กม", "กก", "ซม", "มม",
+	"eur", "usd", "gbp", "chf", "czk", "huf", "pln", "ron", "uah", "kr", "zł", "kč", "yen", "ns", "µs", "μs", "ms",
 )
+
+// unitLetters are the units of one letter. Unlike longer ones they differ by
+// case: 5 g is a weight, 5G a network.
+var unitLetters = setOf("g", "m", "t", "s", "h", "l", "L", "V", "v", "W", "w", "k", "K", "M", "x", "X", "м", "г",
+	"т", "л", "ч", "с", "°")
 
 // casedUnits are units that are words of another language in lower case.
 var casedUnits = setOf("Ko", "Mo", "Go", "To", "Po")
 
-// spacelessUnits are units of scripts without spaces; they begin the run of
-// letters behind the number rather than being all of it.
-var spacelessUnits = []string{"万", "億", "兆", "亿", "만", "억", "倍", "割", "円", "元", "원", "秒", "分", "時間", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "年以上", "小时", "天", "个月", "시간", "분", "개월"}
-
 // statistics counts the numbers of a text that measure something: those with a
-// unit, a per cent sign, a currency or thousands groups. Years and telephone
-// numbers are none. It returns the first few for evidence.
-func statistics(text string) (n int, examples []string) {
+// unit, a per cent sign, a currency or thousands groups. Years, telephone
+// numbers, codes and the numbers of registers do not count. tag is the lexicon
+// of the page, "" if its language is not known. It returns the first few for
+// evidence.
+func statistics(text, tag string) (n int, examples []string) {
 	for line := range strings.SplitSeq(norm.NFKC.String(digits(text)), "\n") {
 		if !strings.ContainsAny(line, "0123456789") {
 			continue // most lines, and looking is a hundred times quicker than matching
 		}
 		for _, m := range numberPattern.FindAllStringSubmatchIndex(line, -1) {
-			end, ok := isStatistic(line, m)
+			end, ok := isStatistic(line, m, tag)
 			if !ok {
 				continue
 			}
@@ -91,34 +90,44 @@ func digits(s string) string {
 	}, s)
 }
 
-// isStatistic judges one match of numberPattern and says where it ends.
-func isStatistic(line string, m []int) (end int, ok bool) {
+// isStatistic reports whether one match of numberPattern measures something, and
+// where it ends.
+func isStatistic(line string, m []int, tag string) (end int, ok bool) {
 	number := strings.TrimRight(line[m[4]:m[5]], " .,'’")
 	before := lastRune(line[:m[0]])
 	if unicode.IsLetter(before) && spaced(string(before)) || unicode.IsDigit(before) || before == '+' || before == '/' {
 		return 0, false // part of a word, a telephone number or a date
 	}
 	end = m[4] + len(number)
-	unit := ""
+	unit, joined := "", false
 	if m[6] >= 0 {
-		unit = line[m[6]:m[7]]
+		unit, joined = line[m[6]:m[7]], m[6] == m[5]
 		if line[m[6]-1] == '-' && utf8.RuneCountInString(unit) < minJoined {
 			unit = ""
 		}
 	}
+	counts := isUnit(unit, tag)
+	front := ""
+	if m[2] >= 0 {
+		front = line[m[2]:m[3]]
+	}
 	switch {
-	case unit == "%" || unit == "‰" || unit == "٪" || unit != "" && strings.ContainsAny(unit, "$€£¥₹₩₽₺₪₫"):
+	case unit == "%" || unit == "‰" || unit == "٪" || unit != "" && strings.ContainsAny(unit, currencySigns):
 		return m[1], true
-	case m[2] >= 0: // money, perhaps so many thousands of it
-		if isUnit(unit) {
+	case front == "%" || front == "٪":
+		return end, front == "٪" || percentFirst[tag] && !joined
+	case front == "$" && len(number) == 1 && !counts && !priced.MatchString(line[end:]):
+		return 0, false // an argument of a script
+	case front != "": // money, perhaps so many thousands of it
+		if counts {
 			end = m[7]
 		}
 		return end, true
-	case isYear(number), joinedToWord(line[:m[0]]), isExponent(line[:m[0]]):
+	case isYear(number), joinedToWord(line[:m[0]]), isExponent(line[:m[0]]), registered(line[:m[0]]):
 		return 0, false
-	case unit == "x" && strings.HasPrefix(number, "0"): // 0x and 04x are how programs write numbers
+	case joined && isCode(number, unit), counts && isDatePart(line, m):
 		return 0, false
-	case isUnit(unit):
+	case counts:
 		return m[1], true
 	}
 	// The last groups of a telephone number look like thousands.
@@ -126,6 +135,65 @@ func isStatistic(line string, m []int) (end int, ok bool) {
 	after := lastRune(ahead)
 	phone := before == '-' || len(ahead) < m[0] && (unicode.IsDigit(after) || after == ')')
 	return end, grouped.MatchString(number) && !phone && !strings.HasPrefix(number, "0")
+}
+
+// percentFirst are the languages that may write the per cent sign in front: %50.
+// Elsewhere %20 is a code.
+var percentFirst = setOf("tr", "ar", "fa")
+
+const currencySigns = "$€£¥₹₩₽₺₪₫฿"
+
+// priced matches what follows a price of one digit: $5 a month, $9/seat.
+var priced = regexp.MustCompile(`^(?:/| (?:a|an|per|each|off|or)\b)`)
+
+// isCode reports whether a number with letters right behind it is a code: 0x1f,
+// 07T, 0L, or five characters such as 2201G (the form of SQLSTATE).
+func isCode(number, unit string) bool {
+	if letters := []rune(unit); len(letters) != 1 {
+		return false
+	} else if unicode.IsUpper(letters[0]) && (len(number) == 4 || strings.HasPrefix(number, "0") && !strings.ContainsAny(number, ".,")) {
+		return true
+	}
+	return unit == "x" && strings.HasPrefix(number, "0") || len(number) > 1 && number[0] == '0' && isDigit(number[1])
+}
+
+// registers are the words before the number under which a company, a tax payer or
+// a bank account is registered.
+var registers = setOf("hrb", "hra", "fn", "vat", "tva", "ust", "ustid", "ustidnr", "uid", "siren", "siret", "rcs",
+	"kvk", "btw", "cvr", "orgnr", "nip", "regon", "krs", "ičo", "ico", "dič", "cif", "nif", "cnpj", "cui",
+	"огрн", "инн", "єдрпоу", "едрпоу", "abn", "acn", "iban", "bic", "isbn", "issn", "registration", "register",
+	"handelsregister", "registernummer", "steuernummer", "αφμ", "γεμη", "ח״פ")
+
+// registered reports whether one of the last words before a number says that it
+// is one of a register.
+func registered(before string) bool {
+	const words = 2 // RCS Paris 123 456 789, HRB Nr. 12.345
+	before = strings.ToLower(strings.ToValidUTF8(before[max(0, len(before)-60):], " "))
+	list := strings.FieldsFunc(before, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-:/(", r) })
+	for _, word := range list[max(0, len(list)-words):] {
+		if registers[strings.ReplaceAll(word, ".", "")] {
+			return true
+		}
+	}
+	return false
+}
+
+// clockOrEra matches what stands before the minutes of a time of day, the day of
+// a Korean date, or a year counted by era.
+var clockOrEra = regexp.MustCompile(`(?:[0-9] ?[時时點点시]|[0-9] ?월|令和|平成|昭和|大正|明治|民國|民国) ?$`)
+
+// isDatePart reports whether a number with a unit of time is part of a date or of
+// a time of day: 22일 after 11월, 22 tháng 11, 30分 after 10時, 2026年3月.
+func isDatePart(line string, m []int) bool {
+	unit, after := line[m[6]:m[7]], strings.TrimLeft(line[m[7]:], " ")
+	year := strings.HasPrefix(unit, "年") || strings.HasPrefix(unit, "년")
+	switch {
+	case year && (m[5]-m[4] == 4 || strings.ContainsAny(strings.TrimPrefix(unit, "年"), "代度级級底初版生")):
+		return true
+	case (year || unit == "tháng") && after != "" && isDigit(after[0]):
+		return true
+	}
+	return clockOrEra.MatchString(line[max(0, m[0]-20):m[0]])
 }
 
 // minJoined is how many letters a unit has that a hyphen joins to its number, as
@@ -156,18 +224,44 @@ func isYear(number string) bool {
 	return len(number) == 4 && strings.Trim(number, "0123456789") == "" && number >= "1900" && number <= "2099"
 }
 
-func isUnit(word string) bool {
+// isUnit reports whether the letters behind a number are a unit on a page read
+// with the lexicon of tag.
+func isUnit(word, tag string) bool {
 	if word == "" {
 		return false
 	}
-	if units[strings.ToLower(word)] || casedUnits[word] {
+	if utf8.RuneCountInString(word) == 1 {
+		return unitLetters[word] || attached(word) && unitNames.has(word, tag)
+	}
+	lower := strings.ReplaceAll(strings.ToLower(word), `"`, "״")
+	if unitSymbols[lower] || casedUnits[word] || unitNames.has(lower, tag) {
 		return true
 	}
-	if amount, per, ok := strings.Cut(word, "/"); ok && per != "" && isUnit(amount) {
+	if amount, per, ok := strings.Cut(word, "/"); ok && per != "" && isUnit(amount, tag) {
 		return true // so much of it per anything
 	}
-	for _, u := range spacelessUnits {
-		if strings.HasPrefix(word, u) {
+	return attached(word) && startsWithUnit(word, tag)
+}
+
+// maxUnit is how many characters the longest unit of a script without spaces has.
+const maxUnit = 14
+
+// particles are what Korean writes right behind a unit.
+var particles = []string{"간", "의", "에", "을", "를", "은", "는", "이", "가", "과", "와", "로", "으로", "도", "만", "까지", "부터",
+	"여", "짜리", "씩", "쯤", "정도", "동안", "후", "전", "안", "당", "마다", "보다", "째", "차"}
+
+// startsWithUnit reports whether a run of letters begins with a unit. In Korean
+// what follows must be another unit or a particle, as syllables such as 원 begin
+// many words.
+func startsWithUnit(word, tag string) bool {
+	runes := []rune(word)
+	for n := min(len(runes), maxUnit); n > 0; n-- {
+		if !unitNames.has(string(runes[:n]), tag) {
+			continue
+		}
+		rest := string(runes[n:])
+		if !unicode.Is(unicode.Hangul, runes[0]) || rest == "" || startsWithUnit(rest, tag) ||
+			slices.ContainsFunc(particles, func(p string) bool { return strings.HasPrefix(rest, p) }) {
 			return true
 		}
 	}
@@ -175,19 +269,15 @@ func isUnit(word string) bool {
 }
 
 // quoteMarks are the pairs that open and close a quotation.
-var quoteMarks = map[rune]string{'“': "”“", '„': "“”", '«': "»", '»': "«", '‹': "›", '「': "」", '『': "』", '"': `"`, '”': "”"}
-
-// attribution finds the words that say who is speaking, near a quotation.
-var attribution = regexp.MustCompile(`(?i)\b(?:says?|said|explains?|explained|told|writes?|wrote|notes?|noted|adds?|added|according to|stated|argues?` +
-	`|sagt|sagte|sagen|erklärt|erklärte|schreibt|betont|laut|zufolge|so der|so die|dit|disent|déclare|déclarait|explique|affirme|souligne|écrit|selon|d'après` +
-	`|dice|dijo|afirma|explica|señala|según|declaró|ha detto|afferma|spiega|dichiara|secondo|diz|disse|explica|segundo|zegt|zei|aldus|volgens|vertelt)(?:\PL|$)` +
-	`|と述べ|と語|と話|によると|によれば|表示|说|說|据|라고 말|에 따르면|قال|قالت|يقول|تقول|صرح|وفقا|وفقًا|بحسب|אמר|אמרה|אומר|אומרת|לדברי|לפי|מסביר`)
+var quoteMarks = map[rune]string{'“': "”“", '״': "״", '„': "“”", '«': "»", '»': "«", '‹': "›", '「': "」", '『': "』",
+	'"': `"`, '”': "”"}
 
 // attributionReach is how far from a quotation, in bytes, its speaker may stand.
 const attributionReach = 160
 
-// quotations counts the quoted spans of a text that somebody is named for.
-func quotations(text string) (n int, examples []string) {
+// quotations counts the quoted spans of a text for which a speaker is named. tag
+// is the lexicon of the page, "" if its language is not known.
+func quotations(text, tag string) (n int, examples []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		for at := 0; at < len(line); {
 			start, end, ok := nextQuote(line, at)
@@ -195,16 +285,42 @@ func quotations(text string) (n int, examples []string) {
 				break
 			}
 			span := line[start:end]
-			around := line[max(0, start-attributionReach):start] + " \n " + line[end:min(len(line), end+attributionReach)]
-			if size := len([]rune(span)) - 2; size >= minQuote && size <= maxQuote && attribution.MatchString(strings.ToValidUTF8(around, "")) {
-				if n++; len(examples) < 2 {
-					examples = append(examples, span)
-				}
-			}
 			at = end
+			if !isQuoteLength(width(span)-2) || isSample(line, start, end) || !attributes(aroundQuote(line, start, end), tag) {
+				continue
+			}
+			if n++; len(examples) < 2 {
+				examples = append(examples, span)
+			}
 		}
 	}
 	return n, examples
+}
+
+// aroundQuote returns the text beside a quotation in which its speaker is named.
+func aroundQuote(line string, start, end int) string {
+	around := line[max(0, start-attributionReach):start] + " \n " + line[end:min(len(line), end+attributionReach)]
+	return strings.ToValidUTF8(around, "")
+}
+
+// isQuoteLength reports whether a quotation has the length of one, in columns.
+func isQuoteLength(columns int) bool { return columns >= minQuote && columns <= maxQuote }
+
+var (
+	// trailer matches the field names that begin lines of commit messages and
+	// headers: Signed-off-by: A U Thor.
+	trailer = regexp.MustCompile(`^[“”„«»"]?\s*[A-Z][A-Za-z]*(?:-[A-Za-z]+)+: `)
+
+	// leadsOn and leadsHere match the arrows between a sample and its translation.
+	leadsOn   = regexp.MustCompile(`^\s*(?:→|⇒|➔|➜|⟶|↔|=>|->|=|\|)`)
+	leadsHere = regexp.MustCompile(`(?:→|⇒|➔|➜|⟶|↔|=>|->|=|\|)\s*$`)
+)
+
+// isSample reports whether a quoted span is data rather than speech: a trailer of
+// a commit, or one side of a translation.
+func isSample(line string, start, end int) bool {
+	return trailer.MatchString(line[start:end]) || leadsOn.MatchString(line[end:]) ||
+		leadsHere.MatchString(line[max(0, start-8):start])
 }
 
 // nextQuote finds the next quoted span at or after an offset; start and end

@@ -7,6 +7,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // The sample: enough pages to see a template's habits, few enough to be a
@@ -16,75 +20,96 @@ const (
 	maxNewest = 3 // by lastmod; the rest is drawn by hash, so that archives count too
 )
 
-// purpose is a kind of page that brands have and visitors look for.
+// purpose is a kind of page that brands have and visitors look for. All words
+// are slugs.
 type purpose struct {
 	name  string
-	paths []string // a path segment, without extension, starts with or equals one
-	texts []string // the link's whole text is one, or starts with one and a space
+	whole map[string]bool // the whole text of a link
+	start map[string]bool // the same, or what it starts with
+	paths map[string]bool // a whole path segment, without extension
 }
 
-// purposes are looked for in this order. Words are in lower case; those of one
-// language stand together: en, de, fr, es, it, pt, nl, pl, sv, ja, zh, ko, ar, he, ru.
+// purposes are looked for in this order.
 var purposes = []purpose{
-	{"about", []string{
-		"about", "about-us", "aboutus", "who-we-are", "our-story", "company",
-		"ueber-uns", "uber-uns", "über-uns", "ueber", "wir-ueber-uns", "unternehmen",
-		"a-propos", "apropos", "à-propos", "qui-sommes-nous", "notre-histoire", "presentation",
-		"acerca", "acerca-de", "quienes-somos", "sobre-nosotros", "nosotros",
-		"chi-siamo", "la-storia", "azienda", "sobre", "sobre-nos", "quem-somos", "over-ons", "o-nas", "om-oss", "om-os",
-		"会社概要", "会社案内", "kaisha", "关于我们", "關於我們", "회사소개", "من-نحن", "about-ar", "אודות", "о-компании", "о-нас",
-	}, []string{
-		"about", "about us", "who we are", "our story", "über uns", "über", "wir über uns", "das unternehmen",
-		"à propos", "qui sommes-nous", "notre histoire", "acerca de", "quiénes somos", "sobre nosotros", "nosotros",
-		"chi siamo", "la nostra storia", "sobre", "sobre nós", "quem somos", "over ons", "o nas", "om oss", "om os",
-		"会社概要", "会社案内", "私たちについて", "について", "关于我们", "關於我們", "회사 소개", "회사소개", "من نحن", "عن الشركة", "حول", "אודות", "מי אנחנו", "о компании", "о нас",
-	}},
-	{"contact", []string{
-		"contact", "contact-us", "contactus", "get-in-touch", "kontakt", "contactez-nous", "nous-contacter", "contacto", "contactenos",
-		"contatti", "contattaci", "contato", "contacte", "fale-conosco", "contacteer-ons",
-		"お問い合わせ", "otoiawase", "inquiry", "联系我们", "聯絡我們", "문의", "اتصل-بنا", "צור-קשר", "контакты",
-	}, []string{
-		"contact", "contact us", "get in touch", "talk to us", "kontakt", "kontaktieren sie uns", "contactez-nous", "nous contacter",
-		"contacto", "contáctenos", "contáctanos", "contatti", "contattaci", "contato", "contacto", "contactos", "fale conosco", "contacteer ons", "neem contact op",
-		"お問い合わせ", "お問合せ", "问い合わせ", "联系我们", "聯絡我們", "문의하기", "문의", "اتصل بنا", "تواصل معنا", "צור קשר", "יצירת קשר", "контакты",
-	}},
-	{"offer", []string{
-		"pricing", "prices", "plans", "products", "product", "services", "solutions", "features", "shop", "store",
-		"preise", "produkte", "leistungen", "tarifs", "prix", "produits", "offres", "precios", "productos", "servicios",
-		"prezzi", "prodotti", "servizi", "precos", "preços", "produtos", "servicos", "serviços", "prijzen", "producten", "diensten", "cennik", "produkty",
-		"料金", "製品", "商品", "サービス", "price", "产品", "價格", "제품", "가격", "الأسعار", "المنتجات", "مחירון", "מחירים", "מוצרים", "цены",
-	}, []string{
-		"pricing", "prices", "plans", "products", "our products", "services", "our services", "solutions", "features", "shop",
-		"preise", "produkte", "leistungen", "tarifs", "nos tarifs", "produits", "nos produits", "offres", "nos offres", "precios", "productos", "servicios",
-		"prezzi", "prodotti", "servizi", "preços", "produtos", "serviços", "prijzen", "producten", "diensten", "cennik", "produkty",
-		"料金", "料金プラン", "製品", "製品情報", "商品", "サービス", "产品", "價格", "제품", "가격", "الأسعار", "المنتجات", "خدماتنا", "מחירים", "מוצרים", "שירותים", "цены",
-	}},
+	newPurpose("about", func(l *lexicon) (texts, paths string) { return l.about, l.aboutPaths }),
+	newPurpose("contact", func(l *lexicon) (texts, paths string) { return l.contact, l.contactPaths }),
+	newPurpose("offer", func(l *lexicon) (texts, paths string) { return l.offer, l.offerPaths }),
 }
+
+// newPurpose collects the words of one purpose in all languages.
+func newPurpose(name string, words func(*lexicon) (texts, paths string)) purpose {
+	p := purpose{name: name, whole: map[string]bool{}, start: map[string]bool{}, paths: map[string]bool{}}
+	for i := range lexicons {
+		texts, paths := words(&lexicons[i])
+		for _, text := range splitWords(texts) {
+			if text, only := strings.CutSuffix(text, "="); only {
+				p.whole[slug(text)] = true
+			} else {
+				p.start[slug(text)], p.paths[slug(text)] = true, true
+			}
+		}
+		for _, path := range splitWords(paths) {
+			p.paths[slug(path)] = true
+		}
+	}
+	return p
+}
+
+// unaccented are the letters that normalization does not separate from their
+// accents or ligatures.
+var unaccented = strings.NewReplacer("ß", "ss", "ı", "i", "ł", "l", "ø", "o", "đ", "d", "æ", "ae", "œ", "oe", "ς", "σ")
+
+// slug writes a text as link texts and path segments compare: words in lower case
+// without accents, joined by hyphens.
+func slug(s string) string {
+	s = unaccented.Replace(norm.NFKD.String(strings.ToLower(s)))
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !inWord(r) && !unicode.IsNumber(r) }), "-")
+}
+
+// maxLinkName is how many bytes of text a link to a page of some purpose has:
+// more is a teaser, and comparing it would cost.
+const maxLinkName = 300
+
+// maxContinued is how many characters may follow the words of a purpose in the
+// text of a link: more is a sentence about something else.
+const maxContinued = 24
 
 // matches reports whether a link leads to a page of this purpose.
 func (p *purpose) matches(a anchor) bool {
-	text := strings.ToLower(strings.Trim(a.text, " →>»›…"))
-	for _, t := range p.texts {
-		if text == t || strings.HasPrefix(text, t+" ") && len(text) <= len(t)+24 {
-			return true
-		}
-	}
-	return p.matchesPath(a.url)
+	return len(a.text) <= maxLinkName && p.matchesText(slug(a.text)) || p.matchesPath(a.url)
 }
 
-func (p *purpose) matchesPath(u *url.URL) bool {
-	segments := strings.Split(strings.Trim(strings.ToLower(u.Path), "/"), "/")
-	// Deep pages are about something else, whatever a segment says.
-	if len(segments) > 3 {
-		return false
+func (p *purpose) matchesText(text string) bool {
+	if p.whole[text] || p.start[text] {
+		return true
 	}
-	for _, s := range segments {
-		s = strings.ReplaceAll(strings.TrimSuffix(s, path.Ext(s)), "_", "-")
-		if slices.Contains(p.paths, s) {
+	unspaced := !spaced(text)
+	for i, r := range text {
+		if r != '-' && !unspaced || !p.start[text[:i]] || r != '-' && spaced(text[:i]) {
+			continue
+		}
+		if utf8.RuneCountInString(text[i:]) <= maxContinued {
 			return true
 		}
 	}
 	return false
+}
+
+func (p *purpose) matchesPath(u *url.URL) bool {
+	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
+	// Deep pages are about something else, whatever a segment says.
+	if len(segments) > 3 {
+		return false
+	}
+	return slices.ContainsFunc(segments, func(s string) bool {
+		return p.paths[slug(strings.TrimSuffix(s, path.Ext(s)))]
+	})
 }
 
 // findPurpose returns the first link on a page that serves a purpose. Links to

@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// lexicon holds the words of one language that facts depend on. A field lists
+// words separated by commas, in lower case. Two marks narrow where a word
+// counts:
+//
+//	name=   only as the whole text of a link: "about" but not "about cookies"
+//	name*   only on pages in this language, as it means something else in others
+//
+// Sources: unit, number and currency names follow Unicode CLDR 48 (every plural
+// form); the other words are those that sites in the language use.
+type lexicon struct {
+	tag string // BCP 47, as on the badge
+
+	about, contact, offer string // texts of links to such pages; their path segments follow from them
+	aboutPaths            string // path segments that no text gives
+	contactPaths          string
+	offerPaths            string
+
+	says        string // verbs and phrases that attribute a quotation to a speaker
+	saysPattern string // the same as an expression, for scripts written without spaces
+	units       string // of measure, money and time, and the names of large numbers
+}
+
+// lexiconTags maps a language to the lexicon that reads it where the two differ.
+var lexiconTags = map[string]string{"no": "nb", "nn": "nb", "yue": "zh"}
+
+// lexiconTag returns the tag of the lexicon for a BCP 47 tag. ok is false for a
+// language without a lexicon: what depends on words is unknown there. A tag that
+// names no language gives "", which reads a text with the words of all languages.
+func lexiconTag(tag string) (known string, ok bool) {
+	base, valid := baseLanguage(tag)
+	if !valid {
+		return "", true
+	}
+	if other, mapped := lexiconTags[base]; mapped {
+		base = other
+	}
+	return base, slices.ContainsFunc(lexicons, func(l lexicon) bool { return l.tag == base })
+}
+
+// lexiconOf returns the tag of the lexicon for a page: by the language the page
+// declares, or else the one the brand declares.
+func (f *site) lexiconOf(p *page) (tag string, ok bool) {
+	if tag, ok = lexiconTag(p.lang); tag == "" {
+		tag, ok = lexiconTag(f.subject.Language)
+	}
+	return tag, ok
+}
+
+// wordSet is a set of words and short phrases. The value lists the languages on
+// whose pages a word counts; an empty list means all.
+type wordSet map[string][]string
+
+// newWordSet collects one field of every lexicon, each word as form writes it.
+func newWordSet(field func(*lexicon) string, form func(string) string) wordSet {
+	set := wordSet{}
+	for i := range lexicons {
+		for _, word := range splitWords(field(&lexicons[i])) {
+			plain, own := strings.CutSuffix(word, "*")
+			plain = form(plain)
+			tags, known := set[plain]
+			switch {
+			case !own:
+				set[plain] = nil
+			case !known || len(tags) > 0:
+				set[plain] = append(tags, lexicons[i].tag)
+			}
+		}
+	}
+	return set
+}
+
+// has reports whether a word counts on a page read with the lexicon of tag.
+func (s wordSet) has(word, tag string) bool {
+	tags, ok := s[word]
+	return ok && (len(tags) == 0 || slices.Contains(tags, tag))
+}
+
+// splitWords splits a field of a lexicon.
+func splitWords(list string) []string {
+	if list == "" {
+		return nil
+	}
+	words := strings.Split(list, ",")
+	for i, w := range words {
+		words[i] = strings.TrimSpace(w)
+	}
+	return words
+}
+
+// inWord reports whether r is part of a word: a letter or a mark on one.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+
+// letterWords returns the words of a text in lower case, split at everything
+// that is neither letter nor mark: "d’après" is two words.
+func letterWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(norm.NFC.String(s)), func(r rune) bool { return !inWord(r) })
+}
+
+func joinWords(s string) string { return strings.Join(letterWords(s), " ") }
+
+// maxSaysWords is how many words the longest phrase of a lexicon's says has.
+const maxSaysWords = 3
+
+var (
+	saysWords   = newWordSet(func(l *lexicon) string { return l.says }, joinWords)
+	saysPattern = newSaysPattern()
+)
+
+// newSaysPattern joins the expressions of all languages. Each is precise enough
+// to count on any page.
+func newSaysPattern() *regexp.Regexp {
+	var all []string
+	for _, l := range lexicons {
+		if l.saysPattern != "" {
+			all = append(all, l.saysPattern)
+		}
+	}
+	return regexp.MustCompile(strings.Join(all, "|"))
+}
+
+// prefixLetters are conjunctions that Arabic and Hebrew write as one word with
+// the verb: "and said".
+const prefixLetters = "وفוש"
+
+// attributes reports whether a text names a speaker: it holds a verb or phrase of
+// saying as whole words.
+func attributes(text, tag string) bool {
+	words := letterWords(text)
+	for i, word := range words {
+		phrase := word
+		for n := 1; ; n++ {
+			if saysWords.has(phrase, tag) {
+				return true
+			}
+			if n == maxSaysWords || i+n == len(words) {
+				break
+			}
+			phrase += " " + words[i+n]
+		}
+		first, size := utf8.DecodeRuneInString(word)
+		if strings.ContainsRune(prefixLetters, first) && saysWords.has(word[size:], tag) {
+			return true
+		}
+	}
+	return saysPattern.MatchString(text)
+}
+
+// unitNames are the units of all languages.
+var unitNames = newWordSet(func(l *lexicon) string { return l.units }, norm.NFKC.String)
+
+// attached reports whether words of the script follow a number, and are followed
+// by others, without a space. Korean writes particles on its units.
+func attached(word string) bool {
+	first := []rune(word)[0]
+	return !spaced(string(first)) || unicode.Is(unicode.Hangul, first)
+}
