@@ -25,6 +25,8 @@ func (f *site) reachable(found findings) {
 		found.set("home.reachable", one, note(f.home.url.String(), "answered %d with a page of HTML", f.front.status))
 	case f.front.refused():
 		found.unknown("home.reachable", note(f.front.asked, "not fetched: %s", f.front.outcome()), note(f.robots.url, "%s", f.robots.decision(f.front.url)))
+	case f.fault != nil:
+		found.unknown("home.reachable", note(f.front.url.String(), "answered %d, and the page was not read: %s", f.front.status, f.fault))
 	case f.front.ok():
 		found.set("home.reachable", 0, note(f.front.asked, "answered %d without a page of HTML", f.front.status))
 	default:
@@ -203,8 +205,8 @@ func firstOf(list ...string) string {
 // whether what it lists is there.
 func (f *site) sitemaps(found findings) {
 	s := &f.sitemap
-	if !s.known {
-		why := note(f.robots.url, "no sitemap could be looked for")
+	if !s.found && (s.missed != "" || len(s.files) == 0) {
+		why := note(f.robots.url, "no sitemap could be looked at: %s", firstOf(s.missed, s.outcome))
 		for _, id := range []string{"sitemap.found", "sitemap.valid", "sitemap.live"} {
 			found.unknown(id, why)
 		}

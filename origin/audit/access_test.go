@@ -16,6 +16,9 @@ func TestCrawlers(t *testing.T) {
 	runFacts(t, []factTest{
 		{"no file", with(answer{status: 404}), []string{"crawler.googlebot 1", "crawler.others 1", "fetcher.share 1"}},
 		{"forbidden file", with(answer{status: 403}), []string{"crawler.googlebot 1"}},
+		{"too many requests", with(answer{status: 429}), []string{"crawler.googlebot 0", "crawler.others 0", "fetcher.share 0", "home.reachable unknown", "home.words unknown"}},
+		{"a failure", with(answer{status: 503}), []string{"crawler.googlebot 0", "home.reachable unknown"}},
+		{"more wildcards than are evaluated", with(text("User-agent: *\nDisallow: /a\n" + strings.Repeat("Disallow: /*x*y*z\n", 10_000))), []string{"crawler.googlebot unknown", "home.reachable 1"}},
 		{"empty file", with(text("")), []string{"crawler.googlebot 1"}},
 		{"page instead of a file", with(html("<title>Home</title>", "User-agent: *\nDisallow: /")), []string{"crawler.googlebot 1"}},
 		{"rules sent as html", with(answer{body: "User-agent: PerplexityBot\nDisallow: /"}), []string{"crawler.googlebot 1", "crawler.perplexitybot 0"}},
@@ -66,9 +69,12 @@ func TestOwnRobots(t *testing.T) {
 		if asked := s.requests(); len(asked) != 1 {
 			t.Errorf("%s: asked %q, want robots.txt alone", name, asked)
 		}
-		want := "1"
+		want, reason := "1", "/ disallowed for FieldmarkBot: line 2: Disallow: /"
 		if rules.status == 500 {
-			want = "0"
+			want, reason = "0", "robots.txt answered 500, so crawlers may fetch nothing: make it answer 200 with rules, or 404 for none"
+		}
+		if got := seen(facts, "home.reachable"); !strings.Contains(got, reason) || seen(facts, "title.good") != got {
+			t.Errorf("%s: reason %q, want %q for every fact", name, got, reason)
 		}
 		if a, b, c := say(facts, "home.reachable"), say(facts, "crawler.googlebot"), say(facts, "home.words"); a != "unknown" || b != want || c != "unknown" {
 			t.Errorf("%s: home.reachable %s, crawler.googlebot %s, home.words %s; want unknown, %s, unknown", name, a, b, c, want)

@@ -26,7 +26,7 @@ func (f *site) llmsFile(found findings) {
 	l := &f.llms
 	at := l.visit.asked
 	switch {
-	case l.visit.refused() || l.visit.err != nil || l.visit.status >= 500 || l.visit.status == 429:
+	case l.visit.unanswered():
 		found.unknown("llms.level", note(at, "%s", l.visit.outcome()))
 		found.unknown("llms.errors", note(at, "%s", l.visit.outcome()))
 	case !l.visit.ok():
@@ -69,7 +69,7 @@ func (f *site) markdownPages(found findings) {
 		found.set(id, one, note(f.home.url.String(), "alternate of type text/markdown: %s", list[0].href))
 		return
 	}
-	if f.markdown == nil || f.markdown.refused() || f.markdown.err != nil {
+	if f.markdown == nil || f.markdown.unanswered() {
 		found.unknown(id, note(f.home.url.String(), "no alternate of type text/markdown, and asking for one could not be tried"))
 		return
 	}

@@ -47,7 +47,8 @@ type Subject struct {
 // Auditor audits sites. It is safe for concurrent use; each audit keeps its own
 // pace.
 type Auditor struct {
-	config Config
+	config  Config
+	parsing chan struct{} // holds one value per document being parsed
 }
 
 // New checks the configuration and returns an Auditor; it fetches nothing.
@@ -62,7 +63,7 @@ func New(c Config) (*Auditor, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return &Auditor{config: c}, nil
+	return &Auditor{config: c, parsing: make(chan struct{}, maxParsing)}, nil
 }
 
 // Audit reads the site of s and returns its facts. A site that does not answer
@@ -79,7 +80,7 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	}
 	limited, cancel := context.WithTimeout(ctx, auditDeadline)
 	defer cancel()
-	r := &reader{fetcher: newFetcher(a.config), progress: progress}
+	r := &reader{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing}
 	found := r.read(limited, s, home)
 	if err := ctx.Err(); err != nil {
 		return fieldmark.Facts{}, fmt.Errorf("audit %s: %w", home, err)
@@ -116,7 +117,8 @@ type site struct {
 	now      time.Time
 	front    visit // to the home page
 	robots   robots
-	home     *page      // nil unless reachable
+	home     *page      // nil unless it was read
+	fault    error      // why a home page that answered was not read
 	pages    []*page    // the home page first
 	sample   []*url.URL // of pages chosen, fetched or not, the home page first
 	visits   []visit    // of the sample, where a look was possible
@@ -125,6 +127,7 @@ type site struct {
 	plain    *visit // to the home page over http; nil if not looked at
 	markdown *visit // to the home page asking for Markdown; nil if not looked at
 	twins    []*page
+	unread   []fieldmark.Evidence // pages of the sample that answered and were not read
 	lastmods map[string]string
 }
 
@@ -139,6 +142,7 @@ type llmsFile struct {
 type reader struct {
 	*fetcher
 	progress func(step string)
+	parsing  chan struct{} // of the Auditor
 }
 
 // read makes every request of an audit. When the audit's time is up the rest
@@ -155,10 +159,15 @@ func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
 	base := f.front.url
 	f.robots = r.robots(ctx, base)
 	f.sample = []*url.URL{base}
+	if errors.Is(f.front.err, errBroken) {
+		f.fault = errBroken
+	}
 	if !isPage(&f.front) {
 		return f
 	}
-	f.home = parsePage(base, f.front.header, f.front.body)
+	if f.home, f.fault = r.parse(ctx, &f.front); f.fault != nil {
+		return f
+	}
 	f.pages, f.visits = []*page{f.home}, []visit{f.front}
 	if plain, ok := schemeProbe(base); ok {
 		r.progress("the other scheme")
@@ -170,6 +179,7 @@ func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
 	if len(markdownTwins(f.pages)) == 0 {
 		r.progress("Markdown version")
 		v := r.get(ctx, request{url: base, accept: "text/markdown"})
+		v.body = nil
 		f.markdown = &v
 	}
 	r.progress("sitemap")
@@ -182,6 +192,24 @@ func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
 	r.readSample(ctx, f)
 	r.readTwins(ctx, f)
 	return f
+}
+
+// parse reads the page that a visit found and releases its body. It waits while
+// maxParsing others are being parsed.
+func (r *reader) parse(ctx context.Context, v *visit) (*page, error) {
+	select {
+	case r.parsing <- struct{}{}:
+		defer func() { <-r.parsing }()
+	case <-ctx.Done():
+		return nil, errTime
+	}
+	body := v.body
+	v.body = nil // visits are kept to the end of the audit, and a body has up to maxPageBytes
+	p, err := parsePage(ctx, v.url, v.header, body)
+	if ctx.Err() != nil {
+		return nil, errTime
+	}
+	return p, err
 }
 
 // schemeProbe returns the home page under the other scheme. A site on a port of
@@ -226,10 +254,15 @@ func (r *reader) readSample(ctx context.Context, f *site) {
 		if v.refused() {
 			continue
 		}
-		f.visits = append(f.visits, v)
 		if isPage(&v) && v.url.Host == f.home.url.Host && !f.has(v.url) {
-			f.pages = append(f.pages, parsePage(v.url, v.header, v.body))
+			if p, err := r.parse(ctx, &v); err != nil {
+				f.unread = append(f.unread, note(v.url.String(), "not read: %s", err))
+			} else {
+				f.pages = append(f.pages, p)
+			}
 		}
+		v.body = nil
+		f.visits = append(f.visits, v)
 	}
 }
 
@@ -256,7 +289,9 @@ func (r *reader) readTwins(ctx context.Context, f *site) {
 		r.progress("translation " + alt.hreflang)
 		v := r.get(ctx, request{url: bare(alt.url, f.home.url), accept: acceptHTML})
 		if isPage(&v) {
-			f.twins = append(f.twins, parsePage(v.url, v.header, v.body))
+			if p, err := r.parse(ctx, &v); err == nil {
+				f.twins = append(f.twins, p)
+			}
 		}
 	}
 }
@@ -283,9 +318,12 @@ func (f *site) facts() fieldmark.Facts {
 		f.entity(found)
 		f.evidence(found)
 		f.agents(found)
-	} else if f.front.refused() {
-		// We may not look, but what robots.txt says to others is known.
-		f.crawlers(found)
+	} else {
+		if f.front.refused() || f.fault != nil {
+			// We may not look, or could not read, but what robots.txt says to others is known.
+			f.crawlers(found)
+		}
+		found.explain(found.must("home.reachable").Evidence)
 	}
 	return fieldmark.Facts{
 		Version: fieldmark.FactsVersion, URL: f.front.url.String(), Pages: len(f.pages),

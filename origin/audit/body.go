@@ -32,7 +32,7 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 		case n.Type != html.ElementNode || n.Namespace != "":
 		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !shut(n):
 			// A page's heading often stands in its header, outside the text.
-			p.headings = append(p.headings, heading{1, textOf(n, maxLine)})
+			p.headings = append(p.headings, heading{1, textOf(n, maxLabel)})
 		case hidden.Len() >= maxHidden:
 		case hiddenElement(n) && !shut(n.Parent):
 			addBounded(&hidden, textOf(n, maxHidden))
@@ -77,7 +77,7 @@ func (p *page) readBlock(n *html.Node) {
 	}
 	switch n.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		h := heading{int(n.Data[1] - '0'), collapse(textUpTo(n, maxLine))}
+		h := heading{int(n.Data[1] - '0'), collapse(textUpTo(n, maxLabel))}
 		if len(p.headings) < maxHeadings && h.text != "" {
 			p.headings = append(p.headings, h)
 		}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,9 +23,11 @@ func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
 	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v, sample: []*url.URL{u}, visits: []visit{v},
 		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(robots)})}
-	f.home = parsePage(u, header, body)
+	if f.home, f.fault = parsePage(context.Background(), u, header, body); f.fault != nil {
+		return f.facts()
+	}
 	f.pages = []*page{f.home}
-	f.sitemap = sitemap{files: []string{"x"}}
+	f.sitemap = sitemap{files: []string{"x"}, missed: "not looked for"}
 	for range sampleOf(f.home, &f.sitemap) {
 	}
 	return f.facts()
@@ -49,7 +52,7 @@ func TrySitemap(r io.Reader) (addresses int, err error) {
 	if r, err = maybeGunzip(r); err != nil {
 		return 0, err
 	}
-	f, err := parseSitemap(r)
+	f, err := parseSitemap(r, maxSitemapKept)
 	return len(f.entries) + len(f.children), err
 }
 
@@ -158,7 +161,10 @@ const (
 // links it kept, and whether any of those is no web address.
 func TryHead(head string) (links int, odd bool, canonical, translations string) {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
-	p := parsePage(u, http.Header{}, []byte("<!doctype html><html><head>"+head+"</head><body><main>x</main></body></html>"))
+	p, err := parsePage(context.Background(), u, http.Header{}, []byte("<!doctype html><html><head>"+head+"</head><body><main>x</main></body></html>"))
+	if err != nil {
+		return 0, false, "", ""
+	}
 	f := &site{home: p, pages: []*page{p}}
 	for _, l := range p.links {
 		odd = odd || l.url != nil && !isWeb(l.url) || len(l.rels) == 0

@@ -74,7 +74,12 @@ func (f *site) wordCounts(found findings) {
 	}
 	base := f.home.url.String()
 	mid := median(counts)
-	seen = append([]fieldmark.Evidence{note(base, "median %d words over %s", mid, count(len(f.pages), "page", "pages"))}, seen...)
+	sum := fmt.Sprintf("median %d words over %s", mid, count(len(f.pages), "page", "pages"))
+	if n := len(f.unread); n > 0 {
+		sum += fmt.Sprintf("; %s not read", count(n, "page", "pages"))
+		seen = append(seen, f.unread...)
+	}
+	seen = append([]fieldmark.Evidence{note(base, "%s", sum)}, seen...)
 	found.set("text.words", int64(mid)*one, seen...)
 	found.set("home.words", int64(f.home.words)*one, note(base, "%s of main text: %s", count(f.home.words, "word", "words"), firstOf(f.home.text, "(none)")))
 }

@@ -125,6 +125,15 @@ func (f findings) unknown(id string, seen ...fieldmark.Evidence) {
 	fact.Evidence = canonical(seen)
 }
 
+// explain gives the reason to every fact that is unknown without one.
+func (f findings) explain(seen []fieldmark.Evidence) {
+	for _, fact := range f {
+		if fact.State == fieldmark.Unknown && len(fact.Evidence) == 0 {
+			fact.Evidence = seen
+		}
+	}
+}
+
 // notApplicable says that a fact makes no sense for this site.
 func (f findings) notApplicable(id string, seen ...fieldmark.Evidence) {
 	fact := f.must(id)

@@ -37,6 +37,8 @@ var (
 	errOurRobots = errors.New("robots.txt asks this crawler to stay away")
 	errRedirects = errors.New("too many redirects")
 	errBomb      = errors.New("the answer unpacks to far more than it is")
+	errTime      = errors.New("the audit ran out of time")
+	errBroken    = errors.New("the answer broke off before its end")
 )
 
 // visit is what came back for one address.
@@ -59,6 +61,12 @@ func (v *visit) ok() bool { return v.err == nil && v.status >= 200 && v.status <
 // known of the address.
 func (v *visit) refused() bool { return errors.Is(v.err, errOurRobots) || errors.Is(v.err, errBudget) }
 
+// unanswered reports whether the server gave no answer about the address, so that
+// nothing is known of it: it refused, failed, or was too busy.
+func (v *visit) unanswered() bool {
+	return v.err != nil || v.status >= 500 || v.status == http.StatusTooManyRequests
+}
+
 // outcome tells in a few stable words what became of a visit.
 func (v *visit) outcome() string {
 	switch {
@@ -66,7 +74,7 @@ func (v *visit) outcome() string {
 		return fmt.Sprintf("answered %d", v.status)
 	case errors.Is(v.err, safehttp.ErrNotAllowed):
 		return "address not allowed"
-	case errors.Is(v.err, errOurRobots), errors.Is(v.err, errBudget), errors.Is(v.err, errRedirects), errors.Is(v.err, errBomb):
+	case errors.Is(v.err, errOurRobots), errors.Is(v.err, errBudget), errors.Is(v.err, errRedirects), errors.Is(v.err, errBomb), errors.Is(v.err, errBroken):
 		return v.err.Error()
 	case isTimeout(v.err):
 		return "no answer in time"
@@ -108,8 +116,8 @@ type request struct {
 
 const acceptHTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
-// get asks for a page, if robots.txt permits, and follows redirects, each hop
-// judged anew.
+// get asks for a page, if robots.txt permits, and follows redirects, each checked
+// against robots.txt.
 func (f *fetcher) get(ctx context.Context, q request) visit {
 	v := visit{asked: q.url.String(), url: q.url}
 	seen := map[string]bool{}
@@ -270,21 +278,27 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, q request, v *visit) erro
 	return readPage(body, v)
 }
 
-// readPage reads as much of a body as a page may have.
+// readPage reads as much of a body as a page may have. A body that breaks off is
+// an error: what is missing may be the text, or the rule that decides.
 func readPage(r io.Reader, v *visit) error {
 	body, err := io.ReadAll(io.LimitReader(r, maxPageBytes+1))
 	if len(body) > maxPageBytes {
 		body, v.cut, err = body[:maxPageBytes], true, nil
 	}
 	v.body = body
-	if errors.Is(err, errBomb) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errBomb):
 		v.body = nil
 		return err
-	}
-	if err != nil && len(body) == 0 {
+	case !v.ok():
+		return nil // the status says all that is needed
+	case len(body) == 0:
 		return fmt.Errorf("read a page: %w", err)
 	}
-	return nil // a page that breaks off is still a page
+	v.body = nil
+	return errBroken
 }
 
 // unpack undoes the one encoding we ask for. Its output is held to maxRatio

@@ -17,13 +17,21 @@ func microdata(doc *html.Node) []thing {
 
 // What is read of a page's microdata.
 const (
-	maxValues = 10_000  // property values
-	maxValue  = 2 << 10 // bytes of one
+	maxValues    = 10_000    // property values, items included
+	maxValue     = 2 << 10   // bytes of one
+	maxMicrodata = 512 << 10 // bytes of all: properties nest, and each repeats the text below it
 )
 
 type items struct {
 	things []thing
 	values int
+	bytes  int
+}
+
+// full counts one property value and reports whether it is beyond the bounds.
+func (m *items) full() bool {
+	m.values++
+	return m.values > maxValues || m.bytes > maxMicrodata
 }
 
 // walk reads n and what is under it as part of item owner; -1 is no item.
@@ -35,11 +43,12 @@ func (m *items) walk(n *html.Node, owner int) {
 			inner = m.open(n, owner, props)
 		} else if owner >= 0 {
 			for _, p := range props {
-				if m.values++; m.values > maxValues {
+				if m.full() {
 					break
 				}
-				name := schemaName(p)
-				m.things[owner].text[name] = append(m.things[owner].text[name], itemValue(n))
+				name, value := schemaName(p), itemValue(n)
+				m.bytes += len(value)
+				m.things[owner].text[name] = append(m.things[owner].text[name], value)
 			}
 		}
 		owner = inner
@@ -61,6 +70,9 @@ func (m *items) open(n *html.Node, owner int, props []string) int {
 	at := len(m.things) - 1
 	if owner >= 0 {
 		for _, p := range props {
+			if m.full() {
+				break
+			}
 			name := schemaName(p)
 			m.things[owner].holds[name] = append(m.things[owner].holds[name], at)
 		}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -21,7 +22,8 @@ const (
 	maxBylines  = 20        // elements marked as a byline that are looked at
 	maxHidden   = 64 << 10  // bytes of hidden text looked at
 	maxText     = 512 << 10 // bytes of main text, some eighty thousand words
-	maxLine     = 8 << 10   // bytes of what names or answers something: a title, a link, a heading
+	maxLine     = 8 << 10   // bytes of what names or answers something: a title, a paragraph
+	maxLabel    = 1 << 10   // bytes of a link or a heading; there are thousands, and they nest
 )
 
 // page is what one HTML document says, read once.
@@ -109,21 +111,19 @@ func isPage(v *visit) bool {
 		return false
 	}
 	t := v.header.Get("Content-Type")
-	return isHTMLType(t) || t == "" && looksLikeHTML(v.body)
+	return isHTMLType(t) || t == "" && (looksLikeHTML(v.body) || len(bytes.TrimSpace(v.body)) == 0)
 }
 
-// parsePage reads a document. It never fails: what cannot be parsed is a page
-// without content.
-func parsePage(u *url.URL, header http.Header, body []byte) *page {
+// parsePage reads a document. An error says why the document was not parsed, or
+// that ctx ended; nothing is known of such a page.
+func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte) (*page, error) {
 	p := &page{url: u, header: header, bytes: len(body), textStart: -1}
 	src := decode(body, header.Get("Content-Type"))
-	// Without scripting, what stands in noscript is parsed like the rest.
-	doc, err := html.ParseWithOptions(bytes.NewReader(src), html.ParseOptionEnableScripting(false))
+	doc, err := parseTree(ctx, src)
 	if err != nil {
-		doc = &html.Node{Type: html.DocumentNode} // nested deeper than any page: nothing of it is worth trusting
+		return nil, err
 	}
 	p.links = headerLinks(u, header)
-	prune(doc)
 	markMenus(doc)
 	main := findMain(doc)
 	in := shown(main)
@@ -132,7 +132,7 @@ func parsePage(u *url.URL, header http.Header, body []byte) *page {
 	p.readText(main)
 	p.graph = join(jsonLD(doc), microdata(doc))
 	p.textStart = offsetOf(src, firstText(main))
-	return p
+	return p, nil
 }
 
 // decode turns a body into UTF-8 by its byte order mark, its declared type, or

@@ -27,8 +27,12 @@ func prune(doc *html.Node) {
 			n.Attr = n.Attr[:maxAttrs]
 		}
 		for i := range n.Attr {
-			if a := &n.Attr[i]; len(a.Val) > maxAttrBytes {
+			a := &n.Attr[i]
+			if len(a.Val) > maxAttrBytes {
 				a.Val = a.Val[:maxAttrBytes]
+			}
+			if a.Key == "style" { // asked of every ancestor of every node, so it is read once
+				a.Val = reduceStyle(a.Val)
 			}
 		}
 	}

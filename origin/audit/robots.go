@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -20,6 +21,11 @@ const (
 // maxRobots is how much of a robots.txt counts. A crawler must read 500 KiB at
 // least (RFC 9309, section 2.5), and the large ones read no more.
 const maxRobots = 500 << 10
+
+// maxWildcards is how many bytes of rules with a * are matched. Matching one costs
+// its length times that of the address, for every crawler and every address of
+// the sample. The largest real files have some 40 kB of them.
+const maxWildcards = 64 << 10
 
 // robots is what a host's robots.txt means for crawlers.
 type robots struct {
@@ -89,6 +95,16 @@ func (r *robots) parse() {
 	var lines record
 	grobotstxt.Parse(r.body, &lines)
 	r.lines = lines.lines
+	wildcards := 0
+	for _, d := range r.lines {
+		if d.kind != forAgent && strings.Contains(d.value, "*") {
+			wildcards += len(d.value)
+		}
+	}
+	if wildcards > maxWildcards {
+		r.lines, r.always = nil, undecided
+		r.reason = fmt.Sprintf("robots.txt has more than %d kB of rules with wildcards, which are not evaluated", maxWildcards>>10)
+	}
 }
 
 // replay tells the matcher what was parsed.
@@ -116,9 +132,13 @@ const (
 	undecided  verdict = "undecided" // the file could not be judged
 )
 
+// remedyRobots is what to do about a robots.txt without an answer.
+const remedyRobots = "make it answer 200 with rules, or 404 for none"
+
 // newRobots reads the answer to a request for robots.txt by the rules of
 // RFC 9309, section 2.3.1: 2xx is parsed, 4xx means there are no rules, and
-// anything else, or no answer, means that nothing may be fetched.
+// anything else, or no answer, means that nothing may be fetched. 429 counts as a
+// failure of the server, as Google documents it for its crawlers.
 func newRobots(v visit) robots {
 	r := robots{url: v.asked, status: v.status}
 	switch {
@@ -126,7 +146,7 @@ func newRobots(v visit) robots {
 		r.always, r.reason = allowed, "robots.txt redirects in circles or too often, so there are no rules"
 	case v.err != nil:
 		r.err = v.err
-		r.always, r.reason = disallowed, "robots.txt did not answer, so nothing may be fetched"
+		r.always, r.reason = disallowed, "robots.txt did not answer, so crawlers may fetch nothing: "+remedyRobots
 	case v.status >= 200 && v.status < 300:
 		r.body = string(trimBOM(v.body[:min(len(v.body), maxRobots)]))
 		if looksLikeHTML(v.body) {
@@ -136,10 +156,10 @@ func newRobots(v visit) robots {
 			break
 		}
 		r.parse()
-	case v.status >= 400 && v.status < 500:
+	case v.status >= 400 && v.status < 500 && v.status != http.StatusTooManyRequests:
 		r.always, r.reason = allowed, fmt.Sprintf("robots.txt answered %d, so there are no rules", v.status)
 	default:
-		r.always, r.reason = disallowed, fmt.Sprintf("robots.txt answered %d, so nothing may be fetched", v.status)
+		r.always, r.reason = disallowed, fmt.Sprintf("robots.txt answered %d, so crawlers may fetch nothing: %s", v.status, remedyRobots)
 	}
 	return r
 }
@@ -184,12 +204,20 @@ func (r robots) judge(token string, u *url.URL) (v verdict, rule string) {
 
 // robotsLine returns a line by its number, from 1; lines end at CR, LF or both.
 func robotsLine(body string, n int) string {
-	body = strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n")
-	lines := strings.SplitN(body, "\n", n+1)
-	if n > len(lines) {
-		return ""
+	for ; n > 1; n-- {
+		end := strings.IndexAny(body, "\r\n")
+		if end < 0 {
+			return ""
+		}
+		if strings.HasPrefix(body[end:], "\r\n") {
+			end++
+		}
+		body = body[end+1:]
 	}
-	return strings.TrimSpace(lines[n-1])
+	if end := strings.IndexAny(body, "\r\n"); end >= 0 {
+		body = body[:end]
+	}
+	return strings.TrimSpace(body)
 }
 
 // sitemaps returns the absolute http addresses the file lists, in its order and

@@ -19,12 +19,19 @@ const (
 	maxSitemapBytes = 50 << 20 // per file once unpacked, by the protocol
 	maxSitemapFiles = 10       // read per audit: one index level and its first children
 	maxLoc          = 2048     // bytes of an address, by the protocol
+
+	maxSitemapToken    = 256 << 10 // bytes of one tag, text or comment; the parser holds it in memory as a whole
+	maxSitemapDepth    = 32        // elements inside each other; real files have five
+	maxSitemapKept     = 16 << 20  // bytes of addresses kept per audit: as many as the protocol allows, of 335 bytes each
+	maxSitemapChildren = 100       // addresses kept of an index, of which maxSitemapFiles are read
 )
 
 // Why a sitemap is not valid.
 var (
 	errSitemapURLs  = fmt.Errorf("more than %d addresses", maxSitemapURLs)
 	errSitemapBytes = fmt.Errorf("more than %d MiB", maxSitemapBytes>>20)
+	errSitemapToken = fmt.Errorf("an element or text of more than %d KiB", maxSitemapToken>>10)
+	errSitemapDepth = fmt.Errorf("elements nested more than %d deep", maxSitemapDepth)
 	errSitemapXML   = errors.New("not well-formed XML")
 	errSitemapRoot  = errors.New("neither a urlset nor a sitemapindex")
 )
@@ -39,11 +46,12 @@ type entry struct {
 type sitemap struct {
 	files   []string // read, in order
 	found   bool
-	known   bool   // whether looking was possible at all
+	missed  string // why the first file that could not be looked at was not; "" for none
 	outcome string // of the first file, or why none was found
 	invalid string // the first complaint; "" when all are valid
 	entries []entry
 	foreign []string // addresses on other hosts, the first few
+	kept    int      // bytes of the entries
 	total   int      // addresses listed
 	offHost int      // of which on other hosts
 	trusted bool     // lastmod tells pages apart
@@ -54,10 +62,15 @@ type sitemapFile struct {
 	index    bool
 	entries  []entry
 	children []string
+	listed   int // addresses in the file, kept or not
+	kept     int // bytes of the entries kept
+	room     int // bytes of entries that may be kept
 }
 
-// parseSitemap reads one file as a stream; it stops at the protocol's limits.
-func parseSitemap(r io.Reader) (f sitemapFile, err error) {
+// parseSitemap reads one file as a stream and keeps entries of up to room bytes.
+// It stops at the limits of the protocol and at those of a token and of nesting.
+func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
+	f.room = room
 	limited := &limitedReader{r: r, left: maxSitemapBytes}
 	dec := xml.NewDecoder(limited)
 	dec.Strict = true
@@ -67,89 +80,138 @@ func parseSitemap(r io.Reader) (f sitemapFile, err error) {
 		}
 		return nil, errSitemapXML
 	}
-	root := ""
+	p := sitemapParser{file: &f}
 	for {
+		limited.token = 0
 		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			if root == "" {
-				return f, errSitemapRoot
-			}
+		switch {
+		case errors.Is(err, io.EOF) && !p.root:
+			return f, errSitemapRoot
+		case errors.Is(err, io.EOF):
 			return f, nil
-		}
-		if err != nil {
+		case err != nil:
 			return f, limited.explain(err)
 		}
-		start, ok := tok.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		switch name := start.Name.Local; {
-		case root == "":
-			if name != "urlset" && name != "sitemapindex" {
-				return f, errSitemapRoot
-			}
-			root, f.index = name, name == "sitemapindex"
-		case name == "url" || name == "sitemap":
-			if len(f.entries)+len(f.children) >= maxSitemapURLs {
-				return f, errSitemapURLs
-			}
-			if err := f.addElement(dec, start); err != nil {
-				return f, limited.explain(err)
-			}
-		default:
-			if err := dec.Skip(); err != nil {
-				return f, limited.explain(err)
-			}
+		if err := p.take(tok); err != nil {
+			return f, err
 		}
 	}
 }
 
-// addElement reads one url or sitemap element.
-func (f *sitemapFile) addElement(dec *xml.Decoder, start xml.StartElement) error {
-	var e struct {
-		Loc     string `xml:"loc"`
-		Lastmod string `xml:"lastmod"`
-	}
-	if err := dec.DecodeElement(&e, &start); err != nil {
-		return err
-	}
-	u, err := url.Parse(strings.TrimSpace(e.Loc))
-	if err != nil || len(e.Loc) > maxLoc || !isWeb(u) {
-		return nil // one bad address spoils no file
-	}
-	u.Host = strings.ToLower(u.Host)
-	u.Fragment = ""
-	if f.index {
-		f.children = append(f.children, u.String())
-	} else {
-		f.entries = append(f.entries, entry{u, strings.TrimSpace(e.Lastmod)})
+// sitemapParser follows the elements of a file: a root, url or sitemap elements
+// in it, and loc and lastmod in these.
+type sitemapParser struct {
+	file         *sitemapFile
+	root         bool
+	depth        int // elements that are open
+	entry        bool
+	text         *[]byte // of the element that is open, if its text is of interest
+	loc, lastmod []byte
+}
+
+// take follows one token.
+func (p *sitemapParser) take(tok xml.Token) error {
+	switch tok := tok.(type) {
+	case xml.StartElement:
+		p.depth++
+		p.text = nil
+		return p.open(tok.Name.Local)
+	case xml.CharData:
+		if p.text != nil && len(*p.text) <= maxLoc {
+			*p.text = append(*p.text, tok...)
+		}
+	case xml.EndElement:
+		p.text = nil
+		if p.depth == 2 && p.entry {
+			p.entry = false
+			p.file.add(string(p.loc), string(p.lastmod))
+		}
+		p.depth--
 	}
 	return nil
 }
 
-// limitedReader fails, rather than ends, when there is too much.
+func (p *sitemapParser) open(name string) error {
+	switch p.depth {
+	case 1:
+		switch {
+		case p.root: // a second one
+			return errSitemapXML
+		case name != "urlset" && name != "sitemapindex":
+			return errSitemapRoot
+		}
+		p.root, p.file.index = true, name == "sitemapindex"
+	case 2:
+		if p.entry = name == "url" || name == "sitemap"; !p.entry {
+			return nil
+		}
+		if p.file.listed++; p.file.listed > maxSitemapURLs {
+			return errSitemapURLs
+		}
+		p.loc, p.lastmod = p.loc[:0], p.lastmod[:0]
+	case 3:
+		switch {
+		case p.entry && name == "loc":
+			p.loc, p.text = p.loc[:0], &p.loc
+		case p.entry && name == "lastmod":
+			p.lastmod, p.text = p.lastmod[:0], &p.lastmod
+		}
+	case maxSitemapDepth + 1:
+		return errSitemapDepth
+	}
+	return nil
+}
+
+// add keeps one address, if it is one of a page; one bad address spoils no file.
+func (f *sitemapFile) add(loc, lastmod string) {
+	u, err := url.Parse(strings.TrimSpace(loc))
+	if err != nil || len(loc) > maxLoc || !isWeb(u) {
+		return
+	}
+	u.Host = strings.ToLower(u.Host)
+	u.Fragment = ""
+	switch {
+	case f.index && len(f.children) < maxSitemapChildren:
+		f.children = append(f.children, u.String())
+	case !f.index && f.kept+len(loc) <= f.room:
+		f.kept += len(loc)
+		f.entries = append(f.entries, entry{u, strings.TrimSpace(lastmod)})
+	}
+}
+
+// limitedReader fails, rather than ends, when a file or one token is too large.
 type limitedReader struct {
-	r    io.Reader
-	left int64
-	over bool
+	r     io.Reader
+	left  int64
+	token int   // bytes read since the last token ended, the parser's read-ahead included
+	over  error // why there is no more: the limit that was exceeded, or errBroken
 }
 
 // Read implements io.Reader.
 func (l *limitedReader) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		l.over = true
-		return 0, errSitemapBytes
+	switch {
+	case l.left <= 0:
+		l.over = errSitemapBytes
+	case l.token > maxSitemapToken:
+		l.over = errSitemapToken
+	}
+	if l.over != nil {
+		return 0, l.over
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
+	l.token += n
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errBomb) {
+		l.over = errBroken
+	}
 	return n, err
 }
 
 // explain turns what ended the parser into a stable reason.
 func (l *limitedReader) explain(err error) error {
 	switch {
-	case l.over:
-		return errSitemapBytes
+	case l.over != nil:
+		return l.over
 	case errors.Is(err, errBomb):
 		return errBomb
 	}
@@ -195,16 +257,18 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 			broken = errSitemapXML
 			return nil
 		}
-		parsed, broken = parseSitemap(r)
+		if parsed, broken = parseSitemap(r, maxSitemapKept-s.kept); errors.Is(broken, errBroken) {
+			return errBroken
+		}
 		return nil
 	}})
 	first := len(s.files) == 0
 	s.files = append(s.files, u.String())
-	if !v.refused() {
-		s.known = true
-	}
 	if first {
 		s.outcome = v.outcome()
+	}
+	if v.unanswered() && s.missed == "" {
+		s.missed = v.outcome()
 	}
 	switch {
 	case v.refused():
@@ -230,6 +294,7 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 		parsed.entries = parsed.entries[:room] // enough to draw a sample from
 	}
 	s.entries = append(s.entries, parsed.entries...)
+	s.kept += parsed.kept
 	return parsed.children
 }
 

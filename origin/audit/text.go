@@ -67,7 +67,18 @@ func hiddenElement(n *html.Node) bool {
 	if hasAttr(n, "hidden") || strings.EqualFold(attr(n, "aria-hidden"), "true") {
 		return true
 	}
-	return hidingStyle(attr(n, "style"))
+	return attr(n, "style") == hiddenStyle
+}
+
+// hiddenStyle is what prune leaves of a style that hides its element; of others it
+// leaves nothing.
+const hiddenStyle = "display:none"
+
+func reduceStyle(style string) string {
+	if hidingStyle(style) {
+		return hiddenStyle
+	}
+	return ""
 }
 
 // hidingStyle reports whether an inline style takes an element out of sight.
@@ -239,16 +250,25 @@ func textUpTo(n *html.Node, limit int) string {
 	return tidy(b.String())
 }
 
-// hasText reports whether a reader sees any text under n.
+// maxEmpty is how many nodes without text are looked at before an item or a cell
+// counts as empty. Tables nest, and each asks this of all cells below it.
+const maxEmpty = 1000
+
+// hasText reports whether a reader sees any text under n, within maxEmpty nodes.
 func hasText(n *html.Node) bool {
-	if chrome(n) {
+	left := maxEmpty
+	return textWithin(n, &left)
+}
+
+func textWithin(n *html.Node, left *int) bool {
+	if *left--; *left < 0 || chrome(n) {
 		return false
 	}
 	if n.Type == html.TextNode {
 		return strings.TrimSpace(n.Data) != ""
 	}
 	for c := range n.ChildNodes() {
-		if hasText(c) {
+		if textWithin(c, left) {
 			return true
 		}
 	}
@@ -344,7 +364,7 @@ func textOf(n *html.Node, limit int) string {
 
 // anchorText returns what names a link: its text, or what stands in for it.
 func anchorText(n *html.Node) string {
-	if s := textOf(n, maxLine); s != "" {
+	if s := textOf(n, maxLabel); s != "" {
 		return s
 	}
 	if s := attr(n, "aria-label"); s != "" {

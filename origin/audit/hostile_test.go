@@ -1,0 +1,185 @@
+package audit_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark/origin/audit"
+)
+
+// allocated returns how many bytes fn allocates, freed ones included.
+func allocated(fn func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// numbered repeats a format with the numbers from 0 to n-1.
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// TestParserMemory gives each parser inputs that are made to become large and
+// holds all that it allocates to a bound.
+func TestParserMemory(t *testing.T) {
+	const mb = 1 << 20
+	page := func(body string) func() error {
+		return func() error { audit.TryPage([]byte(body), "text/html", ""); return nil }
+	}
+	sitemap := func(body string) func() error {
+		return func() error { _, err := audit.TrySitemap(strings.NewReader(body)); return err }
+	}
+	rules := func(body string) func() error {
+		return func() error {
+			for _, token := range audit.Crawlers() {
+				audit.TryRobots(body, token, strings.Repeat("a", 500))
+			}
+			return nil
+		}
+	}
+	graph := func(body string) func() error {
+		return func() error { audit.TryJSONLD([]byte(body)); return nil }
+	}
+	const item = `<div itemscope itemtype="https://schema.org/Thing" itemprop="%s">`
+	for _, tt := range []struct {
+		name  string
+		parse func() error
+		most  uint64
+		want  string // the error
+	}{
+		{"HTML: formatting elements left open", page("<html><body><main><p>" + numbered("<b id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: the same inside a drawing", page("<svg><title>" + numbered("<B id=%d>", 200) + "</title></svg>" + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: the same in capitals, by slashes", page(numbered("<STRONG/id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: links left open", page(numbered("<a id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 60 * mb, ""},
+		{"HTML: links left open in cells", page("<table>" + strings.Repeat("<tr><td><a href=x><object>", 5_000)), 60 * mb, ""},
+		{"HTML: more tags than are read", page(strings.Repeat("<p>", 400_001)), 8 * mb, ""},
+		{"HTML: attributes to merge", page(numbered("<html a%d=1>", 20_000)), 4 * mb, ""},
+		{"HTML: attributes of one tag", page("<p" + numbered(" a%d", 50_000) + ">"), 40 * mb, ""},
+		{"HTML: text between tags that are ignored", page(strings.Repeat("x</z>", 100_000)), 40 * mb, ""},
+		{"HTML: long links inside each other", page(strings.Repeat("<object><a href=x>", 150) + strings.Repeat("long text ", 1_000)), 60 * mb, ""},
+		{"microdata: many names for one item", page(strings.Repeat(fmt.Sprintf(item, numbered("n%d ", 700)), 200)), 60 * mb, ""},
+		{"microdata: text below many properties", page("<div itemscope>" + numbered("<span itemprop=n%d>", 400) + strings.Repeat("long text ", 1_000)), 60 * mb, ""},
+		{"JSON-LD: a list of empty objects", graph("[" + strings.Repeat("{},", 100_000) + "{}]"), 80 * mb, ""},
+		{"JSON-LD: nested lists", graph(`{"a":` + strings.Repeat("[", 30) + strings.Repeat("[],", 100_000) + "1" + strings.Repeat("]", 30) + "}"), 80 * mb, ""},
+		{"JSON-LD: many names", graph(numbered(`{"n%d":`, 31) + "1" + strings.Repeat("}", 31)), mb, ""},
+		{"sitemap: deep", sitemap("<urlset>" + strings.Repeat("<a>", 500_000)), mb, "elements nested more than 32 deep"},
+		{"sitemap: deep inside an entry", sitemap("<urlset><url><loc>" + strings.Repeat("<a>", 500_000)), mb, "elements nested more than 32 deep"},
+		{"sitemap: one tag of many attributes", sitemap("<urlset><url" + numbered(` a%d=""`, 500_000) + "/></urlset>"), 60 * mb, "an element or text of more than 256 KiB"},
+		{"sitemap: one long text", sitemap("<urlset><url><loc>" + strings.Repeat("x", 8*mb)), 4 * mb, "an element or text of more than 256 KiB"},
+		{"sitemap: one long comment", sitemap("<urlset><!--" + strings.Repeat("x", 8*mb)), 4 * mb, "an element or text of more than 256 KiB"},
+		{"sitemap: an index of long addresses", sitemap("<sitemapindex>" + strings.Repeat("<sitemap><loc>https://example.com/"+strings.Repeat("x", 1900)+"</loc></sitemap>", 2_000) + "</sitemapindex>"), 120 * mb, ""},
+		{"robots.txt: wildcards", rules("User-agent: *\n" + strings.Repeat("Disallow: /*"+strings.Repeat("a", 400)+"*b\n", 300)), 80 * mb, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var err error
+			got := allocated(func() { err = tt.parse() })
+			if got > tt.most {
+				t.Errorf("allocated %d MB, want at most %d", got>>20, tt.most>>20)
+			}
+			if fmt.Sprint(err) != tt.want && (err != nil || tt.want != "") {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A page that is not read is unknown, with the reason, whether it is the home page
+// or one of the sample; it is never a page without text.
+func TestUnreadPages(t *testing.T) {
+	broken := func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		rw.Header().Set("Content-Length", "5000")
+		fmt.Fprint(rw, "<!doctype html><title>Example</title><main>some words, and then")
+	}
+	for _, tt := range []struct {
+		name   string
+		page   answer
+		reason string
+	}{
+		{"too deep", html("", strings.Repeat("<div>", 600)+words(50)), "answered 200, and the page was not read: the HTML nests elements more than 512 deep"},
+		{"too many tags", html("", strings.Repeat("<p>", 400_001)), "answered 200, and the page was not read: the HTML has more than 400000 tags"},
+		{"tags to merge", html("", numbered("<body a%d>", 300)), "answered 200, and the page was not read: the HTML has more than 200 html and body tags"},
+		{"empty", answer{body: ""}, "answered 200, and the page was not read: the body is empty"},
+		{"nothing but space", answer{body: " \r\n\t"}, "answered 200, and the page was not read: the body is empty"},
+		{"broken off", answer{handler: broken}, "answered 200, and the page was not read: the answer broke off before its end"},
+	} {
+		t.Run("home page "+tt.name, func(t *testing.T) {
+			site := goodSite()
+			site["/"] = tt.page
+			facts := site.audit(t)
+			checkShape(t, facts)
+			for _, fact := range facts.Facts {
+				if strings.HasPrefix(fact.ID, "crawler.") || strings.HasPrefix(fact.ID, "fetcher.") {
+					continue // robots.txt was read
+				}
+				if got := say(facts, fact.ID); got != "unknown" || !strings.Contains(seen(facts, fact.ID), tt.reason) {
+					t.Errorf("%s = %s, want unknown because %q; seen: %s", fact.ID, got, tt.reason, seen(facts, fact.ID))
+				}
+			}
+			if facts.Pages != 0 {
+				t.Errorf("%d pages, want 0", facts.Pages)
+			}
+		})
+		t.Run("page "+tt.name, func(t *testing.T) {
+			site := goodSite()
+			site["/about"] = tt.page
+			facts := site.audit(t)
+			checkShape(t, facts)
+			if got := say(facts, "text.words"); got != "320" || facts.Pages != 4 {
+				t.Errorf("text.words = %s on %d pages, want 320 on the 4 that were read", got, facts.Pages)
+			}
+			if tt.name == "broken off" {
+				if got := seen(facts, "response.ok"); !strings.Contains(got, "/about the answer broke off before its end") {
+					t.Errorf("response.ok: seen %s", got)
+				}
+				return
+			}
+			_, why, _ := strings.Cut(tt.reason, "the page was ")
+			if got := seen(facts, "text.words"); !strings.Contains(got, "1 page not read") || !strings.Contains(got, "/about "+why) {
+				t.Errorf("text.words: seen %s, want that /about was %s", got, why)
+			}
+		})
+	}
+}
+
+// What a server did not answer is unknown, whatever was asked for.
+func TestUnansweredFiles(t *testing.T) {
+	short := answer{kind: "application/xml", handler: func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Length", "5000")
+		fmt.Fprint(rw, "<urlset><url><loc>https://example.com/about</loc></url>")
+	}}
+	for _, a := range []answer{{status: 500}, {status: 429}, short} {
+		site := goodSite()
+		site["/sitemap.xml"], site["/llms.txt"] = a, a
+		facts := site.audit(t)
+		for _, id := range []string{"sitemap.found", "sitemap.valid", "sitemap.live", "llms.level", "llms.errors"} {
+			if got := say(facts, id); got != "unknown" || seen(facts, id) == "" {
+				t.Errorf("%d: %s = %s, want unknown with a reason; seen %q", a.status, id, got, seen(facts, id))
+			}
+		}
+	}
+}
+
+// TestFormattingIsInline reads the same facts whether text is marked up with
+// formatting elements or with span.
+func TestFormattingIsInline(t *testing.T) {
+	const body = `<main><h1>The <%[1]s>page</%[1]s></h1><p><%[1]s class=author>Ada</%[1]s> wrote <a href=/about><%[1]s>About</%[1]s> us</a> <%[1]s hidden>x y</%[1]s> 10 kg.</p><%[1]s>open<p>next</p></main>`
+	want := one("", fmt.Sprintf(body, "span")).audit(t)
+	for _, name := range []string{"b", "BIG", "code", "em", "font", "I", "nobr", "s", "small", "strike", "strong", "tt", "u"} {
+		got := one("", fmt.Sprintf(body, name)).audit(t)
+		for i, fact := range got.Facts {
+			if fact.Value != want.Facts[i].Value || fact.State != want.Facts[i].State {
+				t.Errorf("%s: %s = %d, want %d as with span", name, fact.ID, fact.Value, want.Facts[i].Value)
+			}
+		}
+	}
+}
