@@ -117,7 +117,7 @@ type request struct {
 const acceptHTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 // get asks for a page, if robots.txt permits, and follows redirects, each checked
-// against robots.txt.
+// against robots.txt. A page that refreshes at once to another address redirects.
 func (f *fetcher) get(ctx context.Context, q request) visit {
 	v := visit{asked: q.url.String(), url: q.url}
 	seen := map[string]bool{}
@@ -133,6 +133,9 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 		}
 		f.once(ctx, at, q, &v)
 		to := v.redirect(at)
+		if to == nil && q.accept == acceptHTML && isPage(&v) {
+			to = refreshTarget(at, v.body)
+		}
 		if to == nil {
 			return v
 		}

@@ -1,0 +1,75 @@
+package audit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRefresh follows a page that refreshes at once to another, as search engines
+// do, and no other refresh.
+func TestRefresh(t *testing.T) {
+	for _, tt := range []struct {
+		name, head string
+		follow     bool
+	}{
+		{"at once", `<meta http-equiv="refresh" content="0; url=/en/">`, true},
+		{"in capitals, in quotes", `<title>x</title><META HTTP-EQUIV=Refresh CONTENT="0;URL='https://example.com/en/#top'">`, true},
+		{"by a comma, without url=", `<meta http-equiv=refresh content=" 0 , /en/ ">`, true},
+		{"by space", `<meta http-equiv=refresh content="0 /en/">`, true},
+		{"part of a second", `<meta http-equiv=refresh content="0.5;url=/en/">`, true},
+		{"below a base", `<base href="/en/"><meta http-equiv=refresh content="0;url=./">`, true},
+		{"after some seconds", `<meta http-equiv=refresh content="5; url=/en/">`, false},
+		{"after ten seconds", `<meta http-equiv=refresh content="010; url=/en/">`, false},
+		{"without a time", `<meta http-equiv=refresh content="url=/en/">`, false},
+		{"without an address", `<meta http-equiv=refresh content="0">`, false},
+		{"to itself", `<meta http-equiv=refresh content="0; url=/">`, false},
+		{"to no page", `<meta http-equiv=refresh content="0; url=javascript:x()">`, false},
+		{"for readers without scripts", `<noscript><meta http-equiv=refresh content="0; url=/en/"></noscript>`, false},
+		{"in a comment", `<!-- <meta http-equiv=refresh content="0; url=/en/"> -->`, false},
+		{"in the body", `</head><body><p></p><meta http-equiv=refresh content="0; url=/en/">`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			site := web{"/": html(tt.head, words(5)), "/en/": html("<title>English</title>", words(60))}
+			facts := site.audit(t)
+			want := "5"
+			if tt.follow {
+				want = "60"
+			}
+			if got := say(facts, "home.words"); got != want || strings.HasSuffix(facts.URL, "/en/") != tt.follow {
+				t.Errorf("home.words = %s of %s, want %s", got, facts.URL, want)
+			}
+		})
+	}
+}
+
+// A refresh is a redirect in every respect: bounded, never in circles, and only
+// where robots.txt permits.
+func TestRefreshBounds(t *testing.T) {
+	to := func(path string) answer {
+		return html(fmt.Sprintf(`<meta http-equiv=refresh content="0;url=%s">`, path), "x")
+	}
+	chain := web{"/": to("/1")}
+	for i := range 10 {
+		chain[fmt.Sprintf("/%d", i+1)] = to(fmt.Sprintf("/%d", i+2))
+	}
+	for _, tt := range []struct {
+		name string
+		site web
+		want string // of home.reachable
+		why  string
+	}{
+		{"a chain", chain, "0", "too many redirects"},
+		{"a circle", web{"/": to("/a"), "/a": to("/b"), "/b": to("/a")}, "0", "too many redirects"},
+		{"inward", web{"/": to("http://169.254.169.254/latest/")}, "0", "address not allowed"},
+		{"forbidden", web{"/": to("/en/"), "/en/": html("", "x"), "/robots.txt": text("User-agent: *\nDisallow: /en/")}, "unknown", "robots.txt asks this crawler to stay away"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.site
+			facts := s.audit(t)
+			if got, why := say(facts, "home.reachable"), seen(facts, "home.reachable"); got != tt.want || !strings.Contains(why, tt.why) {
+				t.Errorf("home.reachable = %s, seen %q; want %s, %q", got, why, tt.want, tt.why)
+			}
+		})
+	}
+}
