@@ -70,17 +70,25 @@ func NewLimiter(redis *Redis) *Limiter {
 
 // Take counts one request under key.
 func (l *Limiter) Take(ctx context.Context, key string, r Rate) Verdict {
-	return l.ask(ctx, key, r, true)
+	return l.ask(ctx, key, r, 1)
+}
+
+// TakeN counts a request under key that weighs as much as n, at least 1. It is
+// allowed when a request of weight 1 is, so that one which weighs more than Burst
+// can pass; those that follow wait until its whole weight is allowed.
+func (l *Limiter) TakeN(ctx context.Context, key string, r Rate, n int) Verdict {
+	return l.ask(ctx, key, r, max(n, 1))
 }
 
 // Look says what Take would, and counts nothing.
 func (l *Limiter) Look(ctx context.Context, key string, r Rate) Verdict {
-	return l.ask(ctx, key, r, false)
+	return l.ask(ctx, key, r, 0)
 }
 
-func (l *Limiter) ask(ctx context.Context, key string, r Rate, count bool) Verdict {
+// ask counts n under key; with n = 0 it counts nothing and answers for 1.
+func (l *Limiter) ask(ctx context.Context, key string, r Rate, n int) Verdict {
 	if l.redis != nil {
-		if v, ok := l.redis.ask(ctx, key, r, count); ok {
+		if v, ok := l.redis.ask(ctx, key, r, n); ok {
 			return v
 		}
 	}
@@ -88,8 +96,8 @@ func (l *Limiter) ask(ctx context.Context, key string, r Rate, count bool) Verdi
 	s := &l.shards[maphash.String(l.seed, key)%limiterShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	due, v := r.judge(s.due[key], now)
-	if v.OK && count {
+	due, v := r.judge(s.due[key], now, max(n, 1))
+	if v.OK && n > 0 {
 		s.makeRoom(now)
 		s.due[key] = due
 	}
@@ -97,16 +105,16 @@ func (l *Limiter) ask(ctx context.Context, key string, r Rate, count bool) Verdi
 }
 
 // judge is the algorithm: due is when the allowance would be full again. It
-// returns when it will be.
-func (r Rate) judge(due, now time.Duration) (time.Duration, Verdict) {
+// returns when it will be after a request of weight n.
+func (r Rate) judge(due, now time.Duration, n int) (time.Duration, Verdict) {
 	step := r.interval()
 	most := step * time.Duration(r.Burst)
 	due = max(due, now)
 	if over := due + step - now - most; over > 0 {
 		return due, Verdict{Reset: due - now, Retry: over}
 	}
-	due += step
-	return due, Verdict{OK: true, Remaining: int((most - (due - now)) / step), Reset: due - now}
+	due += step * time.Duration(n)
+	return due, Verdict{OK: true, Remaining: int(max(most-(due-now), 0) / step), Reset: due - now}
 }
 
 // makeRoom forgets keys whose allowance is full, and if that is not enough any.
@@ -139,22 +147,18 @@ local now = t[1] * 1000000 + t[2]
 local due = math.max(tonumber(redis.call("GET", KEYS[1]) or "0"), now)
 local over = due + ARGV[1] - now - ARGV[2]
 if over > 0 then return {0, due - now, over} end
-due = due + ARGV[1]
-if ARGV[3] == "1" then redis.call("SET", KEYS[1], string.format("%d", due), "PX", math.ceil((due - now) / 1000)) end
+due = due + ARGV[1] * math.max(tonumber(ARGV[3]), 1)
+if ARGV[3] ~= "0" then redis.call("SET", KEYS[1], string.format("%d", due), "PX", math.ceil((due - now) / 1000)) end
 return {1, due - now, 0}`
 
 // ask asks Redis; not ok means that it cannot tell.
-func (r *Redis) ask(ctx context.Context, key string, rate Rate, count bool) (Verdict, bool) {
-	counts := "0"
-	if count {
-		counts = "1"
-	}
+func (r *Redis) ask(ctx context.Context, key string, rate Rate, n int) (Verdict, bool) {
 	step := rate.interval().Microseconds()
 	most := step * int64(rate.Burst)
 	var said []int64
 	err := r.call(ctx, func(ctx context.Context) (err error) {
 		said, err = r.client.Eval(ctx, rateScript, []string{joinKey("", "rate:", key)},
-			strconv.FormatInt(step, 10), strconv.FormatInt(most, 10), counts).Int64Slice()
+			strconv.FormatInt(step, 10), strconv.FormatInt(most, 10), strconv.Itoa(n)).Int64Slice()
 		return err
 	})
 	if err != nil || len(said) != 3 || step <= 0 {
@@ -162,7 +166,7 @@ func (r *Redis) ask(ctx context.Context, key string, rate Rate, count bool) (Ver
 	}
 	v := Verdict{OK: said[0] == 1, Reset: time.Duration(said[1]) * time.Microsecond, Retry: time.Duration(said[2]) * time.Microsecond}
 	if v.OK {
-		v.Remaining = int((most - said[1]) / step)
+		v.Remaining = int(max(most-said[1], 0) / step)
 	}
 	return v, true
 }

@@ -51,6 +51,49 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
+// TestLimiterWeights: a request may weigh more than the burst; those that follow
+// wait for all of it. With a Redis and without, that is the same.
+func TestLimiterWeights(t *testing.T) {
+	var failed atomic.Int64 // calls that were too slow for Redis to be asked
+	r, err := cache.NewRedis(cache.RedisConfig{URL: cachetest.StartRedis(t).URL, Events: cache.RedisEvents{
+		Failed: func(error) { failed.Add(1) }, Skipped: func() { failed.Add(1) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	weigh := func(l *cache.Limiter, key string) (wrong []string) {
+		slow := cache.Rate{Quota: 6, Window: 60 * time.Hour, Burst: 6} // nothing comes back within the test
+		for i, tt := range []struct {
+			n, remaining int
+			ok           bool
+			hours        int // until one more may come
+		}{{4, 2, true, 0}, {1, 1, true, 0}, {10, 0, true, 0}, {1, 0, false, 100}, {0, 0, false, 100}} {
+			v := l.Look(t.Context(), key, slow)
+			if tt.n > 0 {
+				v = l.TakeN(t.Context(), key, slow, tt.n)
+			}
+			if hours := int(v.Retry.Round(time.Hour) / time.Hour); v.OK != tt.ok || v.Remaining != tt.remaining || hours != tt.hours {
+				wrong = append(wrong, fmt.Sprintf("request %d of weight %d: %+v, want ok %v, remaining %d, retry in %d h", i, tt.n, v, tt.ok, tt.remaining, tt.hours))
+			}
+		}
+		return wrong
+	}
+	if wrong := weigh(cache.NewLimiter(nil), "a"); wrong != nil {
+		t.Errorf("one process: %q", wrong)
+	}
+	shared := cache.NewLimiter(r)
+	for i := 0; ; i++ {
+		before := failed.Load()
+		wrong := weigh(shared, fmt.Sprint("a", i))
+		if failed.Load() == before && wrong != nil {
+			t.Errorf("shared: %q", wrong)
+		}
+		if failed.Load() == before || t.Context().Err() != nil {
+			break
+		}
+	}
+}
+
 // TestLimiterForgets: keys without end do not take memory without end.
 func TestLimiterForgets(t *testing.T) {
 	l := cache.NewLimiter(nil)

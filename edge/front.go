@@ -180,9 +180,10 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 // Cross-origin access to the API that needs no cookie. Keys travel in
 // Authorization, which a script has to be given; so any site may ask.
 const (
-	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Traceparent, X-Request-Id"
-	corsExposed = "API-Key-Expires, ETag, Link, Location, Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	corsExposed = "Allow, API-Key-Expires, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Llms-Txt-Warnings, Location, " +
+		"Mission-Deduplicated, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsSeconds = 86400
 )
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -362,6 +363,11 @@ func TestClaims(t *testing.T) {
 			if want := []string{tt.want, tt.wantProto, tt.want, ""}; !slices.Equal(got, want) {
 				t.Errorf("said %q %q: the origin saw %q, want %q", tt.said, tt.proto, got, want)
 			}
+		}
+		w.do("POST", site.PathLLMs, "name=Acme", "X-Forwarded-For", "198.51.100.7", "Content-Type", "application/x-www-form-urlencoded")
+		asked, requests := w.take()
+		if len(requests) != 1 || requests[0].Header.Get(fieldmark.HeaderClient) != "198.51.100.7" {
+			t.Errorf("the form of the page for llms.txt: the origin saw %q from %v", asked, requests)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -93,14 +95,36 @@ type bucket struct {
 	rate cache.Rate
 }
 
+// write adds the policy of b and what it still allows to the lists of an answer.
 func (b bucket) write(h *fasthttp.ResponseHeader, v cache.Verdict) {
-	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", b.name, b.rate.Quota, int(b.rate.Window/time.Second)))
 	t := v.Reset
 	if !v.OK {
 		t = v.Retry
 	}
-	h.Set("RateLimit", fmt.Sprintf("%q;r=%d;t=%d", b.name, v.Remaining, seconds(t)))
+	addItem(h, "RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", b.name, b.rate.Quota, int(b.rate.Window/time.Second)))
+	addItem(h, "RateLimit", fmt.Sprintf("%q;r=%d;t=%d", b.name, v.Remaining, seconds(t)))
 }
+
+// addItem puts an item in front of a list field (RFC 9651, 3.1).
+func addItem(h *fasthttp.ResponseHeader, name, item string) {
+	if rest := string(h.Peek(name)); rest != "" {
+		item += ", " + rest
+	}
+	h.Set(name, item)
+}
+
+// limitError is a refusal by a bucket, which the answer names.
+type limitError struct {
+	problem *fieldmark.Error
+	bucket  bucket
+	verdict cache.Verdict
+}
+
+// Error implements error.
+func (e *limitError) Error() string { return e.problem.Error() }
+
+// Unwrap returns the problem.
+func (e *limitError) Unwrap() error { return e.problem }
 
 func perMinute(n int) cache.Rate {
 	return cache.Rate{Quota: n, Window: quotaWindow, Burst: min(n, quotaBurst)}
@@ -111,11 +135,19 @@ func anonymous(client netip.Addr) bucket {
 	return bucket{name: "anonymous", key: "anonymous:" + networkOf(client).String(), rate: perMinute(anonymousQuota)}
 }
 
-// count takes one from a bucket.
-func (l *limits) count(b bucket) cache.Verdict {
+// unverified is the bucket of a key that the node has not seen accepted. Each key
+// has its own, as keys of other clients behind the same address must not be able
+// to use it up. What all of them cause at the origin is bounded by the network's
+// quota; a key has too many secret bits to be found by trying.
+func unverified(hash keyHash) bucket {
+	return bucket{name: "unverified", key: "unverified:" + hex.EncodeToString(hash[:16]), rate: perMinute(anonymousQuota)}
+}
+
+// count takes n from a bucket.
+func (l *limits) count(b bucket, n int) cache.Verdict {
 	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
 	defer cancel()
-	return l.limiter.Take(ctx, b.key, b.rate)
+	return l.limiter.TakeN(ctx, b.key, b.rate, n)
 }
 
 // look says whether one could be taken.
@@ -135,49 +167,83 @@ func (q quota) of(writes bool) bucket {
 
 // limited answers a request to an API by next if its client may ask it.
 func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
+	if isPublicAPI(ctx.Path()) {
+		defer share(ctx)
+	}
 	if e.limits.limiter == nil {
 		return next(ctx)
 	}
-	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
 	hash, keyed := keyOf(ctx.Request.Header.Peek("Authorization"))
-	b := anonymous(e.client(ctx))
-	var v cache.Verdict
-	q, known := e.limits.find(hash)
-	switch {
-	case keyed && known && bytes.HasPrefix(ctx.Path(), adminAPIPath):
-		return next(ctx) // the operator's own; only guessing keys is counted
-	case keyed && known:
-		b = q.of(writes)
-		v = e.limits.count(b)
-	case keyed: // pays only if the origin does not know it either
-		v = e.limits.look(b)
-	default:
-		v = e.limits.count(b)
+	if !keyed {
+		b := anonymous(e.client(ctx))
+		return e.counted(ctx, b, e.limits.count(b, 1), next)
 	}
-	if !v.OK {
-		e.meters.limited.Inc()
-		e.fail(ctx, tooOften(ctx.Path(), v))
-		b.write(&ctx.Response.Header, v)
+	q, known := e.limits.find(hash)
+	if known && bytes.HasPrefix(ctx.Path(), adminAPIPath) {
+		return next(ctx) // the operator's own; only guessing keys is counted
+	}
+	weight, err := e.weightOf(ctx)
+	if err != nil {
+		e.fail(ctx, err)
 		return routeRefused
 	}
+	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
+	if known {
+		b := q.of(writes)
+		return e.counted(ctx, b, e.limits.count(b, weight), next)
+	}
+	b := unverified(hash) // pays only if the origin does not know the key either
+	v := e.limits.look(b)
+	if !v.OK {
+		return e.counted(ctx, b, v, next)
+	}
 	r := next(ctx)
-	if keyed && !known {
-		if q, known = e.limits.find(hash); known {
-			b = q.of(writes)
-			v = e.limits.count(b)
-		} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
-			v = e.limits.count(b)
-		}
+	if q, known = e.limits.find(hash); known {
+		b = q.of(writes)
+		v = e.limits.count(b, weight)
+	} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
+		v = e.limits.count(b, 1)
 	}
 	b.write(&ctx.Response.Header, v)
 	return r
 }
 
+// counted answers a request by next, or refuses it, as v says.
+func (e *Edge) counted(ctx *fasthttp.RequestCtx, b bucket, v cache.Verdict, next func(*fasthttp.RequestCtx) route) route {
+	r := routeRefused
+	if v.OK {
+		r = next(ctx)
+	} else {
+		e.meters.limited.Inc()
+		e.fail(ctx, tooOften(ctx.Path(), b, v))
+	}
+	b.write(&ctx.Response.Header, v)
+	return r
+}
+
+// weightOf returns how many requests one counts for: a batch as its missions. A
+// batch that cannot be read is refused by the origin and counts as one.
+func (e *Edge) weightOf(ctx *fasthttp.RequestCtx) (int, error) {
+	if !ctx.IsPost() || text(ctx.Path()) != fieldmark.PathMissionBatch {
+		return 1, nil
+	}
+	if err := e.wholeBody(ctx, fieldmark.MaxBatchBody); err != nil {
+		return 0, err
+	}
+	var batch struct {
+		Missions []json.RawMessage `json:"missions"`
+	}
+	if json.Unmarshal(ctx.Request.Body(), &batch) != nil {
+		return 1, nil
+	}
+	return min(max(len(batch.Missions), 1), fieldmark.MaxBatch), nil
+}
+
 // tooOften is the answer to a request beyond its rate. Those that monitoring
 // systems send are told that we are busy: 429 makes them drop an alert.
-func tooOften(path []byte, v cache.Verdict) *fieldmark.Error {
+func tooOften(path []byte, b bucket, v cache.Verdict) *fieldmark.Error {
 	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: retryIn(v.Retry),
-		Detail: "more was asked than is allowed; RateLimit-Policy says how much is, Retry-After when to go on"}
+		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when to go on", b.name, b.rate.Quota)}
 	if bytes.HasPrefix(path, integrationsPath) {
 		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when to send again"
 	}

@@ -79,56 +79,107 @@ func TestRateLimitOfKeys(t *testing.T) {
 	}
 }
 
+// badKey returns a well-formed key that the origin does not know.
+func badKey(n int) string {
+	return "Bearer " + fieldmark.NewKeyToken(fmt.Sprintf("%08d", n), strings.Repeat("x", fieldmark.KeySecretChars)).String()
+}
+
+// TestRateLimitOfNetworks: requests without a key are counted for their network,
+// and those with an unknown key for that key alone: a client behind the same
+// address as others is never refused because of them.
 func TestRateLimitOfNetworks(t *testing.T) {
 	h := limitedHouse(t)
-	good := h.key(0, 0)
-	if a := h.do("GET", fieldmark.PathMissions, "", "Authorization", good); a.status != 200 {
-		t.Fatalf("a good key: %d", a.status)
-	}
 	for i := range 30 {
-		// Every second one shows a key that could be one but is not.
-		var header []string
-		if i%2 == 0 {
-			token := fieldmark.NewKeyToken(fmt.Sprintf("%08d", i), strings.Repeat("x", fieldmark.KeySecretChars))
-			header = []string{"Authorization", "Bearer " + token.String()}
-		}
-		a := h.do("GET", fieldmark.PathMissions, "", header...)
+		a := h.do("GET", fieldmark.PathMissions, "")
 		if want := fmt.Sprintf(`"anonymous";r=%d;`, 29-i); a.status != 401 || !strings.HasPrefix(a.header.Get("RateLimit"), want) {
-			t.Fatalf("request %d without a good key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"), want)
+			t.Fatalf("request %d without a key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"), want)
+		}
+		a = h.do("GET", fieldmark.PathMissions, "", "Authorization", badKey(0))
+		if want := fmt.Sprintf(`"unverified";r=%d;`, 29-i); a.status != 401 || !strings.HasPrefix(a.header.Get("RateLimit"), want) {
+			t.Fatalf("request %d with an unknown key: %d, %s; want 401, %s", i, a.status, a.header.Get("RateLimit"), want)
 		}
 	}
 	before := h.asked.Load()
-	for _, header := range [][]string{nil, {"Authorization", "Bearer nonsense"},
-		{"Authorization", "Bearer " + fieldmark.NewKeyToken("00000000", strings.Repeat("x", fieldmark.KeySecretChars)).String()}} {
+	for _, header := range [][]string{nil, {"Authorization", "Bearer nonsense"}, {"Authorization", badKey(0)}} {
 		h.wantProblem(h.do("GET", fieldmark.PathMissions, "", header...), http.StatusTooManyRequests, fieldmark.CodeRateLimited)
 	}
 	if n := h.asked.Load() - before; n != 0 {
 		t.Errorf("refused requests cost the origin %d", n)
 	}
-	if a := h.do("GET", fieldmark.PathMissions, "", "Authorization", good); a.status != 200 {
-		t.Errorf("a good key from the same network: %d", a.status)
+	if a := h.do("GET", fieldmark.PathMissions, "", "Authorization", badKey(1)); a.status != 401 {
+		t.Errorf("another unknown key: %d, want 401", a.status)
+	}
+	good := h.key(0, 0)
+	for _, method := range []string{"GET", "POST"} {
+		if a := h.do(method, fieldmark.PathMissions, "{}", "Authorization", good); a.status == 429 || a.status == 401 {
+			t.Errorf("%s with a good key that is new to the node: %d %s", method, a.status, a.header.Get("RateLimit"))
+		}
 	}
 	if a := h.get("/api/badge/acme"); a.status != 404 || a.header.Get("RateLimit") != "" {
 		t.Errorf("a badge is counted: %d %v", a.status, a.header)
 	}
 }
 
+// TestRateLimitOfBatches: a batch counts as its missions. One that is larger than
+// the burst passes, and what follows waits for all of it.
+func TestRateLimitOfBatches(t *testing.T) {
+	h := limitedHouse(t)
+	bearer := h.key(0, 6) // one in ten seconds, which the test takes less than
+	for i, tt := range []struct {
+		missions, padding, status, remaining int
+	}{
+		{1, 0, 200, 5},     // by a key that the node does not know yet
+		{2, 0, 200, 3},     // by one that it knows
+		{2, 40000, 200, 1}, // longer than a body that is read before it is passed on
+		{9, 0, 200, 0},     // one is left, so it passes
+		{1, 0, 429, 0},
+	} {
+		var missions []string
+		for j := range tt.missions {
+			missions = append(missions, fmt.Sprintf(`{"source":"s","externalId":"%d-%d","title":%q}`, i, j, strings.Repeat("t", 20+tt.padding)))
+		}
+		body := `{"missions":[` + strings.Join(missions, ",") + `]}`
+		a := h.do("POST", fieldmark.PathMissionBatch, body, "Authorization", bearer, "Content-Type", "application/json")
+		got := regexp.MustCompile(`^"writes";r=(\d+);`).FindStringSubmatch(a.header.Get("RateLimit"))
+		if a.status != tt.status || got == nil || got[1] != strconv.Itoa(tt.remaining) {
+			t.Fatalf("batch of %d: %d, %s; want %d, r=%d: %.300s", tt.missions, a.status, a.header.Get("RateLimit"), tt.status, tt.remaining, a.body)
+		}
+		if after, _ := strconv.Atoi(a.header.Get("Retry-After")); a.status == 429 && after < 80 {
+			t.Errorf("Retry-After %d behind eight more than were left, at one in ten seconds", after)
+		}
+	}
+}
+
 // TestNetworkQuota: what one network makes the origin do is bounded, whatever it
-// asks for; what the node answers itself is not.
+// asks for, and an answer names the policy that ended; what the node answers
+// itself is not counted.
 func TestNetworkQuota(t *testing.T) {
 	w := newWitness(t, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
 	for i := range 20 {
 		a := w.get(fmt.Sprintf("/page/%d", i))
-		want := 200
+		want, policy := 200, ""
 		if i >= 5 {
-			want = http.StatusTooManyRequests
+			want, policy = http.StatusTooManyRequests, `"network";q=5;w=60`
 		}
-		if a.status != want {
-			t.Errorf("request %d: %d, want %d", i, a.status, want)
+		if a.status != want || a.header.Get("RateLimit-Policy") != policy {
+			t.Errorf("request %d: %d, policy %s; want %d, %s", i, a.status, a.header.Get("RateLimit-Policy"), want, policy)
 		}
 	}
 	if asked, _ := w.take(); len(asked) != 5 {
 		t.Errorf("the origin was asked %d times, want 5", len(asked))
+	}
+	for name, tt := range map[string]struct{ bearer, policy, rate string }{
+		"no key":           {"", `"anonymous";q=30;w=60, "network";q=5;w=60`, `^"anonymous";r=29;t=2, "network";r=0;t=\d+$`},
+		"a key of its own": {badKey(7), `"unverified";q=30;w=60, "network";q=5;w=60`, `^"unverified";r=29;t=2, "network";r=0;t=\d+$`},
+	} {
+		a := w.get(fieldmark.PathMissions, "Authorization", tt.bearer)
+		w.wantProblem(a, http.StatusTooManyRequests, fieldmark.CodeRateLimited)
+		if a.header.Get("RateLimit-Policy") != tt.policy || !regexp.MustCompile(tt.rate).MatchString(a.header.Get("RateLimit")) {
+			t.Errorf("%s: policy %s, rate %s", name, a.header.Get("RateLimit-Policy"), a.header.Get("RateLimit"))
+		}
+		if !strings.Contains(a.body, `the policy \"network\"`) {
+			t.Errorf("%s: the problem does not name the policy: %s", name, a.body)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ type outward struct {
 	within func(*http.Request) time.Duration // for the head of an answer
 }
 
-// RoundTrip implements http.RoundTripper. A refusal is a *fieldmark.Error; what
+// RoundTrip implements http.RoundTripper. A refusal wraps a *fieldmark.Error; what
 // is cached may be sent in its place.
 func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if o.flying.Add(1) > o.most {
@@ -53,22 +53,23 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // admit counts a request for the network it comes from.
-func (o *outward) admit(r *http.Request) *fieldmark.Error {
+func (o *outward) admit(r *http.Request) error {
 	client, err := netip.ParseAddr(cmp.Or(r.Header.Get(fieldmark.HeaderClient), r.Header.Get("X-Forwarded-For")))
 	if err != nil || o.limits.limiter == nil || o.limits.network.Quota == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limitTimeout)
 	defer cancel()
-	v := o.limits.limiter.Take(ctx, "network:"+networkOf(client).String(), o.limits.network)
+	b := bucket{name: "network", key: "network:" + networkOf(client).String(), rate: o.limits.network}
+	v := o.limits.limiter.Take(ctx, b.key, b.rate)
 	if v.OK {
 		return nil
 	}
-	return tooOften([]byte(r.URL.Path), v)
+	return &limitError{tooOften([]byte(r.URL.Path), b, v), b, v}
 }
 
 // refuse ends a request that is not sent, as a RoundTripper must.
-func refuse(r *http.Request, err *fieldmark.Error) error {
+func refuse(r *http.Request, err error) error {
 	if r.Body != nil {
 		r.Body.Close()
 	}

@@ -146,7 +146,7 @@ func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, check bool, form map[string]str
 	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	known, id, client := e.edition.now(), requestID(ctx), ctx.RemoteIP().String()
+	known, id, client := e.edition.now(), requestID(ctx), e.client(ctx).String()
 	entry, _, err := e.cache.Fetch(rc, q.key(known), func(fc context.Context) (*cache.Entry, error) {
 		return e.fillLLMs(fc, q, known, id, client)
 	})

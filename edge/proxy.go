@@ -64,6 +64,9 @@ func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
 
 // passError says why a request could not be answered.
 func passError(err error) error {
+	if limited, ok := errors.AsType[*limitError](err); ok {
+		return limited
+	}
 	if fe, ok := errors.AsType[*fieldmark.Error](err); ok {
 		return fe
 	}

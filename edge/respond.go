@@ -171,6 +171,9 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set(fieldmark.HeaderRequestID, id)
 	setRetryAfter(ctx, p.Status, fe.RetryAfter)
+	if limited, ok := errors.AsType[*limitError](err); ok {
+		limited.bucket.write(h, limited.verdict)
+	}
 	ctx.SetStatusCode(p.Status)
 	ctx.Response.SetBody(body)
 	ctx.Response.SkipBody = ctx.IsHead()

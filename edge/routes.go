@@ -66,9 +66,6 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	if page := e.publicPage(string(path)); page != nil {
 		return e.get(ctx, routePage, page)
 	}
-	if isPublicAPI(path) {
-		defer share(ctx)
-	}
 	if isPublicAPI(path) || bytes.HasPrefix(path, adminAPIPath) {
 		return e.limited(ctx, e.passOn)
 	}

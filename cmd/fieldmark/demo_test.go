@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,7 @@ func TestDemo(t *testing.T) {
 	demoSites(t, facts, board)
 	demoVerify(t, facts, board)
 	demoMission(t, dir, facts)
+	demoLint(t, facts)
 	p.stop()
 
 	again := start(t, dir, serve...)
@@ -120,6 +122,22 @@ func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
 	}
 	if status, _, page := ask(t, "GET", facts.BaseURL+"/", ""); status != 200 || !strings.Contains(page, string(board.Items[0].Slug)) {
 		t.Errorf("home page: %d, without the first of the board", status)
+	}
+}
+
+// demoLint: the public linter tells nobody which ports of the machine are open.
+func demoLint(t *testing.T, facts demoFacts) {
+	t.Helper()
+	lint := func(url string) (int, string) {
+		status, _, body := ask(t, "POST", facts.BaseURL+fieldmark.PathLLMsLint, fmt.Sprintf(`{"url":%q}`, url), "Content-Type", "application/json")
+		var p fieldmark.Problem
+		must(t, json.Unmarshal([]byte(body), &p))
+		return status, string(p.Code) + " " + p.Detail
+	}
+	openStatus, openBody := lint(facts.DebugURL + "/llms.txt")
+	closedStatus, closedBody := lint("http://" + freeAddress(t) + "/llms.txt")
+	if openStatus != closedStatus || openBody != closedBody || openStatus < 400 {
+		t.Errorf("an open port is answered %d %s, a closed one %d %s", openStatus, openBody, closedStatus, closedBody)
 	}
 }
 

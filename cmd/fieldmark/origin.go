@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +38,12 @@ type originSettings struct {
 	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
 	publicURL        string        // the address clients know, if it is told
 	tracing          *trace.Tracer // nil: spans go nowhere
-	KeepDeliveries   time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
-	KeepEvents       time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
-	SecureCookies    bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+	// demoNetworks are where the demo's own sites and receivers are. The linter,
+	// which anyone may send to an address, does not go there.
+	demoNetworks   []netip.Prefix
+	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
+	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
+	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
 }
 
 // auditSettings are how an origin audits brands.
@@ -98,6 +103,8 @@ func closing(err error) string {
 }
 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
+	lint := o.client(nil)
+	o.AllowNetworks = append(slices.Clone(o.AllowNetworks), o.demoNetworks...)
 	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: origin.MaxSending})
 	if auditDelay == 0 {
 		auditDelay = o.AuditDelay
@@ -106,7 +113,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	prober, err := probe.New(probe.Config{HTTP: o.client(nil), Delay: auditDelay})
+	prober, err := probe.New(probe.Config{HTTP: lint, Delay: auditDelay})
 	if err != nil {
 		return err
 	}

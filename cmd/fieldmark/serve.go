@@ -52,7 +52,7 @@ func (c *serveCmd) Run(ctx context.Context, s *streams) (err error) {
 	var auditDelay time.Duration
 	if c.Demo {
 		c.PublicAPI = true
-		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
+		c.demoNetworks = loopback()
 		auditDelay = demoAuditDelay
 		closeLog, err := c.logToFile(s)
 		if err != nil {
