@@ -293,7 +293,22 @@ type Mission struct {
 	CompletedAt  *Time         `json:"completedAt"`
 	CanceledAt   *Time         `json:"canceledAt"`
 	ClosedAt     *Time         `json:"closedAt"`
-	Version      int           `json:"version"` // 1 and up; also the ETag
+	Version      int           `json:"version"` // 1 and up; with Revision the ETag
+}
+
+// Revision counts the changes of a mission that raise no version of it: those of
+// its SLA timers and its payment, and repeats of its alert.
+func (m *Mission) Revision() (n int) {
+	if m.SLA != nil {
+		n += m.SLA.Revision
+	}
+	if m.Payment != nil {
+		n += m.Payment.Version - 1
+	}
+	if m.Occurrences != nil {
+		n += m.Occurrences.Count - 1
+	}
+	return n
 }
 
 // Mark notes when the mission entered its present status.

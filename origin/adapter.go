@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 
 // Bounds of taking alerts.
 const (
-	// DefaultCooldown is how long an alert that comes back belongs to the mission
-	// that ended: what flaps is one outage.
+	// DefaultCooldown is how long an alert that fires again is merged into the
+	// mission that people ended: a flapping alert is one outage. If it still fires
+	// at the end, another mission is opened.
 	DefaultCooldown = 15 * time.Minute
 	// MaxCooldown bounds what a sender may ask for.
 	MaxCooldown = 24 * time.Hour
@@ -83,11 +85,80 @@ func (a *Act) takeAlert(ctx context.Context, account string, sig alert.Signal, o
 	case !sig.Firing:
 		err := a.resolve(ctx, &row, o)
 		return row.Mission, fieldmark.AlertResolved, err
-	case known && (!over || now.Sub(ended) < o.Cooldown):
-		err := a.merge(ctx, &row, sig, over)
+	case known && !over:
+		err := a.merge(ctx, &row, sig, false)
 		return row.Mission, fieldmark.AlertMerged, err
+	case known && !canceledBySource(&row) && now.Sub(ended) < o.Cooldown:
+		err := a.mergeUntil(ctx, &row, sig, ended.Add(o.Cooldown), o.Cooldown)
+		return row.Mission, fieldmark.AlertMerged, err
+	case known:
+		if err := a.tx.DeletePendingAlert(ctx, row.ID); err != nil {
+			return fieldmark.Mission{}, "", err
+		}
 	}
-	return a.alertMission(ctx, account, sig, o, now)
+	return a.alertMission(ctx, account, sig, fieldmark.At(now))
+}
+
+// canceledBySource reports whether the adapter itself canceled a mission, because
+// its alert was resolved. The alert fires again: the cancellation was premature,
+// so no cooldown applies.
+func canceledBySource(m *store.Mission) bool {
+	return m.Status == fieldmark.MissionCanceled && m.StatusReason != nil && m.StatusReason.Code == reasonSourceResolved
+}
+
+// pendingAlert is an alert that fires in the cooldown of its mission, with what
+// the next mission needs.
+type pendingAlert struct {
+	Key      string                   `json:"key"`
+	Starts   time.Time                `json:"starts"`
+	Request  fieldmark.MissionRequest `json:"request"`
+	SeenAt   fieldmark.Time           `json:"seenAt"` // when it was last received
+	Cooldown time.Duration            `json:"cooldown"`
+}
+
+// mergeUntil merges an alert into a mission that people ended, and opens another
+// mission at the end of the cooldown unless the alert is resolved by then.
+// Senders repeat an alert after hours only, so waiting for the repeat would leave
+// it unattended.
+func (a *Act) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time, cooldown time.Duration) error {
+	if err := a.merge(ctx, m, sig, true); err != nil {
+		return err
+	}
+	p := pendingAlert{Key: sig.Key, Starts: sig.Starts, Request: sig.Request, SeenAt: m.UpdatedAt, Cooldown: cooldown}
+	return a.tx.PutPendingAlert(ctx, m.ID, p, due)
+}
+
+// openPending opens the mission of a pending alert whose cooldown is over. The
+// claim may be stale: the alert was resolved, or a mission for it is open.
+func (a *Act) openPending(ctx context.Context, mission string) error {
+	var p pendingAlert
+	if err := a.tx.PendingAlert(ctx, mission, &p); err != nil {
+		if errors.Is(err, store.ErrNone) {
+			return nil
+		}
+		return err
+	}
+	m, err := a.tx.Mission(ctx, mission)
+	if err != nil {
+		return err
+	}
+	newest, err := a.tx.NewestAlerted(ctx, m.Account, m.Source, p.Key)
+	if err != nil {
+		return err
+	}
+	ended, over := endOf(&newest)
+	now, due := time.Now(), ended.Add(p.Cooldown)
+	if over && newest.ID == mission && due.After(now) { // it was reopened and has ended again
+		return a.tx.PutPendingAlert(ctx, mission, p, due)
+	}
+	if err := a.tx.DeletePendingAlert(ctx, mission); err != nil || !over || newest.ID != mission {
+		return err
+	}
+	opened, _, err := a.alertMission(ctx, m.Account, alert.Signal{Key: p.Key, Firing: true, Starts: p.Starts, Request: p.Request}, p.SeenAt)
+	if err == nil {
+		a.s.log.Info("alert still fires after the cooldown", slog.String("mission", opened.ID), slog.String("previous", mission))
+	}
+	return err
 }
 
 // endOf says when the work of a mission ended, if it did. A completed mission
@@ -108,8 +179,8 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 
 // alertMission opens the mission of a signal. An alert that goes on firing after
 // its mission ended opens another, under a name with a number.
-func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal, o AlertOptions, now time.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
-	taken, err := a.tx.CountAlerted(ctx, account, o.Source, sig.ExternalID(1))
+func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal, seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
+	taken, err := a.tx.CountAlerted(ctx, account, sig.Request.Source, sig.ExternalID(1))
 	if err != nil {
 		return fieldmark.Mission{}, "", err
 	}
@@ -120,8 +191,7 @@ func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal
 		if err != nil {
 			return fieldmark.Mission{}, "", fmt.Errorf("an alert that is no good mission: %w", err)
 		}
-		at := fieldmark.At(now)
-		in.row.Occurrences = &fieldmark.Occurrences{Count: 1, FirstSeenAt: at, LastSeenAt: at}
+		in.row.Occurrences = &fieldmark.Occurrences{Count: 1, FirstSeenAt: seen, LastSeenAt: seen}
 		m, created, err := a.OpenMission(ctx, in)
 		if err == nil && created {
 			return m, fieldmark.AlertCreated, nil
@@ -133,19 +203,23 @@ func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal
 	}
 }
 
-// merge notes that the alert of a mission was heard of again. It is told of only
-// if it says something new: that it is more urgent, that it is back, or that it
-// is back after the work ended.
+// merge counts a repeat of the alert of a mission. That is a new version with an
+// event only if something else changed with it: the alert is more urgent, it was
+// resolved before, or the mission has ended.
 func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, over bool) error {
 	before := m.Mission
+	seen := occurrencesOf(m)
+	raised := !over && sig.Request.Priority.Above(m.Priority)
+	seen.Count++
+	if !raised && !over && seen.ResolvedAt == nil {
+		seen.LastSeenAt = fieldmark.At(time.Now())
+		return a.tx.PutOccurrences(ctx, m)
+	}
 	if err := a.stamp(ctx, m); err != nil {
 		return err
 	}
 	m.Version++
-	seen := heard(m)
-	back := seen.ResolvedAt != nil
-	seen.Count, seen.LastSeenAt, seen.ResolvedAt = seen.Count+1, m.UpdatedAt, nil
-	raised := !over && sig.Request.Priority.Above(m.Priority)
+	seen.LastSeenAt, seen.ResolvedAt = m.UpdatedAt, nil
 	if raised {
 		was := m.MissionRequest
 		m.Priority = sig.Request.Priority
@@ -153,17 +227,14 @@ func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 			return err
 		}
 	}
-	if err := a.tx.Heard(ctx, m, raised); err != nil {
+	if err := a.tx.PutOccurrences(ctx, m); err != nil {
 		return err
 	}
-	if raised || back || over {
-		return a.edited(ctx, &before, m)
-	}
-	return nil
+	return a.edited(ctx, &before, m)
 }
 
-// heard returns the occurrences of a mission, which it may not have had.
-func heard(m *store.Mission) *fieldmark.Occurrences {
+// occurrencesOf returns the occurrences of a mission, and adds them if it has none.
+func occurrencesOf(m *store.Mission) *fieldmark.Occurrences {
 	if m.Occurrences == nil {
 		m.Occurrences = &fieldmark.Occurrences{Count: 1, FirstSeenAt: m.CreatedAt, LastSeenAt: m.CreatedAt}
 	}
@@ -172,7 +243,7 @@ func heard(m *store.Mission) *fieldmark.Occurrences {
 
 // resolve notes once that the alert of a mission is over.
 func (a *Act) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
-	seen := heard(m)
+	seen := occurrencesOf(m)
 	if seen.ResolvedAt != nil {
 		return nil
 	}
@@ -182,7 +253,10 @@ func (a *Act) resolve(ctx context.Context, m *store.Mission, o AlertOptions) err
 	m.Version++
 	at := m.UpdatedAt
 	seen.ResolvedAt = &at
-	if err := a.tx.Heard(ctx, m, false); err != nil {
+	if err := a.tx.PutOccurrences(ctx, m); err != nil {
+		return err
+	}
+	if err := a.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
 	if _, err := a.s.tell(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {

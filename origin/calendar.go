@@ -129,21 +129,21 @@ func (s *Service) changeCalendar(ctx context.Context, act, id string,
 // calendar returns the calendar a token belongs to. A token that is unknown, old
 // or revoked is not found: being asked for a password, phones would ask their
 // owners.
-func (s *Service) calendar(ctx context.Context, token string) (fieldmark.Calendar, error) {
+func (s *Service) calendar(ctx context.Context, token string) (store.Calendar, error) {
 	if len(token) != calendarTokenChars {
-		return fieldmark.Calendar{}, errNoCalendar()
+		return store.Calendar{}, errNoCalendar()
 	}
 	row, err := s.store.CalendarByHash(ctx, s.vault.hashCalendar(token))
 	if errors.Is(err, store.ErrNone) || err == nil && row.RevokedAt != nil {
-		return fieldmark.Calendar{}, errNoCalendar()
+		return store.Calendar{}, errNoCalendar()
 	}
 	if err != nil {
-		return fieldmark.Calendar{}, fmt.Errorf("find a calendar: %w", err)
+		return store.Calendar{}, fmt.Errorf("find a calendar: %w", err)
 	}
 	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
 		s.uses.note(row.ID, use{at: now})
 	}
-	return row.Calendar, nil
+	return row, nil
 }
 
 func errNoCalendar() error {

@@ -40,8 +40,8 @@ const feedHost = "fieldmark"
 type Feed struct {
 	Calendar string // its id, for the log
 	Bytes    []byte
-	ETag     string         // a strong one: of the bytes
-	Modified fieldmark.Time // when what it shows last changed, as far as it shows
+	ETag     string          // a strong one: of the bytes
+	Modified *fieldmark.Time // when the bytes last changed; nil: not known
 }
 
 // CalendarFeed returns what a calendar shows now. It is written once for each
@@ -79,8 +79,8 @@ func (s *Service) CalendarFeed(ctx context.Context, token string) (Feed, error) 
 	}
 }
 
-// refreshFeed writes a feed anew if its missions changed.
-func (s *Service) refreshFeed(ctx context.Context, c fieldmark.Calendar, head int64, today time.Time) (Feed, error) {
+// refreshFeed encodes a feed again if its missions changed.
+func (s *Service) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
 	q := store.Planned{
 		Account: c.Account, Assignees: c.Assignees,
 		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour), Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
@@ -100,18 +100,58 @@ func (s *Service) refreshFeed(ctx context.Context, c fieldmark.Calendar, head in
 	if err != nil {
 		return Feed{}, err
 	}
-	f := s.writeFeed(c, missions, today)
-	s.feeds.put(&keptFeed{Feed: f, head: head, version: version, day: today})
+	f := s.writeFeed(c.Calendar, missions, today)
+	current, err := s.dateFeed(ctx, c, &f, head)
+	if err != nil { // without a date the feed is still worth having
+		s.log.Error("record the change of a calendar feed", slog.String("calendar", c.ID), slog.Any("error", err))
+		return f, nil
+	}
+	if current {
+		s.feeds.put(&keptFeed{Feed: f, head: head, version: version, day: today})
+	}
 	s.log.Info("calendar written", slog.String("calendar", c.ID), slog.Int("missions", len(missions)), slog.Int("bytes", len(f.Bytes)))
 	return f, nil
+}
+
+// dateFeed sets when the bytes of a feed last changed. The times of its missions
+// do not tell: one that leaves the feed takes its own with it. The date is kept
+// in the database, so that it is the same at every origin and never goes back. A
+// feed read from fewer events than the one that was recorded gets no date and is
+// not current.
+func (s *Service) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head int64) (current bool, err error) {
+	if c.Feed.ETag == f.ETag {
+		f.Modified = c.Feed.ChangedAt
+		return true, nil
+	}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Calendar(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		was := row.Feed
+		if current = was.Head <= head || was.ETag == f.ETag; !current {
+			return nil
+		}
+		if f.Modified = was.ChangedAt; was.ETag == f.ETag {
+			return nil
+		}
+		at := time.Now()
+		if was.ChangedAt != nil && !at.After(was.ChangedAt.Std().Add(time.Second)) {
+			at = was.ChangedAt.Std().Add(time.Second) // HTTP dates have whole seconds
+		}
+		changed := fieldmark.At(at)
+		f.Modified = &changed
+		return tx.PutFeed(ctx, c.ID, store.FeedState{ETag: f.ETag, ChangedAt: f.Modified, Head: head})
+	})
+	return current && err == nil, err
 }
 
 // writeFeed writes missions, which are in the order of their start. What does
 // not fit is left out, the farthest first: the past from its beginning, then the
 // future from its end.
-func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.PlannedMission, today time.Time) Feed {
-	f := Feed{Calendar: c.ID, Modified: c.CreatedAt}
-	coming := slices.IndexFunc(missions, func(m store.PlannedMission) bool { return m.Scheduled.End.Std().After(today) })
+func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
+	f := Feed{Calendar: c.ID}
+	coming := slices.IndexFunc(missions, func(m store.Mission) bool { return m.Scheduled.End.Std().After(today) })
 	if coming < 0 {
 		coming = len(missions)
 	}
@@ -121,9 +161,6 @@ func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.PlannedMissio
 		e := ics.AppendEvent(nil, s.feedEvent(c, &missions[i]))
 		if room -= len(e); room < 0 {
 			return false
-		}
-		if told := missions[i].Told; told.Std().After(f.Modified.Std()) {
-			f.Modified = told
 		}
 		put(e)
 		return true
@@ -147,9 +184,9 @@ func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.PlannedMissio
 }
 
 // feedEvent is a mission as an entry of a calendar.
-func (s *Service) feedEvent(c fieldmark.Calendar, m *store.PlannedMission) ics.Event {
+func (s *Service) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
 	e := ics.Event{
-		UID: m.ID + "@" + feedHost, Changed: m.Told.Std(), Sequence: m.Sequence,
+		UID: m.ID + "@" + feedHost, Changed: m.UpdatedAt.Std(), Sequence: m.Sequence,
 		Start: m.Scheduled.Start.Std(), End: m.Scheduled.End.Std(), Status: feedStatus(m.Status),
 		Summary: fmt.Sprintf("[%s] %s", m.Priority, m.Title), Description: shorten(m.Description, maxFeedText), Priority: feedPriority(m.Priority),
 	}

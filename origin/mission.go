@@ -212,11 +212,16 @@ type Move struct {
 }
 
 // Versions are those of a mission that a write was meant for; nil means any.
-type Versions []int
+type Versions []Version
 
-// check refuses a write that was meant for another version.
+// Version is a version of a mission and a revision of it that its caller has seen.
+type Version struct{ Number, Revision int }
+
+// check refuses a write that was meant for another version. A later revision of
+// the same version is none: SLA timers, payments and repeated alerts raise it at
+// any time, and a writer overwrites nothing of theirs.
 func (v Versions) check(m *store.Mission) error {
-	if v == nil || slices.Contains(v, m.Version) {
+	if v == nil || slices.ContainsFunc(v, func(one Version) bool { return one.Number == m.Version && one.Revision <= m.Revision() }) {
 		return nil
 	}
 	e := fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the mission is at version %d now", m.Version)
@@ -285,6 +290,9 @@ func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmar
 	}
 	if err != nil || samePlan(plan, m.Mission) {
 		return m.Mission, err
+	}
+	if !sameValue(plan.Scheduled, m.Scheduled) {
+		m.Sequence++
 	}
 	m.Scheduled, m.Assignee = plan.Scheduled, plan.Assignee
 	if err := a.stamp(ctx, &m); err != nil {
@@ -378,6 +386,7 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	}
 	m.Status, m.StatusReason = move.To, reason
 	m.Version++
+	m.Sequence++
 	m.Mark(m.UpdatedAt)
 	return fieldmark.MoveEvent(from, move.To, held), nil
 }

@@ -138,26 +138,35 @@ func (a *Act) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 // transaction, because that is all the work there is.
 const maxSweeping = 256
 
-// claimDeadlines takes clocks and payments for which time has passed.
-func (s *Service) claimDeadlines(ctx context.Context, limit int) ([]func(context.Context), error) {
-	var clocks, payments []string
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+// claimDeadlines leases SLA timers, payments and pending alerts that are due.
+func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []func(context.Context), err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		todo = nil // the transaction may be run again
 		now := time.Now()
-		if clocks, err = tx.ClaimClocks(ctx, s.worker, now, now.Add(lease), limit); err != nil || len(clocks) == limit {
-			return err
+		for _, kind := range []struct {
+			what  string
+			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
+			pass  func(*Act, context.Context, string) error
+		}{
+			{"clocks", tx.ClaimClocks, (*Act).passTime},
+			{"payment", tx.ClaimPayments, (*Act).passDue},
+			{"pending alert", tx.ClaimPendingAlerts, (*Act).openPending},
+		} {
+			ids, err := kind.claim(ctx, s.worker, now, now.Add(lease), limit-len(todo))
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) })
+			}
+			if len(todo) == limit {
+				break
+			}
 		}
-		payments, err = tx.ClaimPayments(ctx, s.worker, now, now.Add(lease), limit-len(clocks))
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	todo := make([]func(context.Context), 0, len(clocks)+len(payments))
-	for _, id := range clocks {
-		todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, "clocks", id, (*Act).passTime) })
-	}
-	for _, id := range payments {
-		todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, "payment", id, (*Act).passDue) })
 	}
 	return todo, nil
 }

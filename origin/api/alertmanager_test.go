@@ -79,7 +79,7 @@ func startManager(t *testing.T, w *world) *manager {
 	ours := httptest.NewServer(http.HandlerFunc(m.listen))
 	t.Cleanup(ours.Close)
 	dir := t.TempDir()
-	config := fmt.Sprintf(managerConfig, ours.URL+alertmanager, ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel&cooldown=0s", w.creator)
+	config := fmt.Sprintf(managerConfig, ours.URL+alertmanager, ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel", w.creator)
 	if err := os.WriteFile(filepath.Join(dir, "config.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestRealAlertmanager(t *testing.T) {
 		return list[0].Status == fieldmark.MissionCanceled || list[1].Status == fieldmark.MissionCanceled
 	})
 	m.fire(false, "Fan db-1 low field")
-	m.until("it opens another", func() bool { return len(m.of("each")) == 3 })
+	m.until("it opens another within the cooldown", func() bool { return len(m.of("each")) == 3 })
 
 	m.busy()
 	m.fire(false, "LinkDown rtr-8 warning")

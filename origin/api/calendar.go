@@ -27,10 +27,11 @@ func (s *server) sendCalendar(c *call) error {
 	// the way: some clients cannot read a compressed subscription.
 	h.Set("Cache-Control", "private, no-cache, no-transform")
 	h.Set("Content-Disposition", calendarFile)
-	h.Set("Last-Modified", feed.Modified.Std().Format(http.TimeFormat))
+	if feed.Modified != nil {
+		h.Set("Last-Modified", feed.Modified.Std().UTC().Format(http.TimeFormat))
+	}
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Referrer-Policy", "no-referrer")
-	// Only the tag is compared: what leaves a feed leaves no time behind.
 	if c.unchanged(feed.ETag) {
 		return nil
 	}

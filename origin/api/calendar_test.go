@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -212,6 +213,78 @@ func TestCalendarHTTP(t *testing.T) {
 			}
 			if strings.Contains(string(storetest.Kept(t, cfg)), secret) {
 				t.Errorf("the record holds the secret %s", secret)
+			}
+		}
+	})
+}
+
+// TestCalendarSequence: SEQUENCE grows with start, end and status, and with
+// nothing else.
+func TestCalendarSequence(t *testing.T) {
+	w := newWorld(t, nil)
+	at := time.Now().Add(24 * time.Hour).Truncate(time.Hour)
+	m := w.planned("1", "ann", at, time.Hour, "")
+	all := w.calendar(`{"name":"All","scope":"ALL"}`)
+	edit := func(body string) func() {
+		return func() {
+			w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: w.everyScope(), body: body}, nil)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		does func()
+		want string
+	}{
+		{"planned", func() {}, "1"},
+		{"labels", edit(`{"labels":{"a":"b"}}`), "1"},
+		{"priority", edit(`{"priority":"HIGH"}`), "1"},
+		{"assignee", func() { w.plan(m.ID, "bob", at, time.Hour) }, "1"},
+		{"end", func() { w.plan(m.ID, "bob", at, 2*time.Hour) }, "2"},
+		{"start", func() { w.plan(m.ID, "bob", at.Add(time.Hour), time.Hour) }, "3"},
+		{"status", func() { w.move(m.ID, fieldmark.MissionScheduled) }, "4"},
+	} {
+		tt.does()
+		line := entries(t, w.must(200, ask{method: "GET", path: all.Path}, nil))[0]
+		if got := line[strings.LastIndex(line, " ")+1:]; got != tt.want {
+			t.Errorf("%s: SEQUENCE %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestCalendarDate: a client that sends If-Modified-Since alone sees every
+// change, also that a mission left its feed, from whichever origin it reads.
+func TestCalendarDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storetest.New(t)
+		w := openWorld(t, cfg, nil)
+		at := time.Now().Add(24 * time.Hour)
+		w.planned("1", "ann", at, time.Hour, "")
+		two := w.planned("2", "ann", at, time.Hour, "")
+		ann := ask{method: "GET", path: w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`).Path}
+		read := func(w *world) (time.Time, int) {
+			t.Helper()
+			rec := w.must(200, ann, nil)
+			date, err := time.Parse(http.TimeFormat, rec.Header().Get("Last-Modified"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return date, len(entries(t, rec))
+		}
+		last, _ := read(w)
+		for i, assignee := range []string{"bob", "ann", "bob", "ann"} {
+			w.plan(two.ID, assignee, at, time.Hour) // twice in the same second
+			if i == 2 {
+				time.Sleep(time.Hour)
+			}
+			for round, from := range []*world{openWorld(t, cfg, nil), w, w} {
+				date, n := read(from)
+				if want := 1 + i%2; n != want {
+					t.Errorf("change %d, read %d: %d missions, want %d", i, round, n, want)
+				}
+				if round == 0 && !date.After(last) || round > 0 && !date.Equal(last) {
+					t.Errorf("change %d, read %d: Last-Modified %v after %v; want it to grow with the change and with nothing else", i, round, date, last)
+				}
+				last = date
 			}
 		}
 	})

@@ -83,7 +83,12 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() {
+		if err := db.Check(context.Background()); err != nil {
+			t.Errorf("the database is wrong at the end: %v", err)
+		}
+		db.Close()
+	})
 	w := &world{t: t, store: db, at: at}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})

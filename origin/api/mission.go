@@ -261,9 +261,12 @@ func (c *call) versions() origin.Versions {
 	some := origin.Versions{}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
-		version, _, _ := strings.Cut(strings.Trim(one, `"`), ".") // what stands after the point is no matter of writers
-		if n, err := strconv.Atoi(version); err == nil && strings.HasPrefix(one, `"`+strconv.Itoa(n)) && strings.HasSuffix(one, `"`) {
-			some = append(some, n)
+		version, revision, _ := strings.Cut(strings.Trim(one, `"`), ".")
+		var m fieldmark.Mission
+		m.Version, _ = strconv.Atoi(version)
+		n, _ := strconv.Atoi(revision)
+		if m.SLA = (&fieldmark.SLA{Revision: n}); missionETag(m) == one {
+			some = append(some, origin.Version{Number: m.Version, Revision: n})
 		}
 	}
 	return some
@@ -293,18 +296,12 @@ func (c *call) id(prefix string) (string, error) {
 
 func missionPath(id string) string { return fieldmark.PathMissions + "/" + id }
 
-// missionETag is the version and, where clocks or the payment have changed by
-// themselves, how often: time and money move without a version of the mission.
+// missionETag is the version of a mission and, after a point, its revision, if it
+// has one.
 func missionETag(m fieldmark.Mission) string {
-	turns := 0
-	if m.SLA != nil {
-		turns = m.SLA.Revision
-	}
-	if m.Payment != nil {
-		turns += m.Payment.Version - 1
-	}
-	if turns == 0 {
+	revision := m.Revision()
+	if revision == 0 {
 		return strconv.Quote(strconv.Itoa(m.Version))
 	}
-	return fmt.Sprintf(`"%d.%d"`, m.Version, turns)
+	return fmt.Sprintf(`"%d.%d"`, m.Version, revision)
 }

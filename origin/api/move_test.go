@@ -314,7 +314,8 @@ func TestIfMatch(t *testing.T) {
 		{method: "POST", path: path + "/cancel"},
 	} {
 		a.key, a.body = key, strings.ReplaceAll(a.body, "%d", fmt.Sprint(i))
-		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "", `"98", "99"`, fmt.Sprintf(`"+%d"`, version)} {
+		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "", `"98", "99"`, fmt.Sprintf(`"+%d"`, version),
+			fmt.Sprintf(`"%d.5"`, version), fmt.Sprintf(`"%d.0"`, version), fmt.Sprintf(`"0%d"`, version)} {
 			a.header = map[string]string{"If-Match": stale}
 			rec := w.send(a)
 			if p := w.problem(rec); rec.Code != 412 || p.Code != fieldmark.CodeVersionMismatch {

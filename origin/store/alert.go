@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // NewestAlerted reads the newest of the missions that alerts under a key were
@@ -35,19 +36,59 @@ func (t *Tx) CountAlerted(ctx context.Context, account, source, externalID strin
 	return n, nil
 }
 
-// Heard writes that the alert of a mission was heard of, as its newest version.
-// Unless more changed, that is no news to calendars.
-func (t *Tx) Heard(ctx context.Context, m *Mission, more bool) error {
+// PutOccurrences writes how often the alert of a mission was received, with the
+// version and the stamp of the mission as they are now. A repeat that is only
+// counted leaves both unchanged.
+func (t *Tx) PutOccurrences(ctx context.Context, m *Mission) error {
 	seen, err := maybeText(m.Occurrences)
 	if err != nil {
 		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
-	_, err = t.exec(ctx, `UPDATE mission SET occurrences = $1, version = $2,
-		told_at = CASE WHEN heard_at = updated_at THEN told_at ELSE updated_at END,
-		heard = heard + $3, heard_at = CASE WHEN $3 = 1 THEN CAST($4 AS BIGINT) ELSE heard_at END, updated_at = $4 WHERE id = $5`,
-		seen, m.Version, bit(!more), m.Changed, m.ID)
+	_, err = t.exec(ctx, `UPDATE mission SET occurrences = $1, version = $2, updated_at = $3 WHERE id = $4`,
+		seen, m.Version, m.Changed, m.ID)
 	if err != nil {
-		return fmt.Errorf("note that mission %s was heard of: %w", m.ID, err)
+		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
 	return nil
+}
+
+// PutPendingAlert sets when the alert of a mission that has ended opens another
+// one, in place of what was set before. The alert is kept as JSON.
+func (t *Tx) PutPendingAlert(ctx context.Context, mission string, alert any, due time.Time) error {
+	body, err := text(alert)
+	if err != nil {
+		return fmt.Errorf("write the pending alert of mission %s: %w", mission, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO pending_alert (mission, alert, due_at) VALUES ($1, $2, $3)
+		ON CONFLICT (mission) DO UPDATE SET alert = excluded.alert, due_at = excluded.due_at, lease_until = NULL, lease_owner = NULL`,
+		mission, body, due.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("put the pending alert of mission %s: %w", mission, err)
+	}
+	return nil
+}
+
+// PendingAlert decodes the pending alert of a mission into alert; the error is
+// ErrNone if there is none.
+func (t *Tx) PendingAlert(ctx context.Context, mission string, alert any) error {
+	err := t.queryRow(ctx, `SELECT alert FROM pending_alert WHERE mission = $1`, mission).Scan(document{alert})
+	if err != nil {
+		return fmt.Errorf("read the pending alert of mission %s: %w", mission, none(err))
+	}
+	return nil
+}
+
+// DeletePendingAlert deletes the pending alert of a mission, if there is one.
+func (t *Tx) DeletePendingAlert(ctx context.Context, mission string) error {
+	if _, err := t.exec(ctx, `DELETE FROM pending_alert WHERE mission = $1`, mission); err != nil {
+		return fmt.Errorf("delete the pending alert of mission %s: %w", mission, err)
+	}
+	return nil
+}
+
+// ClaimPendingAlerts leases up to limit pending alerts that are due to owner and
+// returns their missions.
+func (t *Tx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
+		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }

@@ -14,14 +14,24 @@ import (
 type Calendar struct {
 	fieldmark.Calendar
 	Hash string // of the token in its address, in base 64
+	Feed FeedState
 }
 
-const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at, last_used_at`
+// FeedState is what a feed was when it last changed.
+type FeedState struct {
+	ETag      string          // empty: it was never read
+	ChangedAt *fieldmark.Time // never goes back, and grows by a second at least
+	Head      int64           // the newest event when its missions were read
+}
+
+const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at, last_used_at,
+	COALESCE(feed_etag, ''), feed_changed_at, COALESCE(feed_head, 0)`
 
 func scanCalendar(row scanner) (c Calendar, err error) {
 	var details int64
 	err = row.Scan(&c.ID, &c.Account, &c.Name, &c.Scope, document{&c.Assignees}, &details, &c.Hash,
-		instant{&c.CreatedAt}, maybe{&c.RotatedAt}, maybe{&c.RevokedAt}, maybe{&c.LastUsedAt})
+		instant{&c.CreatedAt}, maybe{&c.RotatedAt}, maybe{&c.RevokedAt}, maybe{&c.LastUsedAt},
+		&c.Feed.ETag, maybe{&c.Feed.ChangedAt}, &c.Feed.Head)
 	c.Details = details != 0
 	return c, none(err)
 }
@@ -85,6 +95,16 @@ func (t *Tx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) e
 	return nil
 }
 
+// PutFeed writes what a feed is now.
+func (t *Tx) PutFeed(ctx context.Context, id string, f FeedState) error {
+	_, err := t.exec(ctx, `UPDATE calendar SET feed_etag = $1, feed_changed_at = $2, feed_head = $3 WHERE id = $4`,
+		f.ETag, micros(f.ChangedAt), f.Head, id)
+	if err != nil {
+		return fmt.Errorf("put the feed of calendar %s: %w", id, err)
+	}
+	return nil
+}
+
 // TouchCalendar notes that a calendar was read.
 func (t *Tx) TouchCalendar(ctx context.Context, id string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
@@ -133,27 +153,20 @@ func (s *Store) PlannedVersion(ctx context.Context, p Planned) (string, error) {
 	return fmt.Sprintf("%d %d", n, newest), nil
 }
 
-// PlannedMission is a mission as a calendar tells of it.
-type PlannedMission struct {
-	Mission
-	Told     fieldmark.Time // when it last changed but by being heard of again
-	Sequence int            // how often it did
-}
-
 // Planned lists missions by their start.
-func (s *Store) Planned(ctx context.Context, p Planned) ([]PlannedMission, error) {
+func (s *Store) Planned(ctx context.Context, p Planned) ([]Mission, error) {
 	condition, args := p.where()
-	ask := func(side, order string, limit int) ([]PlannedMission, error) {
+	ask := func(side, order string, limit int) ([]Mission, error) {
 		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)
-		rows, err := s.query(ctx, fmt.Sprintf(`SELECT %s, heard, heard_at, told_at FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
+		rows, err := s.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
 			missionColumns, condition, side, len(args)+1, order, len(args)+2), all...)
-		return collect(rows, err, scanPlanned)
+		return collect(rows, err, scanMission)
 	}
 	coming, err := ask(">", "scheduled_start, id", p.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("list what is planned: %w", err)
 	}
-	var past []PlannedMission
+	var past []Mission
 	if room := p.Limit - len(coming); room > 0 {
 		if past, err = ask("<=", "scheduled_start DESC, id DESC", room); err != nil {
 			return nil, fmt.Errorf("list what was planned: %w", err)
@@ -162,23 +175,3 @@ func (s *Store) Planned(ctx context.Context, p Planned) ([]PlannedMission, error
 	}
 	return append(past, coming...), nil
 }
-
-func scanPlanned(row scanner) (p PlannedMission, err error) {
-	var heard int64
-	var heardAt, toldAt *int64
-	p.Mission, err = scanMission(longer{row, []any{&heard, &heardAt, &toldAt}})
-	p.Told, p.Sequence = p.UpdatedAt, p.Version-1-int(heard)
-	if heardAt != nil && toldAt != nil && *heardAt == p.Changed {
-		p.Told = fieldmark.AtMicros(*toldAt)
-	}
-	return p, err
-}
-
-// longer is a row with columns after those that its reader knows.
-type longer struct {
-	scanner
-	more []any
-}
-
-// Scan implements scanner.
-func (l longer) Scan(dest ...any) error { return l.scanner.Scan(append(dest, l.more...)...) }

@@ -15,9 +15,10 @@ func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, rea
 }
 
 // ExplainSweep says how the engine looks for clocks that are due, for those that
-// were counted by older rules, and for payments that are overdue.
+// were counted by older rules, for payments that are overdue, and for pending
+// alerts that are due.
 func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int, err error) {
-	for _, question := range []string{dueClocks, staleClocks, duePayments} {
+	for _, question := range []string{dueClocks, staleClocks, duePayments, duePendingAlerts} {
 		args := []any{now, limit}
 		if strings.Contains(question, "$5") {
 			args = append(args, rules)
@@ -143,4 +144,24 @@ func (s *Store) Waiting() int {
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
 	return len(s.group.waiting)
+}
+
+// MigrateTo brings the schema up to a version.
+func MigrateTo(ctx context.Context, cfg Config, version int64) error {
+	if cfg.URL == "" {
+		if err := touch(cfg.Path); err != nil {
+			return err
+		}
+	}
+	d, db, err := bare(cfg, writerPragmas)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	p, err := provider(d, db)
+	if err != nil {
+		return err
+	}
+	_, err = p.UpTo(ctx, version)
+	return err
 }

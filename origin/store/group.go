@@ -126,12 +126,12 @@ func (g *group) open(ctx context.Context, ahead []*write) error {
 	return nil
 }
 
-// end sends what is pending, writes down how far the log has come, and commits. A
-// log that is not where it was read has no number (which the schema refuses): then
+// end sends what is pending, writes the number of the newest event and the newest
+// stamp to the log, and commits. A log that is not where it was read has no number (which the schema refuses): then
 // somebody wrote who does not hold the lock.
 func (g *group) end(ctx context.Context) error {
 	g.settle()
-	if g.log.taken > 0 {
+	if g.log.taken > 0 || g.log.moved {
 		g.pending = append(g.pending, statement{text: `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2 WHERE name = $3`,
 			args: []any{g.log.taken, g.log.at, logName, g.log.from}})
 	}
@@ -164,6 +164,7 @@ type counter struct {
 	from  int64 // the newest before the transaction
 	taken int64
 	at    int64 // the newest stamp, in microseconds
+	moved bool  // at is later than what was read
 }
 
 const askLog = `SELECT number, at FROM log WHERE name = $1`
@@ -181,15 +182,14 @@ func (g *group) readLog(ctx context.Context, t *Tx) error {
 }
 
 // Stamp returns the time of what is being written, in microseconds since 1970:
-// the clock's, but later than every stamp before it, so that whoever asks for
-// what was written since a stamp misses nothing. A transaction that takes one
-// must append an event.
+// the clock's, but later than every stamp before it, so that a reader of all
+// changes since a stamp misses none. The commit records it in the log.
 func (t *Tx) Stamp(ctx context.Context) (int64, error) {
 	g := t.group
 	if err := g.readLog(ctx, t); err != nil {
 		return 0, fmt.Errorf("take a stamp: %w", err)
 	}
-	g.log.at = max(time.Now().UnixMicro(), g.log.at+1)
+	g.log.at, g.log.moved = max(time.Now().UnixMicro(), g.log.at+1), true
 	return g.log.at, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // leased are the tables whose rows are worked on under leases. A lease that is
 // over is nobody's, whoever stands in it.
-var leased = []string{"delivery", "audit", "preview", "sla", "payment"}
+var leased = []string{"delivery", "audit", "preview", "sla", "payment", "pending_alert"}
 
 // RenewLeases moves the end of all leases of owner that are not over.
 func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time) error {

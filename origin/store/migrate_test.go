@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -108,6 +109,53 @@ func fresh(t testing.TB) store.Config {
 	})
 	cfg.URL += "&search_path=fresh"
 	return cfg
+}
+
+// TestMigrateRepeatedAlerts: version 12 raised a mission's version for a repeated
+// alert without an event. Its databases are sound after the migration, stamps go
+// on after the newest there was, and calendars go on with their SEQUENCE.
+func TestMigrateRepeatedAlerts(t *testing.T) {
+	cfg := fresh(t)
+	if err := store.MigrateTo(t.Context(), cfg, 12); err != nil {
+		t.Fatal(err)
+	}
+	const newest = 4_102_444_800_000_000 // in 2100
+	db := raw(t, cfg)
+	for _, text := range []string{
+		`INSERT INTO log (name, id, number, at) VALUES ('main', 'log_1', 1, 1000)`,
+		`INSERT INTO account (id, created_at) VALUES ('a', 1)`,
+		`INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held, created_at, updated_at, version, priority, heard)
+			VALUES ('msn_1', 'a', 'am', 'k-1', 'sha256:0', '{}', 'NEW', '', 1, 4102444800000000, 5, 'MEDIUM', 3)`,
+		`INSERT INTO event (number, id, type, at, subject, brand, tags, data) VALUES (1, 'evt_1', 'mission.created', 1, 'msn_1', '', '[]', '{}'),
+			(2, 'evt_2', 'mission.updated', 1, 'msn_1', '', '[]', '{}')`,
+		`UPDATE log SET number = 2`,
+	} {
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	s := open(t, cfg)
+	check(t, s)
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		m, err := tx.Mission(ctx, "msn_1")
+		if err != nil {
+			return err
+		}
+		stamp, err := tx.Stamp(ctx)
+		if m.Sequence != 1 || stamp <= newest {
+			t.Errorf("SEQUENCE %d, stamp %d; want 1 and later than %d", m.Sequence, stamp, newest)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE mission SET heard = 2`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "one event per version: not msn_1") {
+		t.Errorf("check with more versions than alerts and events account for: %v", err)
+	}
 }
 
 func TestMigrateAtOnce(t *testing.T) {

@@ -15,6 +15,7 @@ type Mission struct {
 	Fingerprint fieldmark.Digest        // of the request it was opened with
 	Held        fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
 	Changed     int64                   // the stamp of its newest change, which UpdatedAt is cut from
+	Sequence    int                     // changes of start, end, place and status (RFC 5545, section 3.8.7.4)
 
 	Clocks *SLA     // nil if it was opened before there were any
 	Paid   *Payment // nil if none was spoken of
@@ -45,14 +46,14 @@ func sourceKey(source string) string { return strings.ToLower(source) }
 
 const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at, updated_at,
 	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version,
-	scheduled_start, scheduled_end, assignee, occurrences`
+	scheduled_start, scheduled_end, assignee, occurrences, sequence`
 
 func scanMission(row scanner) (m Mission, err error) {
 	var start, end *fieldmark.Time
 	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, document{&m.MissionRequest}, document{&m.opened}, &m.Status, &m.Held,
 		document{&m.StatusReason}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, &m.Changed, maybe{&m.ScheduledAt}, maybe{&m.DispatchedAt},
 		maybe{&m.StartedAt}, maybe{&m.CompletedAt}, maybe{&m.CanceledAt}, maybe{&m.ClosedAt}, &m.Version,
-		maybe{&start}, maybe{&end}, document{&m.Assignee}, document{&m.Occurrences})
+		maybe{&start}, maybe{&end}, document{&m.Assignee}, document{&m.Occurrences}, &m.Sequence)
 	if start != nil && end != nil {
 		m.Scheduled = &fieldmark.Span{Start: *start, End: *end}
 	}
@@ -140,10 +141,10 @@ func (t *Tx) MoveMission(ctx context.Context, m *Mission) error {
 	}
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
-		scheduled_start = $12, scheduled_end = $13, assignee = $14 WHERE id = $15`,
+		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15 WHERE id = $16`,
 		string(m.Status), string(m.Held), reason, m.Changed, micros(m.ScheduledAt), micros(m.DispatchedAt),
 		micros(m.StartedAt), micros(m.CompletedAt), micros(m.CanceledAt), micros(m.ClosedAt), m.Version,
-		start, end, assignee, m.ID)
+		start, end, assignee, m.Sequence, m.ID)
 	if err != nil {
 		return fmt.Errorf("move mission %s: %w", m.ID, err)
 	}

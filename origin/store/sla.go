@@ -208,6 +208,8 @@ const (
 		ORDER BY s.rules LIMIT $4`
 	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
 		ORDER BY p.check_at LIMIT $4`
+	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
+		ORDER BY p.due_at LIMIT $4`
 )
 
 func (t *Tx) claim(ctx context.Context, question string, args ...any) ([]string, error) {

@@ -272,6 +272,28 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
+// TestStampIsRecorded: two transactions never get the same stamp, whether or not
+// they append an event. Time does not pass inside the bubble.
+func TestStampIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scratch(t)
+		var last int64
+		for i := range 3 {
+			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				stamp, err := tx.Stamp(ctx)
+				if stamp <= last {
+					t.Errorf("stamp %d is %d, not later than %d", i, stamp, last)
+				}
+				last = stamp
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // A full disk is told as something that passes, to everybody in the group, loses
 // nothing that was acknowledged, and is over when there is room again.
 func TestDiskFull(t *testing.T) {

@@ -23,7 +23,7 @@ type Vitals struct {
 	Open    int           // enabled endpoints whose circuit is open
 
 	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCounted at most in all
-	Due      int                             // clocks of missions for which time has passed that was not taken down yet, maxCounted at most
+	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCounted at most
 	Late     time.Duration                   // how long the latest of those
 }
 
@@ -79,7 +79,8 @@ func (s *Store) missionVitals(ctx context.Context, now time.Time, v *Vitals) err
 		return fmt.Errorf("count missions: %w", err)
 	}
 	var due int64
-	if err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
+	if err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
+			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
 		now.UnixMicro(), maxCounted).Scan(&v.Due, &due); err != nil {
 		return fmt.Errorf("count clocks: %w", err)
 	}
