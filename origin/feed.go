@@ -193,9 +193,6 @@ func (s *Service) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
 	if m.Category != "" {
 		e.Categories = []string{m.Category}
 	}
-	if s.baseURL != "" {
-		e.URL = s.baseURL + fieldmark.PathAdmin + "/missions/" + m.ID
-	}
 	if l := m.Location; l != nil {
 		e.Location = place(l)
 		if l.Geo != nil {

@@ -146,6 +146,23 @@ func (s *Service) MoveMission(ctx context.Context, id string, to fieldmark.Missi
 	}, reason)
 }
 
+// PlanMission sets when a mission is visited and by whom, unless it is at another
+// version than those of at, and moves it to SCHEDULED if schedule is set.
+func (s *Service) PlanMission(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions, schedule bool) (m fieldmark.Mission, err error) {
+	err = s.act(ctx, func(ctx context.Context, a *Act) (err error) {
+		if schedule {
+			m, err = a.MoveMission(ctx, "", id, Move{To: fieldmark.MissionScheduled, Scheduled: plan.Scheduled, Assignee: plan.Assignee, If: at})
+		} else {
+			m, err = a.PlanMission(ctx, "", id, plan, at)
+		}
+		return err
+	})
+	if err != nil {
+		return fieldmark.Mission{}, fmt.Errorf("plan mission %s: %w", id, err)
+	}
+	return m, nil
+}
+
 // CompleteMission takes every move that is left to COMPLETED. A mission that is
 // completed stays as it is, so that the call may be repeated.
 func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {

@@ -22,3 +22,20 @@ func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.AuditsWaiting, v.AuditsRunning, err = s.AuditStatus(ctx)
 	return v, err
 }
+
+// Activity counts what happened lately that an operator may have to act on.
+type Activity = store.Activity
+
+// activityWindow is what Activity looks back to for deliveries.
+const activityWindow = 24 * time.Hour
+
+// Activity counts deliveries of the last 24 hours and breached SLAs of open
+// missions. Counts stop at 10,000 of each, so that the page that shows them stays
+// quick when things are worst.
+func (s *Service) Activity(ctx context.Context) (Activity, error) {
+	a, err := s.store.Activity(ctx, time.Now().Add(-activityWindow))
+	if err != nil {
+		return a, fmt.Errorf("count recent activity: %w", err)
+	}
+	return a, nil
+}

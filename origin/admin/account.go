@@ -25,7 +25,7 @@ func (a *area) accounts(v *visit) error {
 	return a.showAccounts(v, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
 }
 
-func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.AccountRequest, bad []string) error {
+func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.AccountRequest, bad []complaint) error {
 	ctx := v.r.Context()
 	accounts, err := a.origin.Accounts(ctx)
 	if err != nil {
@@ -68,12 +68,12 @@ func (a *area) putAccount(v *visit) error {
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
 	_, _, err := a.origin.PutAccount(v.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return a.showAccounts(v, http.StatusUnprocessableEntity, id, r, complaintsOf(fieldmark.AsError(err)))
+		return a.showAccounts(v, http.StatusUnprocessableEntity, id, r, v.complaintsOf(fieldmark.AsError(err)))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "put account", id)
+	a.did(v, "account.put", id)
 	return v.done(accountsPath, "account")
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/admin"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
@@ -38,7 +40,8 @@ type browser struct {
 func newBrowser(t *testing.T, secure bool) *browser {
 	t.Helper()
 	db := storetest.Open(t, storetest.New(t))
-	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32))})
+	service, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),
+		HTTP: safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})})
 	if err != nil {
 		t.Fatalf("new service: %v", err)
 	}
@@ -264,7 +267,7 @@ func TestKeys(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	rec := b.do("/admin/api-keys", url.Values{"name": {""}, "days": {"30"}})
-	if rec.Code != 422 || !strings.Contains(rec.Body.String(), "<li>Name must") || !strings.Contains(rec.Body.String(), "<li>May ") {
+	if rec.Code != 422 || !strings.Contains(rec.Body.String(), `<a href="#name">Name: must`) || !strings.Contains(rec.Body.String(), `<a href="#scope">Permissions: `) {
 		t.Errorf("empty form: %d, want 422 with both complaints: %s", rec.Code, rec.Body)
 	}
 	rec = b.do("/admin/api-keys", url.Values{"name": {hostile}, "scope": {"mission:create", "mission:read"}, "days": {"30"}})
@@ -284,14 +287,14 @@ func TestKeys(t *testing.T) {
 	if got := rec.Header().Get("Location"); rec.Code != 303 || got != "/admin/api-keys?done=revoked" {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
-	b.page("/admin/api-keys?done=revoked", "The key is revoked.", `<span class="state off">revoked</span>`)
+	b.page("/admin/api-keys?done=revoked", "Key revoked.", `<span class="state off">revoked</span>`)
 	if _, err := b.service.Authenticate(t.Context(), token, origin.Caller{}); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
 		t.Errorf("the revoked key: %v, want invalid_api_key", err)
 	}
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{"reason": {"x"}}); rec.Code != 404 {
 		t.Errorf("revoking an unknown key: %d, want 404", rec.Code)
 	}
-	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `did="create key"`) {
+	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `did=key.create`) {
 		t.Errorf("the log holds the token or no act: %s", log)
 	}
 }
@@ -310,10 +313,10 @@ func TestMissions(t *testing.T) {
 	if m, err = b.service.Mission(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("the mission is %s, %v; want COMPLETED", m.Status, err)
 	}
-	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "The mission is completed.", m.ID); strings.Contains(body, m.ID+"/complete") {
+	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.", m.ID); strings.Contains(body, m.ID+"/complete") {
 		t.Errorf("a completed mission can be completed again")
 	}
-	b.page("/admin/missions?status=NEW", "There are none.")
+	b.page("/admin/missions?status=NEW", "No missions match.")
 	if rec := b.do("/admin/missions?status=LOST", nil); rec.Code != 400 {
 		t.Errorf("unknown status: %d, want 400", rec.Code)
 	}
@@ -342,7 +345,7 @@ func TestMissionPages(t *testing.T) {
 func TestBrands(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	b.page("/admin/brands", "There are none yet.")
+	b.page("/admin/brands", "No brands yet.")
 	_, _, err := b.service.PutBrand(t.Context(), fieldmark.Brand{
 		Slug: "acme", Name: hostile, URL: "https://acme.example/?a=%22%3E&b=<script>", Niche: "tools", Language: "en", Description: hostile, Public: true,
 	})
@@ -370,9 +373,30 @@ func TestBrands(t *testing.T) {
 func TestOverviewAndWebhooks(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	b.page("/admin", "healthy", "None is active.")
-	b.page("/admin/webhooks", "There are none.", "Nothing was sent yet.")
+	b.page("/admin", "No scoring module is active", "0 <small>sent</small> 0 <small>held</small> 0 <small>failed</small>")
+	b.page("/admin/webhooks", "No endpoints yet.", "No deliveries yet.")
 	b.page("/admin?done=" + url.QueryEscape(hostile))
+}
+
+// TestOverviewShowsProblems: a paused endpoint with a held message is on the
+// overview, in its tile and on the settings page.
+func TestOverviewShowsProblems(t *testing.T) {
+	b := newBrowser(t, false)
+	b.signIn()
+	made, err := b.service.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`); strings.Contains(body, "failing") {
+		t.Error("a new endpoint is called failing")
+	}
+	if _, _, err := b.service.OpenMission(t.Context(), origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}}, "/admin/webhooks/"+made.ID+"?done=endpoint")
+	b.page("/admin", "1 webhook endpoint is paused or disabled", "1 message is held until its endpoint recovers", "1 <small>held</small>")
+	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
+	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)
 }
 
 func TestFailuresArePages(t *testing.T) {

@@ -31,7 +31,7 @@ func (a *area) brands(v *visit) error {
 	return a.showBrands(v, http.StatusOK, fieldmark.Brand{Language: "en", Public: true}, nil)
 }
 
-func (a *area) showBrands(v *visit, status int, form fieldmark.Brand, bad []string) error {
+func (a *area) showBrands(v *visit, status int, form fieldmark.Brand, bad []complaint) error {
 	after := fieldmark.Slug(v.r.URL.Query().Get("after"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Begin again with the first page.")
@@ -85,11 +85,11 @@ func (a *area) addBrand(v *visit) error {
 	}
 	b := v.postedBrand()
 	if _, err := a.origin.Brand(v.r.Context(), b.Slug); err == nil {
-		return a.showBrands(v, http.StatusConflict, b, []string{"There is a brand with this slug already; change it on its own page."})
+		return a.showBrands(v, http.StatusConflict, b, complain("A brand with this slug exists; edit it on its own page."))
 	}
 	_, _, err := a.origin.PutBrand(v.r.Context(), b)
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return a.showBrands(v, e.Code.Status(), b, complaintsOf(e))
+		return a.showBrands(v, e.Code.Status(), b, v.complaintsOf(e))
 	}
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *area) addBrand(v *visit) error {
 	if err := a.origin.RequestAudit(v.r.Context(), b.Slug); err != nil {
 		return err
 	}
-	a.did(v, "add brand", string(b.Slug))
+	a.did(v, "brand.put", string(b.Slug))
 	return v.done(brandsPath+"/"+string(b.Slug), "brand")
 }
 
@@ -119,7 +119,7 @@ func (v *visit) slug() (fieldmark.Slug, error) {
 	return slug, nil
 }
 
-func (a *area) showBrand(v *visit, status int, form *fieldmark.Brand, bad []string) error {
+func (a *area) showBrand(v *visit, status int, form *fieldmark.Brand, bad []complaint) error {
 	slug, err := v.slug()
 	if err != nil {
 		return err
@@ -151,12 +151,12 @@ func (a *area) changeBrand(v *visit) error {
 	}
 	_, _, err = a.origin.PutBrand(v.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return a.showBrand(v, http.StatusUnprocessableEntity, &b, complaintsOf(fieldmark.AsError(err)))
+		return a.showBrand(v, http.StatusUnprocessableEntity, &b, v.complaintsOf(fieldmark.AsError(err)))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "change brand", string(slug))
+	a.did(v, "brand.put", string(slug))
 	return v.done(brandsPath+"/"+string(slug), "brand")
 }
 
@@ -170,12 +170,12 @@ func (a *area) deleteBrand(v *visit) error {
 		return err
 	}
 	if v.r.PostForm.Get("slug") != string(slug) {
-		return a.showBrand(v, http.StatusUnprocessableEntity, nil, []string{"To take the brand down, write its slug into the field."})
+		return a.showBrand(v, http.StatusUnprocessableEntity, nil, complain("To delete the brand, type its slug into the field."))
 	}
 	if err := a.origin.DeleteBrand(v.r.Context(), slug); err != nil {
 		return err
 	}
-	a.did(v, "delete brand", string(slug))
+	a.did(v, "brand.delete", string(slug))
 	return v.done(brandsPath, "gone")
 }
 
@@ -187,6 +187,6 @@ func (a *area) auditBrand(v *visit) error {
 	if err := a.origin.RequestAudit(v.r.Context(), slug); err != nil {
 		return err
 	}
-	a.did(v, "request audit", string(slug))
+	a.did(v, "brand.audit", string(slug))
 	return v.done(brandsPath+"/"+string(slug), "audit")
 }

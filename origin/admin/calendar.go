@@ -37,13 +37,13 @@ func newestCalendar(list []fieldmark.Calendar) string {
 	return list[0].ID
 }
 
-func (a *area) showCalendars(v *visit, status int, form fieldmark.CalendarRequest, bad []string, made *fieldmark.NewCalendar) error {
+func (a *area) showCalendars(v *visit, status int, form fieldmark.CalendarRequest, bad []complaint, made *fieldmark.NewCalendar) error {
 	list, err := a.origin.Calendars(v.r.Context())
 	if err != nil {
 		return err
 	}
 	d := calendarsData{Calendars: list, Form: form, Who: strings.Join(form.Assignees, " "), Newest: newestCalendar(list)}
-	for _, c := range []choice{{Value: string(fieldmark.CalendarOfAll), Label: "everybody's missions"}, {Value: string(fieldmark.CalendarOfTeam), Label: "those of a team"}, {Value: string(fieldmark.CalendarOfPerson), Label: "those of one person"}} {
+	for _, c := range []choice{{Value: string(fieldmark.CalendarOfAll), Label: "all missions"}, {Value: string(fieldmark.CalendarOfTeam), Label: "missions of a team"}, {Value: string(fieldmark.CalendarOfPerson), Label: "missions of one person"}} {
 		c.Chosen = c.Value == string(form.Scope)
 		d.Scopes = append(d.Scopes, c)
 	}
@@ -81,16 +81,16 @@ func (a *area) createCalendar(v *visit) error {
 		return err
 	}
 	if posted.Has("newest") && posted.Get("newest") != newestCalendar(list) {
-		return a.showCalendars(v, http.StatusConflict, form, []string{"A feed was made since this form was opened. Look at the list, and send the form again if you still want another."}, nil)
+		return a.showCalendars(v, http.StatusConflict, form, complain("A feed was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
 	made, err := a.origin.CreateCalendar(v.r.Context(), form)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return a.showCalendars(v, http.StatusUnprocessableEntity, form, complaintsOf(e), nil)
+		return a.showCalendars(v, http.StatusUnprocessableEntity, form, v.complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "create calendar", made.ID)
+	a.did(v, "calendar.create", made.ID)
 	return a.showCalendars(v, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
 }
 
@@ -106,14 +106,14 @@ func (a *area) changeCalendar(v *visit) error {
 		if err != nil {
 			return err
 		}
-		a.did(v, "rotate calendar", id)
+		a.did(v, "calendar.rotate", id)
 		return a.showCalendars(v, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
 	case "end":
 		if _, err := a.origin.RevokeCalendar(v.r.Context(), id); err != nil {
 			return err
 		}
-		a.did(v, "end calendar", id)
+		a.did(v, "calendar.end", id)
 		return v.done(feedsPath, "feed-end")
 	}
-	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Nothing of this name can be done.")
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 }

@@ -92,7 +92,7 @@ func (a *area) importBrands(v *visit) error {
 	if err != nil {
 		return a.importRefused(v, err)
 	}
-	a.did(v, "import brands", fmt.Sprintf("%d %s", len(brands), unit))
+	a.did(v, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
 	return a.show(v, http.StatusOK, "import", page{Title: "Brands were imported", Data: importData{What: unit, Added: report.Added, Updated: report.Updated,
 		Unchanged: report.Unchanged, Rejected: rejections(report.Rejected, lineOf), Back: brandsPath}})
 }
@@ -103,7 +103,7 @@ func (a *area) importRefused(v *visit, err error) error {
 	if e.Code.Status() >= 500 {
 		return err
 	}
-	return a.showBrands(v, e.Code.Status(), fieldmark.Brand{Language: "en", Public: true}, complaintsOf(e))
+	return a.showBrands(v, e.Code.Status(), fieldmark.Brand{Language: "en", Public: true}, v.complaintsOf(e))
 }
 
 func isJSON(file []byte) bool {
@@ -199,7 +199,7 @@ func (a *area) importSamples(v *visit) error {
 	if err != nil {
 		return a.importRefused(v, err)
 	}
-	a.did(v, "import visibility", string(report.FileHash))
+	a.did(v, "visibility.import", string(report.FileHash))
 	return a.show(v, http.StatusOK, "import", page{Title: "Answer samples were imported", Data: importData{What: "lines", Added: report.Added,
 		Unchanged: report.Unchanged, Rejected: rejections(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
 }

@@ -81,16 +81,16 @@ func (a *area) createKey(v *visit) error {
 		return err
 	}
 	if form.Has("newest") && form.Get("newest") != newestKey(keys) {
-		return a.showKeys(v, http.StatusConflict, req, []string{"A key was made since this form was opened. Look at the list, and send the form again if you still want another."}, nil)
+		return a.showKeys(v, http.StatusConflict, req, complain("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
 	made, err := a.origin.CreateKey(v.r.Context(), "", req)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return a.showKeys(v, http.StatusUnprocessableEntity, req, complaintsOf(e), nil)
+		return a.showKeys(v, http.StatusUnprocessableEntity, req, v.complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "create key", made.ID)
+	a.did(v, "key.create", made.ID)
 	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
 }
 
@@ -102,23 +102,18 @@ func (a *area) rotateKey(v *visit) error {
 	id := v.r.PathValue("id")
 	hours, err := strconv.Atoi(v.r.PostForm.Get("grace"))
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key works.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
 	}
 	made, err := a.origin.RotateKey(v.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeKeyNotLive || e.Code == fieldmark.CodeValidationFailed) {
-		return a.showKeys(v, e.Code.Status(), newKeyForm(), complaintsOf(e), nil)
+		return a.showKeys(v, e.Code.Status(), newKeyForm(), v.complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "rotate key", id)
+	a.did(v, "key.rotate", id)
 	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
 }
-
-// fieldLabels are the parts of forms as people know them.
-var fieldLabels = map[string]string{"/name": "Name", "/scopes": "May", "/expiresInDays": "Lives for", "/url": "Address", "/events": "Events",
-	"/slug": "Slug", "/niche": "Niche", "/language": "Language", "/description": "Description", "/note": "Note", "/id": "Id", "/module": "The module",
-	"/assignees": "Who", "/scope": "Shows", "/code": "The code", "/reason": "The reason"}
 
 func newestKey(keys []fieldmark.Key) string {
 	if len(keys) == 0 {
@@ -127,7 +122,7 @@ func newestKey(keys []fieldmark.Key) string {
 	return keys[0].ID
 }
 
-func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []string, made *fieldmark.NewKey) error {
+func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []complaint, made *fieldmark.NewKey) error {
 	keys, err := a.origin.Keys(v.r.Context())
 	if err != nil {
 		return err
@@ -154,9 +149,9 @@ func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []s
 
 // scopeLabels say what a scope lets a key do.
 var scopeLabels = map[fieldmark.Scope]string{
-	fieldmark.ScopeMissionCreate:  "open missions",
+	fieldmark.ScopeMissionCreate:  "create missions",
 	fieldmark.ScopeMissionRead:    "read missions",
-	fieldmark.ScopeMissionUpdate:  "change what missions say",
+	fieldmark.ScopeMissionUpdate:  "edit missions",
 	fieldmark.ScopeMissionCancel:  "cancel missions",
 	fieldmark.ScopeMissionOperate: "plan and move missions",
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
@@ -167,10 +162,11 @@ func (a *area) revokeKey(v *visit) error {
 	if err := v.parseForm(); err != nil {
 		return err
 	}
-	id, form := v.r.PathValue("id"), fields{posted: v.r.PostForm}
+	id := v.r.PathValue("id")
+	form := v.fields("r-" + id + "-")
 	why := form.text("reason", "The reason", fieldmark.MaxRevokeReason)
 	if why == "" && form.bad == nil {
-		form.bad = []string{"Say why the key is revoked; the audit log keeps it."}
+		form.complain("reason", "Enter a reason; it is stored in the audit log.")
 	}
 	if form.bad != nil {
 		return a.showKeys(v, http.StatusUnprocessableEntity, newKeyForm(), form.bad, nil)
@@ -178,6 +174,6 @@ func (a *area) revokeKey(v *visit) error {
 	if _, err := a.origin.RevokeKey(v.r.Context(), id, why); err != nil {
 		return err
 	}
-	a.did(v, "revoke key", id)
+	a.did(v, "key.revoke", id)
 	return v.done(keysPath, "revoked")
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,21 +21,36 @@ type missionsData struct {
 	Statuses   []choice
 	Priorities []choice
 	Source     string
-	Account    string
+	Accounts   []choice
 	Next       string // the address of the next page
+	Here       string // the address of this page, to come back to
 }
 
 func (a *area) missions(v *visit) error {
 	asked := v.r.URL.Query()
-	f, account, err := missionFilter(asked)
+	f, err := missionFilter(asked)
 	if err != nil {
 		return err
 	}
-	list, err := a.origin.Missions(v.r.Context(), account, f)
-	if err != nil {
+	account := strings.TrimSpace(asked.Get("account"))
+	d := missionsData{Source: f.Source, Here: v.r.URL.RequestURI()}
+	if d.Accounts, err = a.accountFilter(v, account); err != nil {
 		return err
 	}
-	d := missionsData{Source: f.Source, Account: account}
+	var list fieldmark.List[fieldmark.Mission]
+	var bad []complaint
+	status := http.StatusOK
+	switch narrow := f.Priority != "" || f.Source != ""; {
+	case narrow && account == "" && len(d.Accounts) > 1:
+		bad, status = []complaint{{"account", "Account: choose one to filter by priority or source."}}, http.StatusUnprocessableEntity
+	default:
+		if narrow && account == "" { // there is only one
+			account = origin.DefaultAccount
+		}
+		if list, err = a.origin.Missions(v.r.Context(), account, f); err != nil {
+			return err
+		}
+	}
 	for _, m := range list.Data {
 		d.Missions = append(d.Missions, missionLine{Mission: m, CanComplete: v.may() && fieldmark.PathToCompleted(m.Status) != nil})
 	}
@@ -55,39 +69,51 @@ func (a *area) missions(v *visit) error {
 		}
 		d.Next = missions + "?" + next.Encode()
 	}
-	return a.show(v, http.StatusOK, "missions", page{Title: "Missions", Data: d})
+	return a.show(v, status, "missions", page{Title: "Missions", Complaints: bad, Data: d})
 }
 
-// missionFilter reads what the list is narrowed to. Priority and source narrow
-// the missions of one account: the default one, if none is named.
-func missionFilter(asked url.Values) (f fieldmark.MissionFilter, account string, err error) {
+// accountFilter lists the accounts that a list can be narrowed to.
+func (a *area) accountFilter(v *visit, chosen string) ([]choice, error) {
+	list, err := a.accountChoices(v, chosen)
+	for i := range list {
+		list[i].Chosen = list[i].Value == chosen
+	}
+	return list, err
+}
+
+// missionFilter reads what the list is narrowed to. The indexes answer priority
+// and source only within an account.
+func missionFilter(asked url.Values) (f fieldmark.MissionFilter, err error) {
 	f = fieldmark.MissionFilter{Cursor: asked.Get("cursor"), Limit: fieldmark.DefaultMissionLimit, Source: strings.TrimSpace(asked.Get("source"))}
 	if text := asked.Get("status"); text != "" {
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {
-			return f, "", err
+			return f, err
 		}
 		f.Status = []fieldmark.MissionStatus{status}
 	}
 	if text := asked.Get("priority"); text != "" {
 		priority, ok := fieldmark.ParsePriority(text)
 		if !ok {
-			return f, "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown priority")
+			return f, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown priority")
 		}
 		f.Priority = priority
 	}
-	account = strings.TrimSpace(asked.Get("account"))
-	if f.Priority != "" || f.Source != "" {
-		account = cmp.Or(account, origin.DefaultAccount)
-	}
-	return f, account, nil
+	return f, nil
 }
 
 func (a *area) completeMission(v *visit) error {
+	if err := v.parseForm(); err != nil {
+		return err
+	}
 	id := v.r.PathValue("id")
 	if _, err := a.origin.CompleteMission(v.r.Context(), id); err != nil {
 		return err
 	}
-	a.did(v, "complete mission", id)
-	return v.done(missions, "completed")
+	a.did(v, "mission.complete", id)
+	back := nextPage(v.r.PostForm.Get("back"))
+	if back == home {
+		back = missions
+	}
+	return v.done(back, "completed")
 }

@@ -44,14 +44,14 @@ func TestMissionLife(t *testing.T) {
 	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile, Priority: fieldmark.PriorityHigh,
 		Contact: &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile, AccessNotes: hostile}})
 	page := "/admin/missions/" + m.ID
-	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running", "None was spoken of.", `aria-current="true"`))
+	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running", "No payment.", `aria-current="true"`))
 	moved := page + "?done=moved"
 	b.post(page+"/move", url.Values{"to": {"DISPATCHED"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"ON_HOLD"}, "code": {"site_access"}, "text": {hostile}}, moved)
-	checkEscaped(t, b.page(moved, "The mission was moved.", "SITE_ACCESS", `value="EN_ROUTE"`, "sla.paused", "sla.met", "mission.on_hold"))
+	checkEscaped(t, b.page(moved, "Mission updated.", "SITE_ACCESS", `value="EN_ROUTE"`, "sla.paused", "sla.met", "mission.on_hold"))
 	b.refused(page+"/move", url.Values{"to": {"CLOSED"}}, 409, "A mission that is ON_HOLD cannot become CLOSED.")
-	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422, "The reason is written in letters")
+	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422, `<a href="#code">Reason: use letters`)
 	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422, "at most 500 characters")
 	b.refused(page+"/move", url.Values{"to": {"LOST"}}, 400, "unknown mission status")
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
@@ -59,13 +59,13 @@ func TestMissionLife(t *testing.T) {
 	b.post(page+"/move", url.Values{"to": {"COMPLETED"}, "text": {"swapped"}}, moved)
 	b.page(page, `value="IN_PROGRESS"`, `value="CLOSED"`, "mission.resumed", "swapped", "OTHER")
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, moved)
-	b.page(page, "This mission has come to its end.")
+	b.page(page, "This mission is closed.")
 	for _, path := range []string{"/admin/missions/msn_x", "/admin/missions/" + strings.Repeat("a", 30)} {
 		if rec := b.do(path, nil); rec.Code != 404 {
 			t.Errorf("GET %s: %d, want 404", path, rec.Code)
 		}
 	}
-	if log := b.log.String(); !strings.Contains(log, `did="move mission to CLOSED"`) || strings.Contains(log, "swapped") {
+	if log := b.log.String(); !strings.Contains(log, `did=mission.closed`) || strings.Contains(log, "swapped") {
 		t.Errorf("the log lacks the act or has what was written: %s", log)
 	}
 }
@@ -75,9 +75,9 @@ func TestPayment(t *testing.T) {
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Replace the router"})
 	page := "/admin/missions/" + m.ID
-	b.page(page, "None was spoken of.", "Set the amount")
+	b.page(page, "No payment.", "Set amount")
 	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR", "": "as in 12.50 EUR", "-1 EUR": "in digits"} {
-		b.refused(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 400, says)
+		b.refused(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
 	}
 	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422, "must be CHARGE or PAYOUT")
 	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"}, "terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
@@ -91,18 +91,18 @@ func TestPayment(t *testing.T) {
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, page+"?done=moved")
 	b.page(page, "payment.due", `value="PROCESSING"`, `value="PAID"`)
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
-	b.refused(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422, "The code is written")
+	b.refused(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422, `<a href="#fail-code">Code: use letters`)
 	b.post(page+"/payment/mark", url.Values{"status": {"FAILED"}, "message": {hostile}}, page+"?done=marked")
 	checkEscaped(t, b.page(page, "unknown", "payment.failed"))
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
 	b.post(page+"/payment/mark", url.Values{"status": {"PAID"}}, page+"?done=marked")
 	b.refused(page+"/payment/refund", url.Values{"amount": {"13"}}, 422, "at most what is left")
-	b.refused(page+"/payment/refund", url.Values{"amount": {"0"}}, 400, "A refund is more than nothing.")
-	b.refused(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 400, "in digits")
+	b.refused(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
+	b.refused(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
 	b.post(page+"/payment/refund", url.Values{"amount": {"2.50"}, "reference": {"R-1"}, "reason": {"half the work"}}, page+"?done=refunded")
-	b.page(page+"?done=refunded", "The refund is noted.", "partially refunded", "At most 10.00 EUR", "2.50 EUR · half the work", "R-1")
+	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR", "2.50 EUR · half the work", "R-1")
 	b.post(page+"/payment/refund", url.Values{}, page+"?done=refunded")
-	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Note the refund") || strings.Contains(body, "Set the amount") {
+	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") || strings.Contains(body, "Set amount") {
 		t.Errorf("what is refunded can be refunded or priced again: %s", body)
 	}
 }
@@ -122,8 +122,78 @@ func TestMissionFilters(t *testing.T) {
 			t.Errorf("?%s shows the low and the high one: %v, want %v", query, got, want)
 		}
 	}
-	b.page("/admin/missions?source=crm", `value="crm"`, `value="default"`, `href="/admin/missions/`+low.ID+`"`)
+	b.page("/admin/missions?source=crm", `value="crm"`, `href="/admin/missions/`+low.ID+`"`, `name="back" value="/admin/missions?source=crm"`)
+	if _, _, err := b.service.PutAccount(t.Context(), "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	// With two accounts, these filters must not choose one by themselves.
+	b.refused("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
+	b.page("/admin/missions?priority=HIGH&account=default", high.ID)
+	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"back": {"/admin/missions?source=erp&account=default"}}, "/admin/missions?source=erp&account=default&done=completed")
+	b.post("/admin/missions/"+low.ID+"/complete", url.Values{"back": {"https://evil.example/"}}, "/admin/missions?done=completed")
 	if rec := b.do("/admin/missions?priority=SOON", nil); rec.Code != 400 {
 		t.Errorf("an unknown priority: %d, want 400", rec.Code)
+	}
+}
+
+// TestPlanMission plans and assigns by the form: a mission is scheduled with a time
+// alone, and a form that was opened before somebody else's change overwrites nothing.
+func TestPlanMission(t *testing.T) {
+	b := newBrowser(t, false)
+	b.signIn()
+	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Read the meter"})
+	page := "/admin/missions/" + m.ID
+	if body := b.page(page, "Plan and assign", `name="do" value="schedule"`); strings.Contains(body, `name="to" value="SCHEDULED"`) {
+		t.Error("one click schedules a mission that has no time")
+	}
+	plan := func(version string, values ...string) url.Values {
+		form := url.Values{"version": {version}, "do": {"schedule"}}
+		for i := 0; i < len(values); i += 2 {
+			form.Set(values[i], values[i+1])
+		}
+		return form
+	}
+	b.refused(page+"/plan", plan("1"), 422, `<a href="#plan-start">Start: a scheduled mission needs a time.`)
+	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00"), 422, `<a href="#plan-end">End: enter both`)
+	b.refused(page+"/plan", plan("1", "start", "soon", "end", "2026-12-01T09:00", "assignee", "ann"), 422, `name="assignee" maxlength="128" value="ann"`)
+	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T08:00"), 422, `value="2026-12-01T08:00"`)
+	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann", "assignee-name", hostile), page+"?done=planned")
+	checkEscaped(t, b.page(page, "scheduled", "2026-12-01 09:00", "<code>ann</code>", `value="2026-12-01T10:30"`))
+	b.refused(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
+	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee", "bob"), page+"?done=planned")
+	if got, err := b.service.Mission(t.Context(), "", m.ID); err != nil || got.Assignee == nil || got.Assignee.ID != "bob" || got.Status != fieldmark.MissionScheduled {
+		t.Errorf("the mission is %+v, %v; want it SCHEDULED for bob", got, err)
+	}
+	b.post(page+"/move", url.Values{"to": {"CANCELED"}}, page+"?done=moved")
+	if body := b.page(page); strings.Contains(body, "Plan and assign") {
+		t.Error("a canceled mission can be planned")
+	}
+}
+
+// TestRefusedForms: a refused form is at an address that can be loaded again, keeps
+// what was typed, and marks the input that is wrong.
+func TestRefusedForms(t *testing.T) {
+	b := newBrowser(t, false)
+	b.signIn()
+	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Read the meter"})
+	page := "/admin/missions/" + m.ID
+	rec := b.do(page+"/move", url.Values{"to": {"CANCELED"}, "code": {"not a code"}, "text": {"by phone"}})
+	for _, want := range []string{`<details class="more" open><summary>Cancel mission`, `id="cancel-code" name="code" maxlength="64" value="not a code"`,
+		`aria-invalid="true" autofocus`, `name="text" maxlength="500" value="by phone"`, `<strong class="fault">Reason: use letters`} {
+		if !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("a refused form lacks %s: %s", want, rec.Body)
+		}
+	}
+	for from, to := range map[string]string{
+		page + "/move": page, page + "/plan": page, page + "/payment": page, page + "/payment/refund": page,
+		"/admin/brands/acme/delete": "/admin/brands/acme", "/admin/api-keys/key_x/rotate": "/admin/api-keys", "/admin/calendars/cal_x": "/admin/calendars",
+		"/admin/settings/second-factor": "/admin/settings", "/admin/modules/rollback": "/admin/modules", "/admin/brands/import": "/admin/brands",
+	} {
+		if rec := b.do(from, nil); rec.Code != 303 || rec.Header().Get("Location") != to {
+			t.Errorf("GET %s: %d %s, want 303 to %s", from, rec.Code, rec.Header().Get("Location"), to)
+		}
+	}
+	if rec := b.do("/admin/nope", nil); rec.Code != 404 || !strings.Contains(rec.Body.String(), `<nav aria-label="Main">`) {
+		t.Errorf("an unknown page: %d, want 404 with the navigation", rec.Code)
 	}
 }

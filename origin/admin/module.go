@@ -16,7 +16,7 @@ type modulesData struct {
 
 func (a *area) modules(v *visit) error { return a.showModules(v, http.StatusOK, nil) }
 
-func (a *area) showModules(v *visit, status int, bad []string) error {
+func (a *area) showModules(v *visit, status int, bad []complaint) error {
 	list, err := a.origin.Modules(v.r.Context())
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (a *area) pushModule(v *visit) error {
 	if err == nil {
 		var record fieldmark.ModuleRecord
 		if record, err = a.origin.PushModule(v.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
-			a.did(v, "push module", string(record.Digest))
+			a.did(v, "module.push", string(record.Digest))
 			http.Redirect(v.w, v.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
 		}
@@ -48,7 +48,7 @@ func (a *area) pushModule(v *visit) error {
 	if e.Code.Status() >= 500 {
 		return err
 	}
-	return a.showModules(v, e.Code.Status(), complaintsOf(e))
+	return a.showModules(v, e.Code.Status(), v.complaintsOf(e))
 }
 
 // moduleData is one module: the report of its check, and what it would change.
@@ -68,7 +68,7 @@ func (v *visit) digest() (fieldmark.Digest, error) {
 
 func (a *area) module(v *visit) error { return a.showModule(v, http.StatusOK, nil) }
 
-func (a *area) showModule(v *visit, status int, bad []string) error {
+func (a *area) showModule(v *visit, status int, bad []complaint) error {
 	digest, err := v.digest()
 	if err != nil {
 		return err
@@ -104,30 +104,30 @@ func (a *area) actOnModule(v *visit) error {
 	case "activate":
 		percent, perr := strconv.Atoi(v.r.PostForm.Get("percent"))
 		if perr != nil {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how many brands it scores.")
+			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
 		}
 		_, err = a.origin.PutInForce(v.r.Context(), digest, percent)
 	default:
-		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Nothing of this name can be done.")
+		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return a.showModule(v, e.Code.Status(), complaintsOf(e))
+		return a.showModule(v, e.Code.Status(), v.complaintsOf(e))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, done+" module", string(digest))
+	a.did(v, "module."+done, string(digest))
 	return v.done(modulesPath+"/"+string(digest), done)
 }
 
 func (a *area) rollBack(v *visit) error {
 	plan, err := a.origin.RollBackModule(v.r.Context())
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return a.showModules(v, e.Code.Status(), complaintsOf(e))
+		return a.showModules(v, e.Code.Status(), v.complaintsOf(e))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "roll back module", string(plan.Digest))
+	a.did(v, "module.roll_back", string(plan.Digest))
 	return v.done(modulesPath, "rolled")
 }

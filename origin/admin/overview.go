@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
@@ -17,24 +18,51 @@ var openStatuses = []fieldmark.MissionStatus{
 	fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold,
 }
 
-// overviewData is the state of the house at a glance.
+// overviewData is the state of the origin on one page.
 type overviewData struct {
-	Healthy         bool
+	Problems        []problem
 	Brands          string
 	OpenMissions    string
 	Keys, Endpoints int
-	Waiting         int // audits
-	Running         int
-	Due, Failed     int // of the newest deliveries
-	Deliveries      int
-	Head            int64 // of the event log
+	Vitals          origin.Vitals
+	Activity        origin.Activity
 	Module          *fieldmark.ModuleRef
 }
 
-// overview shows counts, health and what waits.
+// problem is something that needs attention and the page to act on it.
+type problem struct{ Text, Link string }
+
+// latePending is how long a due delivery may wait for a worker before the overview
+// calls it a problem: dispatch takes seconds when it works.
+const latePending = time.Minute
+
+// problemsOf lists what needs attention; no entry means healthy.
+func (d *overviewData) problemsOf() {
+	add := func(n int, one, many, link string) {
+		switch {
+		case n == 1:
+			d.Problems = append(d.Problems, problem{"1 " + one, link})
+		case n > 1:
+			d.Problems = append(d.Problems, problem{strconv.Itoa(n) + " " + many, link})
+		}
+	}
+	add(max(d.Vitals.Failing, d.Vitals.Open), "webhook endpoint is failing", "webhook endpoints are failing", hooksPath)
+	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled", hooksPath)
+	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover", hooksPath)
+	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", hooksPath)
+	if d.Vitals.Oldest > latePending {
+		d.Problems = append(d.Problems, problem{"Deliveries are late; the oldest has been due for " + d.Vitals.Oldest.Round(time.Second).String(), hooksPath})
+	}
+	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missions)
+	if d.Module == nil {
+		d.Problems = append(d.Problems, problem{"No scoring module is active", modulesPath})
+	}
+}
+
+// overview shows problems, counts and the active module.
 func (a *area) overview(v *visit) error {
 	ctx := v.r.Context()
-	d := overviewData{Healthy: a.origin.Health(ctx) == nil}
+	var d overviewData
 	var err error
 	if d.Brands, err = a.countBrands(v); err != nil {
 		return err
@@ -56,23 +84,10 @@ func (a *area) overview(v *visit) error {
 		return err
 	}
 	d.Endpoints = len(endpoints)
-	deliveries, err := a.origin.Deliveries(ctx, origin.DeliveryPage{Limit: newestDeliveries})
-	if err != nil {
+	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
 		return err
 	}
-	d.Deliveries = len(deliveries.Data)
-	for _, one := range deliveries.Data {
-		switch one.State {
-		case fieldmark.DeliveryDue:
-			d.Due++
-		case fieldmark.DeliveryFailed:
-			d.Failed++
-		}
-	}
-	if d.Waiting, d.Running, err = a.origin.AuditStatus(ctx); err != nil {
-		return err
-	}
-	if d.Head, err = a.origin.Head(ctx); err != nil {
+	if d.Activity, err = a.origin.Activity(ctx); err != nil {
 		return err
 	}
 	if ref, err := a.origin.ActiveModule(ctx); err == nil {
@@ -80,6 +95,7 @@ func (a *area) overview(v *visit) error {
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
+	d.problemsOf()
 	return a.show(v, http.StatusOK, "overview", page{Title: "Overview", Data: d})
 }
 

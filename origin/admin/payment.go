@@ -8,26 +8,27 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// setPayment says what a mission costs. The amount is written as people do.
+// setPayment sets the price of a mission, written as people do: 12.50 EUR.
 func (a *area) setPayment(v *visit) error {
 	if err := v.parseForm(); err != nil {
 		return err
 	}
-	id, form := v.r.PathValue("id"), fields{posted: v.r.PostForm}
+	id, form := v.r.PathValue("id"), v.fields("pay-")
 	terms := form.text("terms", "Terms", maxTerms)
 	if form.bad != nil {
 		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 	}
 	amount, err := fieldmark.ParseMoney(strings.TrimSpace(form.posted.Get("amount")))
 	if err != nil {
-		return a.missionRefused(v, err)
+		form.complain("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
+		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 	}
 	p, err := a.origin.SetPayment(v.r.Context(), id, fieldmark.PaymentRequest{
 		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
 	if err != nil {
 		return a.missionRefused(v, err)
 	}
-	a.did(v, "set payment", p.ID)
+	a.did(v, "payment.set", p.ID)
 	return v.done(missions+"/"+id, "priced")
 }
 
@@ -55,10 +56,10 @@ func (a *area) markPayment(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := fields{posted: v.r.PostForm}
+	form := v.fields("fail-")
 	move := fieldmark.PaymentMove{Status: form.posted.Get("status")}
 	if move.Status == string(fieldmark.PaymentFailed) {
-		move.Failure = &fieldmark.PaymentFailure{Code: cmp.Or(form.code("code", "The code", failureCode), failureUnknown),
+		move.Failure = &fieldmark.PaymentFailure{Code: cmp.Or(form.code("code", "Code", failureCode), failureUnknown),
 			Message: form.text("message", "What happened", maxReasonText)}
 	}
 	if form.bad != nil {
@@ -67,7 +68,7 @@ func (a *area) markPayment(v *visit) error {
 	if _, err := a.origin.MarkPayment(v.r.Context(), p.ID, move); err != nil {
 		return a.missionRefused(v, err)
 	}
-	a.did(v, "mark payment "+move.Status, p.ID)
+	a.did(v, "payment."+strings.ToLower(move.Status), p.ID)
 	return v.done(missions+"/"+p.MissionID, "marked")
 }
 
@@ -77,24 +78,22 @@ func (a *area) refundPayment(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := fields{posted: v.r.PostForm}
-	refund := fieldmark.RefundRequest{Reference: form.text("reference", "The reference", maxReference), Reason: form.text("reason", "The reason", maxReasonText)}
+	form := v.fields("refund-")
+	refund := fieldmark.RefundRequest{Reference: form.text("reference", "Reference", maxReference), Reason: form.text("reason", "Reason", maxReasonText)}
 	if form.bad != nil {
 		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 	}
 	if text := strings.TrimSpace(form.posted.Get("amount")); text != "" && p.Amount != nil {
 		amount, err := fieldmark.ParseMoney(text + " " + string(p.Amount.Currency))
-		if err != nil {
-			return a.missionRefused(v, err)
-		}
-		if amount.Value == 0 { // to the service it would be all that is left
-			return a.missionRefused(v, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "a refund is more than nothing"))
+		if err != nil || amount.Value == 0 { // 0 would mean all that is left to the service
+			form.complain("amount", "Amount: enter an amount above zero, such as 12.50.")
+			return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 		}
 		refund.Amount = amount.Value
 	}
 	if _, err := a.origin.RefundPayment(v.r.Context(), p.ID, refund); err != nil {
 		return a.missionRefused(v, err)
 	}
-	a.did(v, "refund payment", p.ID)
+	a.did(v, "payment.refund", p.ID)
 	return v.done(missions+"/"+p.MissionID, "refunded")
 }

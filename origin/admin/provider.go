@@ -40,7 +40,7 @@ func (a *area) toProvider(v *visit, proves string) error {
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		a.log.Warn("sign-in provider", "error", err)
 		if proves != "" {
-			a.fail(v, http.StatusBadGateway, "Nobody answers", fieldmark.AsError(err).Detail)
+			a.fail(v, http.StatusBadGateway, "The sign-in provider does not answer", fieldmark.AsError(err).Detail)
 			return nil
 		}
 		return a.showSignIn(v, http.StatusBadGateway, fieldmark.AsError(err).Detail, signInForm{Next: next})
@@ -65,7 +65,7 @@ func (a *area) signedOn(v *visit) error {
 	if refused, ok := errors.AsType[*origin.Refused](err); ok {
 		a.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
-			return a.showSignIn(v, http.StatusForbidden, refused.Why+" Ask whoever runs this Fieldmark, or sign in as somebody else.", signInForm{Next: home, Again: true})
+			return a.showSignIn(v, http.StatusForbidden, refused.Why+" Contact your administrator, or sign in with another account.", signInForm{Next: home, Again: true})
 		}
 		return a.showSignIn(v, http.StatusUnauthorized, refused.Why, signInForm{Next: home})
 	}
@@ -92,15 +92,15 @@ func (a *area) signedOn(v *visit) error {
 	return nil
 }
 
-// showSignIn shows the page to sign in, with a complaint if there is one.
-func (a *area) showSignIn(v *visit, status int, complaint string, form signInForm) error {
+// showSignIn shows the page to sign in, with what went wrong, if anything did.
+func (a *area) showSignIn(v *visit, status int, fault string, form signInForm) error {
 	form.Provider, form.Passwords = a.origin.Provider(), a.origin.Passwords()
 	p := page{Title: "Sign in", Data: form}
 	if form.Again {
-		p.Title = "You may not come in"
+		p.Title = "Access denied"
 	}
-	if complaint != "" {
-		p.Complaints = []string{complaint}
+	if fault != "" {
+		p.Complaints = complain(fault)
 	}
 	return a.show(v, status, "sign-in", p)
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -32,6 +33,7 @@ const (
 	settingsPath = home + "/settings"
 	stylePath    = home + "/assets/admin.css"
 	scriptPath   = home + "/assets/admin.js"
+	iconPath     = home + "/assets/icon.svg"
 )
 
 // routes is the whole area: what anyone may open, what whoever is signed in may
@@ -39,6 +41,7 @@ const (
 func (a *area) routes() {
 	a.mux.Handle("GET "+stylePath, a.open(a.style))
 	a.mux.Handle("GET "+scriptPath, a.open(a.script))
+	a.mux.Handle("GET "+iconPath, a.open(a.icon))
 	a.mux.Handle("GET "+signInPath, a.open(a.signInPage))
 	a.mux.Handle("POST "+signInPath, a.open(a.signIn))
 	a.mux.Handle("GET "+onPath, a.open(a.signOn))
@@ -49,6 +52,7 @@ func (a *area) routes() {
 	a.mux.Handle("GET "+missions, a.closed(a.missions))
 	a.mux.Handle("GET "+missions+"/{id}", a.closed(a.mission))
 	a.mux.Handle("POST "+missions+"/{id}/move", a.acts(a.moveMission))
+	a.mux.Handle("POST "+missions+"/{id}/plan", a.acts(a.planMission))
 	a.mux.Handle("POST "+missions+"/{id}/payment", a.acts(a.setPayment))
 	a.mux.Handle("POST "+missions+"/{id}/payment/mark", a.acts(a.markPayment))
 	a.mux.Handle("POST "+missions+"/{id}/payment/refund", a.acts(a.refundPayment))
@@ -96,8 +100,22 @@ func (a *area) routes() {
 	a.mux.Handle("POST "+settingsPath+"/second-factor", a.closed(a.setFactor))
 	a.mux.Handle("POST "+settingsPath+"/sessions/{session}/end", a.closed(a.endSession))
 
+	// A refused form stays at the address it was sent to; loading that again, or a
+	// bookmark of it, leads to its page.
+	for _, form := range []string{missions + "/{id}/{form}", missions + "/{id}/payment/{form}", brandsPath + "/{slug}/{form}"} {
+		a.mux.Handle("GET "+form, a.closed(toPageOfForm))
+	}
+	for path, page := range map[string]string{keysPath + "/{id}/{form}": keysPath, feedsPath + "/{id}": feedsPath, modulesPath + "/rollback": modulesPath,
+		brandsPath + "/import": brandsPath, brandsPath + "/visibility": brandsPath, provePath: settingsPath, auditPath + "/verify": auditPath,
+		settingsPath + "/second-factor": settingsPath} {
+		a.mux.Handle("GET "+path, a.closed(func(v *visit) error {
+			http.Redirect(v.w, v.r, page, http.StatusSeeOther)
+			return nil
+		}))
+	}
+
 	a.mux.Handle("GET "+home+"/{$}", http.RedirectHandler(home, http.StatusSeeOther))
-	a.mux.Handle("/", a.open(a.nothingHere))
+	a.mux.Handle("/", a.open(a.notFound))
 }
 
 // visit is one request of one administrator.
@@ -106,6 +124,7 @@ type visit struct {
 	r    *http.Request
 	user string // empty where anyone may come
 	in   origin.SignedIn
+	form string // prefix of the ids of the form that was posted; empty unless a page has several
 }
 
 // may reports whether the visitor may change things.
@@ -168,7 +187,7 @@ func (a *area) slowly(handle func(*visit) error) http.Handler {
 func (a *area) changing(handle func(*visit) error) func(*visit) error {
 	return func(v *visit) error {
 		if !v.may() {
-			a.fail(v, http.StatusForbidden, "You may look, but not change anything", "Ask an administrator to do it, or to give you that role.")
+			a.fail(v, http.StatusForbidden, "Read-only access", "Ask an administrator to make this change or to give you the administrator role.")
 			return nil
 		}
 		return handle(v)
@@ -212,13 +231,29 @@ func (a *area) address(r *http.Request) string {
 	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
 }
 
-func (a *area) nothingHere(*visit) error {
+// notFound answers an unknown address, with the navigation for who is signed in.
+func (a *area) notFound(v *visit) error {
+	if in, err := a.origin.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+		v.user, v.in = in.User, in
+	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
 }
 
-// done answers a post by leading back to a page, which then tells what happened.
+// toPageOfForm leads from the address of a form to the page that it is on, which
+// is the one above: /missions/{id}, /brands/{slug}.
+func toPageOfForm(v *visit) error {
+	parts := strings.SplitN(v.r.URL.Path, "/", 5) // "", admin, missions, id, rest
+	http.Redirect(v.w, v.r, strings.Join(parts[:4], "/"), http.StatusSeeOther)
+	return nil
+}
+
+// done answers a post by leading back to a page, which then says what was done.
 func (v *visit) done(page, what string) error {
-	http.Redirect(v.w, v.r, page+"?done="+what, http.StatusSeeOther)
+	mark := "?"
+	if strings.Contains(page, "?") {
+		mark = "&"
+	}
+	http.Redirect(v.w, v.r, page+mark+"done="+what, http.StatusSeeOther)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func (v *visit) refusal(e *fieldmark.Error) string {
 	}
 	seconds := max(1, int(e.RetryAfter/time.Second))
 	v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	return "There were too many failures. Try again in " + strconv.Itoa(seconds) + " s."
+	return "Too many attempts. Try again in " + strconv.Itoa(seconds) + " s."
 }
 
 // prove takes the password again, for what needs it to have been given just now.
@@ -120,7 +120,7 @@ func (a *area) prove(v *visit) error {
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: []string{v.refusal(e)}, Data: a.proofFor(v, next)})
+		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: complain(v.refusal(e)), Data: a.proofFor(v, next)})
 	}
 	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
 	return nil

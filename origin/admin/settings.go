@@ -28,7 +28,7 @@ type settingsData struct {
 
 func (a *area) settings(v *visit) error { return a.showSettings(v, http.StatusOK, nil, nil) }
 
-func (a *area) showSettings(v *visit, status int, bad []string, offered *origin.SecondFactor) error {
+func (a *area) showSettings(v *visit, status int, bad []complaint, offered *origin.SecondFactor) error {
 	ctx := v.r.Context()
 	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Session, Proved: v.in.Proved(time.Now()),
 		Factor: v.in.Factor, Foreign: v.in.Foreign, Proof: a.proofFor(v, settingsPath), New: offered}
@@ -75,21 +75,21 @@ func (a *area) setFactor(v *visit) error {
 		return a.showSettings(v, http.StatusOK, nil, &factor)
 	case "on":
 		if secret = form.Get("secret"); secret == "" {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Begin again.")
+			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Start again.")
 		}
 	case "off":
 		done = "factor-off"
 	default:
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Nothing of this name can be done.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	err := a.origin.SetSecondFactor(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return a.showSettings(v, http.StatusUnprocessableEntity, complaintsOf(e), nil)
+		return a.showSettings(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "second factor "+form.Get("do"), v.user)
+	a.did(v, "factor."+form.Get("do"), v.user)
 	return v.done(settingsPath, done)
 }
 
@@ -105,9 +105,9 @@ func (a *area) endSession(v *visit) error {
 			if err := a.origin.EndSession(v.r.Context(), name); err != nil {
 				return err
 			}
-			a.did(v, "end session", s.User)
+			a.did(v, "session.end", s.User)
 			return v.done(settingsPath, "session")
 		}
 	}
-	return fieldmark.Errorf(fieldmark.CodeNotFound, "The session is over already.")
+	return fieldmark.Errorf(fieldmark.CodeNotFound, "The session has already ended.")
 }

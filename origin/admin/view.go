@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
 
-//go:embed templates/*.html assets/admin.css assets/admin.js
+//go:embed templates/*.html assets/admin.css assets/admin.js assets/icon.svg
 var files embed.FS
 
 // page is what the layout needs of every page.
@@ -25,8 +26,45 @@ type page struct {
 	May        bool   // whether who looks may change things
 	At         string // the address of the page, to mark it in the navigation
 	Notice     string
-	Complaints []string
+	Complaints []complaint
 	Data       any
+
+	form   string     // prefix of the refused form's ids
+	posted url.Values // of a form that was refused, to show it as it was filled in
+}
+
+// Invalid marks an input that a complaint is about; the first has the focus.
+func (p page) Invalid(id string) template.HTMLAttr {
+	for i, c := range p.Complaints {
+		if c.Field == id && i == 0 {
+			return `aria-invalid="true" autofocus`
+		}
+		if c.Field == id {
+			return `aria-invalid="true"`
+		}
+	}
+	return ""
+}
+
+// Fault is what is wrong with an input; empty if nothing is.
+func (p page) Fault(id string) string {
+	for _, c := range p.Complaints {
+		if c.Field == id {
+			return c.Text
+		}
+	}
+	return ""
+}
+
+// Opened reports whether the form with a prefix was refused, so it must be seen.
+func (p page) Opened(prefix string) bool { return len(p.Complaints) > 0 && p.form == prefix }
+
+// Typed is what was typed into an input of a form that was refused.
+func (p page) Typed(prefix, name string) string {
+	if !p.Opened(prefix) {
+		return ""
+	}
+	return p.posted.Get(name)
 }
 
 // asset is a file that pages load.
@@ -36,43 +74,44 @@ type asset struct {
 	etag string
 }
 
-// views are the parsed templates, one set for each page, the stylesheet and the
-// script.
+// views are the parsed templates, one set for each page, and the assets.
 type views struct {
 	pages  map[string]*template.Template
 	style  asset
 	script asset
+	icon   asset
 }
 
 // notices are what a page says after an act that led back to it. The address
 // carries the key only, so that nobody can put words into our mouth.
 var notices = map[string]string{
-	"revoked":    "The key is revoked. It is refused from now on.",
-	"completed":  "The mission is completed.",
-	"moved":      "The mission was moved.",
-	"priced":     "The amount is set.",
-	"marked":     "The payment was marked.",
-	"refunded":   "The refund is noted.",
-	"audit":      "The audit is queued.",
-	"unproved":   "Please confirm that it is you, and then send the form again.",
-	"account":    "The account is kept.",
-	"brand":      "The brand is kept.",
-	"gone":       "The brand is gone, everywhere.",
-	"endpoint":   "The endpoint was changed.",
-	"deleted":    "The endpoint is deleted.",
-	"resent":     "The message is on its way again.",
-	"activated":  "The module is put in force. Edges follow within seconds.",
-	"preview":    "The preview was asked for. Load this page again to see how far it is.",
-	"rolled":     "The module before is in force again.",
-	"feed-end":   "The feed is ended.",
-	"factor-on":  "The second factor is set up.",
-	"factor-off": "The second factor is ended.",
-	"session":    "The session is ended.",
+	"revoked":    "Key revoked. Requests with it are rejected from now on.",
+	"completed":  "Mission completed.",
+	"moved":      "Mission updated.",
+	"planned":    "Plan saved.",
+	"priced":     "Amount set.",
+	"marked":     "Payment updated.",
+	"refunded":   "Refund recorded.",
+	"audit":      "Audit queued.",
+	"unproved":   "Confirm your identity, then submit the form again.",
+	"account":    "Account saved.",
+	"brand":      "Brand saved.",
+	"gone":       "Brand deleted.",
+	"endpoint":   "Endpoint updated.",
+	"deleted":    "Endpoint deleted.",
+	"resent":     "Message queued for resending.",
+	"activated":  "Module activated. Edges switch within seconds.",
+	"preview":    "Preview started. This page updates while it runs.",
+	"rolled":     "Rolled back to the previous module.",
+	"feed-end":   "Feed ended.",
+	"factor-on":  "Two-factor authentication is on.",
+	"factor-off": "Two-factor authentication is off.",
+	"session":    "Session ended.",
 }
 
 func newViews() (*views, error) {
 	v := &views{pages: map[string]*template.Template{}}
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower, "tone": tone, "span": span, "at": at, "shown": shown, "short": short, "number": number}).ParseFS(files, "templates/layout.html")
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{"when": when, "lower": lower, "tone": tone, "span": span, "minute": minute, "at": at, "shown": shown, "short": short, "number": number}).ParseFS(files, "templates/layout.html")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +128,7 @@ func newViews() (*views, error) {
 	for _, f := range []struct {
 		to         *asset
 		name, kind string
-	}{{&v.style, "admin.css", "text/css"}, {&v.script, "admin.js", "text/javascript"}} {
+	}{{&v.style, "admin.css", "text/css"}, {&v.script, "admin.js", "text/javascript"}, {&v.icon, "icon.svg", "image/svg+xml"}} {
 		body, err := files.ReadFile("assets/" + f.name)
 		if err != nil {
 			return nil, err
@@ -163,6 +202,9 @@ func tone(s any) string {
 	return ""
 }
 
+// minute writes a time as an input of type datetime-local has it.
+func minute(t fieldmark.Time) string { return t.Std().UTC().Format(localMinute) }
+
 // span writes minutes as people do.
 func span(minutes int) string {
 	if minutes < 60 {
@@ -187,7 +229,7 @@ func at(here, place string) template.HTMLAttr {
 
 // show answers a page. It is made whole before a byte is sent.
 func (a *area) show(v *visit, status int, name string, p page) error {
-	p.User, p.At, p.May = v.user, v.r.URL.Path, v.may()
+	p.User, p.At, p.May, p.form, p.posted = v.user, v.r.URL.Path, v.may(), v.form, v.r.PostForm
 	if p.Notice == "" {
 		p.Notice = notices[v.r.URL.Query().Get("done")]
 	}
@@ -225,6 +267,7 @@ func (a *area) fail(v *visit, status int, title, detail string) {
 
 func (a *area) style(v *visit) error  { return v.asset(&a.views.style) }
 func (a *area) script(v *visit) error { return v.asset(&a.views.script) }
+func (a *area) icon(v *visit) error   { return v.asset(&a.views.icon) }
 
 func (v *visit) asset(f *asset) error {
 	h := v.w.Header()

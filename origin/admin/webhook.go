@@ -40,7 +40,7 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	return endpoints[0].ID
 }
 
-func (a *area) showWebhooks(v *visit, status int, form fieldmark.EndpointRequest, bad []string, made *fieldmark.NewEndpoint) error {
+func (a *area) showWebhooks(v *visit, status int, form fieldmark.EndpointRequest, bad []complaint, made *fieldmark.NewEndpoint) error {
 	endpoints, err := a.origin.Endpoints(v.r.Context(), "")
 	if err != nil {
 		return err
@@ -76,16 +76,16 @@ func (a *area) createEndpoint(v *visit) error {
 		return err
 	}
 	if posted.Has("newest") && posted.Get("newest") != newestEndpoint(endpoints) {
-		return a.showWebhooks(v, http.StatusConflict, form, []string{"An endpoint was made since this form was opened. Look at the list, and send the form again if you still want another."}, nil)
+		return a.showWebhooks(v, http.StatusConflict, form, complain("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
 	made, err := a.origin.CreateEndpoint(v.r.Context(), posted.Get("account"), form)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return a.showWebhooks(v, http.StatusUnprocessableEntity, form, complaintsOf(e), nil)
+		return a.showWebhooks(v, http.StatusUnprocessableEntity, form, v.complaintsOf(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "create endpoint", made.ID)
+	a.did(v, "endpoint.create", made.ID)
 	return a.showWebhooks(v, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, &made)
 }
 
@@ -101,7 +101,7 @@ type endpointData struct {
 
 func (a *area) endpoint(v *visit) error { return a.showEndpoint(v, http.StatusOK, nil, nil, nil) }
 
-func (a *area) showEndpoint(v *visit, status int, bad []string, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
+func (a *area) showEndpoint(v *visit, status int, bad []complaint, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
 	id := v.r.PathValue("id")
 	e, err := a.origin.Endpoint(v.r.Context(), "", id)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *area) changeEndpoint(v *visit) error {
 	if err := v.parseForm(); err != nil {
 		return err
 	}
-	ctx, id, form := v.r.Context(), v.r.PathValue("id"), fields{posted: v.r.PostForm}
+	ctx, id, form := v.r.Context(), v.r.PathValue("id"), v.fields("")
 	var err error
 	switch do := form.posted.Get("do"); do {
 	case "pause", "enable":
@@ -144,36 +144,36 @@ func (a *area) changeEndpoint(v *visit) error {
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret signs too.")
+			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret stays valid.")
 		}
 		made, rerr := a.origin.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
-			a.did(v, "rotate secret", id)
+			a.did(v, "endpoint.rotate_secret", id)
 			return a.showEndpoint(v, http.StatusOK, nil, &made, nil)
 		}
 		err = rerr
 	case "ping":
 		result, perr := a.origin.Ping(ctx, "", id, fieldmark.PingRequest{})
 		if perr == nil {
-			a.did(v, "ping endpoint", id)
+			a.did(v, "endpoint.test", id)
 			return a.showEndpoint(v, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
 	case "delete":
 		if err = a.origin.DeleteEndpoint(ctx, "", id); err == nil {
-			a.did(v, "delete endpoint", id)
+			a.did(v, "endpoint.delete", id)
 			return v.done(hooksPath, "deleted")
 		}
 	default:
-		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Nothing of this name can be done.")
+		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return a.showEndpoint(v, http.StatusUnprocessableEntity, complaintsOf(e), nil, nil)
+		return a.showEndpoint(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil, nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "change endpoint", id)
+	a.did(v, "endpoint.update", id)
 	return v.done(hooksPath+"/"+id, "endpoint")
 }
 
@@ -217,6 +217,6 @@ func (a *area) resend(v *visit) error {
 	if _, err := a.origin.Resend(v.r.Context(), id, delivery); err != nil {
 		return err
 	}
-	a.did(v, "resend", delivery)
+	a.did(v, "delivery.resend", delivery)
 	return v.done(hooksPath+"/"+id+"/deliveries/"+delivery, "resent")
 }

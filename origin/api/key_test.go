@@ -62,7 +62,7 @@ func TestAuditLogOfAPI(t *testing.T) {
 	w.send(ask{method: "POST", path: adminPath + "brands/nobody/audit", key: w.admin})
 	var page fieldmark.List[fieldmark.AuditEntry]
 	w.must(200, ask{method: "GET", path: adminPath + "audit-log?limit=1", key: w.admin}, &page)
-	if len(page.Data) != 1 || page.Data[0].Act != "auditBrand" || page.Data[0].Target != "brands/acme/audit" || page.Data[0].Kind != fieldmark.ActorKey || !page.HasMore {
+	if len(page.Data) != 1 || page.Data[0].Act != "brand.audit" || page.Data[0].Target != "brands/acme/audit" || page.Data[0].Kind != fieldmark.ActorKey || !page.HasMore {
 		t.Fatalf("the newest entry %+v, want the audit that was asked for", page)
 	}
 	w.must(200, ask{method: "GET", path: adminPath + "audit-log?cursor=" + page.NextCursor, key: w.admin}, &page)

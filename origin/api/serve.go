@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
@@ -158,10 +159,20 @@ func (s *server) administer(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // it is done, whoever left
 	defer cancel()
-	if err := s.origin.Note(ctx, c.route.op.id, strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
+	if err := s.origin.Note(ctx, auditAction(c.route.op.id), strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
 		s.log.Error("audit log", "requestId", c.w.id, "act", c.route.op.id, "error", err)
 	}
 	return nil
+}
+
+// auditAction names an operation as the audit log does, by noun and verb:
+// completeMission is mission.complete.
+func auditAction(operation string) string {
+	end := strings.IndexFunc(operation, unicode.IsUpper)
+	if end < 0 {
+		return operation
+	}
+	return strings.ToLower(operation[end:]) + "." + operation[:end]
 }
 
 // refuse answers a failure. One that comes after the answer began can only break

@@ -89,3 +89,32 @@ func (s *Store) missionVitals(ctx context.Context, now time.Time, v *Vitals) err
 	}
 	return nil
 }
+
+// maxActivity bounds the rows that Activity reads of each kind.
+const maxActivity = 10_000
+
+// Activity counts what happened lately.
+type Activity struct {
+	Sent, Failed int // deliveries that ended since a time, maxActivity at most together
+	Breached     int // open missions of which an SLA target is breached, maxActivity at most
+}
+
+// Activity counts deliveries that ended since a time and breached SLAs of open
+// missions. Delivery ids are in order of creation, so the newest rows of the
+// primary key are enough.
+func (s *Store) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
+	err = s.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed' THEN 1 END)
+		FROM (SELECT state, updated_at FROM delivery ORDER BY id DESC LIMIT $1) AS newest WHERE updated_at >= $2`,
+		maxActivity, since.UnixMicro()).Scan(&a.Sent, &a.Failed)
+	if err != nil {
+		return a, fmt.Errorf("count deliveries: %w", err)
+	}
+	err = s.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT m.id FROM mission m
+		WHERE m.status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
+		AND EXISTS (SELECT 1 FROM sla_event e WHERE e.mission = m.id AND e.kind = $1) LIMIT $2) AS breached`,
+		string(fieldmark.EventSLABreached), maxActivity).Scan(&a.Breached)
+	if err != nil {
+		return a, fmt.Errorf("count breached missions: %w", err)
+	}
+	return a, nil
+}

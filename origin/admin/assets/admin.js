@@ -1,5 +1,12 @@
-// Everything works without this: a button that copies, and a page that looks again.
+// Everything works without this script: it adds copy buttons and reloads pages
+// that show work in progress.
 "use strict";
+// A notice belongs to the request that caused it, not to the next reload.
+const here = new URL(location);
+if (here.searchParams.has("done")) {
+  here.searchParams.delete("done");
+  history.replaceState(null, "", here);
+}
 for (const code of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");
   button.type = "button";
@@ -10,8 +17,8 @@ for (const code of document.querySelectorAll("[data-copy]")) {
       await navigator.clipboard.writeText(code.textContent);
       button.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(code); // no leave to: at least it is chosen
-      button.textContent = "Press Ctrl C";
+      getSelection().selectAllChildren(code); // clipboard access denied: select the text instead
+      button.textContent = "Press Ctrl+C";
     }
   });
   code.after(button);
