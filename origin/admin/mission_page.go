@@ -195,7 +195,7 @@ func (a *area) planMission(v *visit) error {
 	if form.bad != nil {
 		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 	}
-	if _, err := a.origin.PlanMission(v.r.Context(), id, plan, origin.Versions{version}, schedule); err != nil {
+	if _, err := a.origin.PlanMission(v.r.Context(), id, plan, origin.Versions{{Number: version}}, schedule); err != nil {
 		return a.missionRefused(v, err)
 	}
 	a.did(v, "mission.plan", id)
