@@ -45,6 +45,7 @@ type follower struct {
 	// one in force. What it scores is no newer than that, whatever the facts are.
 	module    atomic.Int64
 	connected atomic.Bool  // whether the last question was answered
+	proved    atomic.Bool  // whether one was ever: the origin is one of Fieldmark's
 	agreed    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
 }
 
@@ -136,6 +137,7 @@ func (f *following) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask where the log stands: %w", err)
 	}
+	e.follow.proved.Store(page.Log != "")
 	e.edition.learn(page.Edition)
 	if e.redis != nil {
 		if err := f.replay(ctx, page); err != nil {

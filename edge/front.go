@@ -20,6 +20,10 @@ import (
 // origin, and one more would wait behind them.
 const DefaultInflight = 4096
 
+// strictTransport has browsers that were shown a page over https come by https for
+// a year, as the admin console does. What is passed on says for itself what it wants.
+const strictTransport = "max-age=31536000"
+
 // front does for every request what does not depend on its address: it refuses
 // what there is no room for, and writes what every answer carries.
 func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
@@ -41,6 +45,9 @@ func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
 	}
 	if v := visitorOf(ctx.Conn()); v != nil && ctx.Hijacked() {
 		v.lent.tunnel = true
+	}
+	if r == routePage && e.scheme(ctx) == "https" {
+		ctx.Response.Header.Set("Strict-Transport-Security", strictTransport)
 	}
 	if e.cfg.ServerTiming {
 		ctx.Response.Header.Set("Server-Timing", fmt.Sprintf("edge;dur=%.3f", float64(time.Since(ctx.Time()).Microseconds())/1000))
@@ -169,12 +176,23 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 		}
 		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
 	}
-	if e.cfg.NodeToken != "" {
-		h.Set(fieldmark.HeaderClient, client.String())
-		h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
-	}
+	e.identify(h, client.String())
 	h.Set("X-Forwarded-Proto", scheme) // Host is passed on as it came, so its twin says nothing new
 	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+}
+
+// identify writes into a request to the origin for which client the edge sends it,
+// if for one, and the node token that proves it. It does so only once the origin has answered a question
+// about its event log: the token must not be shown to a site that the edge is put
+// before, which may pass it on to anybody.
+func (e *Edge) identify(h http.Header, client string) {
+	if e.cfg.NodeToken == "" || !e.follow.proved.Load() {
+		return
+	}
+	h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
+	if client != "" {
+		h.Set(fieldmark.HeaderClient, client)
+	}
 }
 
 // Cross-origin access to the API that needs no cookie. Keys travel in

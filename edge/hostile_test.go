@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -332,7 +333,7 @@ func TestClaims(t *testing.T) {
 		_, requests := w.take()
 		host := strings.TrimPrefix(w.base, "http://")
 		want := map[string]string{"Forwarded": fmt.Sprintf("for=127.0.0.1;host=%q;proto=http", host), "X-Forwarded-For": "127.0.0.1",
-			"X-Forwarded-Proto": "http", fieldmark.HeaderClient: "127.0.0.1", fieldmark.HeaderNode: nodeToken}
+			"X-Forwarded-Proto": "http"}
 		for _, name := range names {
 			if got := strings.Join(requests[0].Header.Values(name), "|"); got != want[name] {
 				t.Errorf("the origin saw %s: %q, want %q", name, got, want[name])
@@ -359,8 +360,8 @@ func TestClaims(t *testing.T) {
 			w.do("POST", "/a", "x", "X-Forwarded-For", tt.said, "X-Forwarded-Proto", tt.proto, "X-Forwarded-Host", "evil.example")
 			_, requests := w.take()
 			h := requests[0].Header
-			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get(fieldmark.HeaderClient), h.Get("X-Forwarded-Host")}
-			if want := []string{tt.want, tt.wantProto, tt.want, ""}; !slices.Equal(got, want) {
+			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get("X-Forwarded-Host")}
+			if want := []string{tt.want, tt.wantProto, ""}; !slices.Equal(got, want) {
 				t.Errorf("said %q %q: the origin saw %q, want %q", tt.said, tt.proto, got, want)
 			}
 		}
@@ -370,6 +371,45 @@ func TestClaims(t *testing.T) {
 			t.Errorf("the form of the page for llms.txt: the origin saw %q from %v", asked, requests)
 		}
 	})
+}
+
+// TestNodeToken: the token and the client it vouches for are sent to an origin of
+// Fieldmark's and to no other site, whatever a client says of itself.
+func TestNodeToken(t *testing.T) {
+	claim := []string{fieldmark.HeaderClient, "9.9.9.9", fieldmark.HeaderNode, "guess"}
+	seen := make(chan http.Header, 1)
+	note := func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }
+	for _, tt := range []struct {
+		name          string
+		ask           func() *house
+		client, token string
+	}{
+		{"Fieldmark's origin", func() *house { h := newHouse(t); h.docs = note; return h }, "127.0.0.1", nodeToken},
+		{"another site", func() *house { w := newWitness(t); w.answer = note; return w.house }, "", ""},
+	} {
+		h := tt.ask()
+		for _, method := range []string{"GET", "POST"} {
+			h.do(method, "/docs/"+rand.Text(), "", claim...)
+			got := <-seen
+			if got.Get(fieldmark.HeaderClient) != tt.client || got.Get(fieldmark.HeaderNode) != tt.token {
+				t.Errorf("%s to %s: it saw the client %q and the token %q, want %q and %q",
+					method, tt.name, got.Get(fieldmark.HeaderClient), got.Get(fieldmark.HeaderNode), tt.client, tt.token)
+			}
+		}
+	}
+}
+
+// TestStrictTransport: pages shown over https ask for https from then on; a site
+// behind the edge says for itself what it wants.
+func TestStrictTransport(t *testing.T) {
+	w := newWitness(t, func(c *edge.Config) { c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	for _, tt := range []struct{ path, scheme, want string }{
+		{"/badges", "https", "max-age=31536000"}, {"/badges", "http", ""}, {"/theirs", "https", ""},
+	} {
+		if got := w.get(tt.path, "X-Forwarded-Proto", tt.scheme).header.Get("Strict-Transport-Security"); got != tt.want {
+			t.Errorf("%s over %s: Strict-Transport-Security %q, want %q", tt.path, tt.scheme, got, tt.want)
+		}
+	}
 }
 
 // TestSchemeIsKeptApart: what an origin says to a client of http, to come by https

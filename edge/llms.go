@@ -169,10 +169,11 @@ func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, cl
 	}
 	for name, value := range map[string]string{
 		"Accept": q.accept, "Content-Type": q.contentType, "User-Agent": "", // keeps net/http from inventing one
-		fieldmark.HeaderRequestID: requestID, fieldmark.HeaderClient: client, fieldmark.HeaderNode: e.cfg.NodeToken,
+		fieldmark.HeaderRequestID: requestID,
 	} {
 		req.Header.Set(name, value)
 	}
+	e.identify(req.Header, client)
 	resp, err := e.origin.RoundTrip(req)
 	if err != nil {
 		return nil, passError(err)

@@ -132,7 +132,7 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
-	req.Header.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
+	e.identify(req.Header, "")
 	resp, err := e.origin.RoundTrip(req)
 	if err != nil {
 		return nil, passError(err)

@@ -43,7 +43,7 @@ type originSettings struct {
 	demoNetworks   []netip.Prefix
 	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
 	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
-	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure; set it where /admin is reached over https."`
+	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure in any case. They are where --base-url is https, and where an edge says that the request came over https."`
 }
 
 // auditSettings are how an origin audits brands.
@@ -143,13 +143,19 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.SecureCookies, Facts: o.facts(n.at)})
+	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.secureCookies(), Facts: o.facts(n.at)})
 	if err != nil {
 		return err
 	}
 	n.meters.service = n.service
 	n.handler = n.meters.wrap(traced(o.tracing, side(apiHandler, adminHandler)))
 	return nil
+}
+
+// secureCookies reports whether cookies are Secure whatever a request says: a public
+// address of https has no other clients.
+func (o *originSettings) secureCookies() bool {
+	return o.SecureCookies || strings.HasPrefix(o.publicURL, "https://")
 }
 
 // side sends what is of the admin area there and all else to the API. A mux here
@@ -178,7 +184,7 @@ func (o *originSettings) facts(record string) []admin.Fact {
 		{Name: "Record", Value: record},
 		{Name: "Address", Value: o.publicURL},
 		{Name: "Mission API", Value: yes[o.PublicAPI]},
-		{Name: "Secure cookies", Value: yes[o.SecureCookies]},
+		{Name: "Secure cookies", Value: yes[o.secureCookies()]},
 		{Name: "Sign-in provider", Value: o.OIDCIssuer},
 		{Name: "Payments are due", Value: "when a mission is " + o.PaymentDueOn},
 		{Name: "Audits", Value: "every " + o.AuditEvery.String()},

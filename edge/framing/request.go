@@ -174,9 +174,9 @@ func (m *Requests) readLine(line []byte) (done bool, err *Error) {
 	return false, nil
 }
 
-// field reads a field line of a head or a trailer. Names and values as such are
-// read by whoever takes the head apart; here it is only told where lines end and
-// what the length is.
+// field reads a field line of a head or a trailer. A name is a token (RFC 9110,
+// 5.1): what net/http refuses to send to an origin is refused here. Values are left
+// to the parser of the head, but for those that say where the request ends.
 func (m *Requests) field(text []byte) *Error {
 	if m.head.fields++; m.head.fields > MaxFields {
 		return &Error{http.StatusRequestHeaderFieldsTooLarge, "there are too many header fields"}
@@ -188,7 +188,7 @@ func (m *Requests) field(text []byte) *Error {
 		return bad("a header field holds CR or NUL")
 	}
 	colon := bytes.IndexByte(text, ':')
-	if colon <= 0 || text[colon-1] == ' ' || text[colon-1] == '\t' {
+	if colon <= 0 || !isToken(text[:colon]) {
 		return bad("a header line is not a name, a colon and a value")
 	}
 	switch name := text[:colon]; {

@@ -195,11 +195,17 @@ func validPort(b []byte) bool {
 // isToken reports whether b is a token (RFC 9110, 5.6.2).
 func isToken(b []byte) bool {
 	for _, c := range b {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || bytes.IndexByte(tokenMarks, c) >= 0) {
+		if !inToken[c] {
 			return false
 		}
 	}
 	return len(b) > 0
 }
 
-var tokenMarks = []byte("!#$%&'*+-.^_`|~")
+// inToken are the bytes of a token.
+var inToken = func() (in [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") {
+		in[c] = true
+	}
+	return in
+}()

@@ -175,6 +175,58 @@ func TestInvalidatedWhileAsking(t *testing.T) {
 	})
 }
 
+// TestPurgedWhileAsking: who asks after a purge by tag does not get the answer to a
+// question that was under way before it, be it the first or a refresh.
+func TestPurgedWhileAsking(t *testing.T) {
+	for _, warm := range []bool{false, true} {
+		for _, hard := range []bool{false, true} {
+			t.Run(fmt.Sprintf("warm %v hard %v", warm, hard), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { purgeWhileAsking(t, warm, hard) })
+			})
+		}
+	}
+}
+
+func purgeWhileAsking(t *testing.T, warm, hard bool) {
+	w := newWorld(t, proxy.Config{})
+	defer w.close()
+	var version atomic.Int64
+	w.respond = func(conn net.Conn, r *http.Request) error {
+		body := fmt.Sprint("version ", version.Load())
+		time.Sleep(originDelay)
+		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60, stale-while-revalidate=60", "Surrogate-Key: manual"},
+			content: []string{body}}, time.Now())
+	}
+	ask := func() string {
+		_, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\n\r\n")
+		if err != nil {
+			t.Error(err)
+		}
+		return body
+	}
+	if warm {
+		ask()
+		time.Sleep(61 * time.Second) // the next is answered at once and refreshed behind
+	}
+	var before sync.WaitGroup
+	for range 2 {
+		before.Go(func() {
+			if got := ask(); got != "version 0" {
+				t.Errorf("before the purge: %q", got)
+			}
+		})
+	}
+	time.Sleep(originDelay / 2)
+	version.Add(1)
+	w.proxy.Purge(hard, "manual")
+	for i := range 3 {
+		if got := ask(); got != "version 1" {
+			t.Errorf("request %d after the purge got %q", i, got)
+		}
+	}
+	before.Wait()
+}
+
 // plain is a proxy on a real socket before a real origin.
 func plain(t testing.TB, origin http.Handler, cfg proxy.Config) (base string) {
 	t.Helper()

@@ -18,7 +18,7 @@ type Config struct {
 	Log       *slog.Logger // one line for each act of an administrator; nil: none
 	NodeToken string       // what edges show to be believed about a client's address and scheme; empty: none is
 	Facts     []Fact       // what the settings page tells of this origin
-	Secure    bool         // browsers reach the area by https only, so the cookie may insist on it
+	Secure    bool         // browsers reach the area by https only; otherwise an edge says of each request how it came
 }
 
 // Fact is a setting as the settings page shows it.
@@ -91,7 +91,7 @@ func (a *area) hardened(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("X-Robots-Tag", "noindex")
-		if a.secure {
+		if a.overHTTPS(r) {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		next.ServeHTTP(w, r)

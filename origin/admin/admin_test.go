@@ -134,6 +134,28 @@ func TestClosedWithoutSession(t *testing.T) {
 	}
 }
 
+// TestCookieFollowsScheme: behind an edge that says how a request came, cookies are
+// Secure and https is asked for where it came over https. Nobody else may say so.
+func TestCookieFollowsScheme(t *testing.T) {
+	const token = "node-token-of-the-tests-0123456789"
+	for _, tt := range []struct {
+		node, proto string
+		secure      bool
+	}{{token, "https", true}, {token, "http", false}, {"guess", "https", false}, {"", "https", false}} {
+		b := newBrowser(t, false)
+		var err error
+		if b.handler, err = admin.New(admin.Config{Service: b.service, NodeToken: token, Log: slog.New(slog.DiscardHandler)}); err != nil {
+			t.Fatal(err)
+		}
+		b.header = map[string]string{"Fieldmark-Node": tt.node, "X-Forwarded-Proto": tt.proto}
+		b.signIn()
+		hsts := b.do("/admin", nil).Header().Get("Strict-Transport-Security")
+		if b.cookie.Secure != tt.secure || strings.HasPrefix(b.cookie.Name, "__Host-") != tt.secure || (hsts != "") != tt.secure {
+			t.Errorf("token %q, over %s: cookie %v and Strict-Transport-Security %q, want secure %v", tt.node, tt.proto, b.cookie, hsts, tt.secure)
+		}
+	}
+}
+
 func TestSignInAndOut(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		b := newBrowser(t, secure)

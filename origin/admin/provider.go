@@ -16,9 +16,9 @@ const (
 	plainFlow  = "fieldmark_sign_on"
 )
 
-func (a *area) flowCookie(kept string) *http.Cookie {
+func (a *area) flowCookie(r *http.Request, kept string) *http.Cookie {
 	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(origin.FlowFor / time.Second)}
-	if a.secure {
+	if a.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureFlow, "/", true
 	}
 	if kept == "" {
@@ -48,7 +48,7 @@ func (a *area) toProvider(v *visit, proves string) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(v.w, a.flowCookie(kept))
+	http.SetCookie(v.w, a.flowCookie(v.r, kept))
 	http.Redirect(v.w, v.r, address, http.StatusSeeOther)
 	return nil
 }
@@ -56,9 +56,9 @@ func (a *area) toProvider(v *visit, proves string) error {
 // signedOn takes back a browser that was at the provider. What it kept meanwhile
 // is good for once.
 func (a *area) signedOn(v *visit) error {
-	http.SetCookie(v.w, a.flowCookie(""))
+	http.SetCookie(v.w, a.flowCookie(v.r, ""))
 	back := origin.Return{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
-	if c, err := v.r.Cookie(a.flowCookie("").Name); err == nil {
+	if c, err := v.r.Cookie(a.flowCookie(v.r, "").Name); err == nil {
 		back.Flow = c.Value
 	}
 	token, next, err := a.origin.EndSignOn(v.r.Context(), back)
@@ -86,7 +86,7 @@ func (a *area) signedOn(v *visit) error {
 				return err
 			}
 		}
-		http.SetCookie(v.w, a.newCookie(token))
+		http.SetCookie(v.w, a.newCookie(v.r, token))
 	}
 	http.Redirect(v.w, v.r, nextPage(next), http.StatusSeeOther)
 	return nil

@@ -222,10 +222,16 @@ func (a *area) fromEdge(r *http.Request) bool {
 	return a.edges && subtle.ConstantTimeCompare(sum[:], a.node[:]) == 1
 }
 
+// overHTTPS reports whether a browser sent r over https, as the settings or an edge
+// say. Cookies are Secure then, and the answer asks for https from now on.
+func (a *area) overHTTPS(r *http.Request) bool {
+	return a.secure || a.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
 // address is the one a browser has for this site.
 func (a *area) address(r *http.Request) string {
 	scheme := "http"
-	if a.secure || a.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
+	if a.overHTTPS(r) {
 		scheme = "https"
 	}
 	return (&url.URL{Scheme: scheme, Host: r.Host}).String()

@@ -25,7 +25,7 @@ const maxForm = 16 << 10
 
 // cookie reads the session's token.
 func (a *area) cookie(r *http.Request) string {
-	c, err := r.Cookie(a.newCookie("").Name)
+	c, err := r.Cookie(a.newCookie(r, "").Name)
 	if err != nil {
 		return ""
 	}
@@ -34,9 +34,9 @@ func (a *area) cookie(r *http.Request) string {
 
 // newCookie holds a token for as long as the browser is open; how long it is
 // good for is the service's to say.
-func (a *area) newCookie(token string) *http.Cookie {
+func (a *area) newCookie(r *http.Request, token string) *http.Cookie {
 	c := &http.Cookie{Name: plainCookie, Value: token, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if a.secure {
+	if a.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureCookie, "/", true
 	}
 	return c
@@ -93,7 +93,7 @@ func (a *area) signIn(v *visit) error {
 		}
 	}
 	a.log.Info("administrator", "user", form.User, "did", "sign in", "subject", form.User)
-	http.SetCookie(v.w, a.newCookie(token))
+	http.SetCookie(v.w, a.newCookie(v.r, token))
 	http.Redirect(v.w, v.r, form.Next, http.StatusSeeOther)
 	return nil
 }
@@ -130,7 +130,7 @@ func (a *area) signOut(v *visit) error {
 	if err := a.origin.SignOut(v.r.Context(), a.cookie(v.r)); err != nil {
 		return err
 	}
-	gone := a.newCookie("")
+	gone := a.newCookie(v.r, "")
 	gone.MaxAge = -1
 	http.SetCookie(v.w, gone)
 	http.Redirect(v.w, v.r, signInPath, http.StatusSeeOther)
