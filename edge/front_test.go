@@ -126,6 +126,7 @@ func TestDrain(t *testing.T) {
 	if a := w.do("GET", "/b", "", "Connection", "keep-alive"); a.status != 200 {
 		t.Errorf("within the delay: %d", a.status)
 	}
+	w.wantProblem(w.get("/readyz"), http.StatusServiceUnavailable, fieldmark.CodeOriginUnavailable)
 	fmt.Fprint(idle, "GET /c HTTP/1.1\r\nHost: a\r\n\r\n")
 	if resp, err = http.ReadResponse(br, nil); err != nil || !resp.Close {
 		t.Errorf("a kept connection within the delay: %v %v, want an answer that closes it", resp, err)

@@ -28,6 +28,7 @@ const (
 	pathRobots  = "/robots.txt"
 	pathLLMsTxt = "/llms.txt"
 	pathSitemap = "/sitemap.xml"
+	pathReady   = "/readyz"
 	partPrefix  = "/sitemap-"
 	partSuffix  = ".xml"
 )
@@ -52,6 +53,8 @@ func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
 		return e.serveIcon
 	case pathSitemap:
 		return e.serveSitemap
+	case pathReady:
+		return e.serveReady
 	}
 	if strings.HasPrefix(path, partPrefix) && strings.HasSuffix(path, partSuffix) {
 		return e.serveSitemap
@@ -73,6 +76,22 @@ func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byt
 		return
 	}
 	ctx.Response.SetBodyRaw(body)
+	ctx.Response.SkipBody = ctx.IsHead()
+}
+
+// serveReady answers GET /readyz, which load balancers ask: 200 while the node
+// should get requests, 503 before its first ranking and from when it was told to
+// stop.
+func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
+	if err := e.Ready(); err != nil {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
+		return
+	}
+	h := &ctx.Response.Header
+	h.SetContentType("text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	ctx.Response.SetBodyString("ready\n")
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 

@@ -59,6 +59,25 @@ func TestOwnGrade(t *testing.T) {
 	}
 }
 
+// TestReady: a load balancer learns at the public address whether a node can
+// answer by itself.
+func TestReady(t *testing.T) {
+	h := newHouse(t)
+	if a := h.get("/readyz"); a.status != 200 || a.body != "ready\n" || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a ranked node: %d %q %s", a.status, a.body, a.header.Get("Cache-Control"))
+	}
+	w := newWitness(t) // its origin has no module
+	a := w.get("/readyz")
+	w.wantProblem(a, http.StatusServiceUnavailable, fieldmark.CodeOriginUnavailable)
+	if asked, _ := w.take(); a.header.Get("Retry-After") == "" || len(asked) > 0 {
+		t.Errorf("a node without a module: Retry-After %q, the origin was asked %v", a.header.Get("Retry-After"), asked)
+	}
+	w = newWitness(t, func(c *edge.Config) { c.NodeToken = "" })
+	if a := w.get("/readyz"); a.status != 200 {
+		t.Errorf("a node that only passes requests on: %d %s", a.status, a.body)
+	}
+}
+
 // TestMachineFiles: crawlers and models find what they look for.
 func TestMachineFiles(t *testing.T) {
 	h := newHouse(t)
