@@ -99,7 +99,7 @@ var homes = map[string][]string{
 	"github.com/standard-webhooks/":       {},
 	"github.com/emersion/go-ical":         {},
 	"golang.org/x/net/publicsuffix":       {"origin/audit"},
-	"golang.org/x/text/language":          {"origin/audit", "origin/llms", "origin/api", "origin"},
+	"golang.org/x/text/language":          {"edge/badge", "origin/audit", "origin/llms", "origin/api", "origin"},
 	"go.yaml.in/yaml/v3":                  {"cmd/fieldmark"},
 	"github.com/pquerna/otp":              {"origin"},
 	"github.com/boombuler/barcode":        {"origin/admin"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"html"
 	"image/png"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestBadgeForms(t *testing.T) {
 	}
 	var e badge.Endpoint
 	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme.json").body), &e))
-	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "100 / A" || e.Score == nil || e.Updated == nil || e.Page != h.base+"/brands/acme" {
+	if e.SchemaVersion != 1 || e.Label != "GEO-ready" || e.Message != "A · 100" || e.Score == nil || e.Updated == nil || e.Page != h.base+"/brands/acme" {
 		t.Errorf("endpoint: %+v", e)
 	}
 	m, err := png.Decode(strings.NewReader(h.get("/api/badge/acme.png?scale=2").body))
@@ -198,6 +199,16 @@ func TestBadgeEmbed(t *testing.T) {
 	for _, s := range e.Snippets {
 		if a := h.get("/api/badge/acme/embed?style=card&format=" + s.Format); a.body != s.Text+"\n" || a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("format=%s: %s %s", s.Format, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	// The page of the brand and the builder hand out the same text.
+	must(t, json.Unmarshal([]byte(h.get("/api/badge/acme/embed").body), &e))
+	for path, formats := range map[string][]string{"/brands/acme": {"html", "markdown"}, "/badges?slug=acme": {"html", "markdown", "picture"}} {
+		page := h.get(path).body
+		for _, format := range formats {
+			if s, ok := e.Snippet(format); !ok || strings.Contains(s.Text, "\n") || !strings.Contains(html.UnescapeString(page), s.Text) {
+				t.Errorf("%s does not hand out the %s of the API: %q", path, format, s.Text)
+			}
 		}
 	}
 	for accept, want := range map[string]string{

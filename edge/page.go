@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/badge"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
@@ -55,7 +56,8 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			e.log.Warn("a brand's page has no history", "slug", slug, "err", err)
 		}
-		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, History: past})
+		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, History: past,
+			Badge: e.embedOf(&score, badge.Look{}, "html", "markdown")})
 		if rerr != nil {
 			return nil, rerr
 		}

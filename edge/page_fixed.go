@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,13 +86,21 @@ func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, erro
 	if err != nil {
 		return nil, err
 	}
-	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,
-		e.cfg.BaseURL+fieldmark.PathBadge+slug, e.cfg.BaseURL+fieldmark.PathBrandPage+slug)
-	b := &site.Badge{Image: fieldmark.PathBadge + slug + look.Query(), Alt: embed.Alt, Width: embed.Width, Height: embed.Height}
+	return e.embedOf(&entry.Value.(*scoreValue).score, look), nil
+}
+
+// embedOf returns how to show a badge, in the given formats or in all.
+func (e *Edge) embedOf(score *fieldmark.Score, look badge.Look, formats ...string) *site.Badge {
+	address := string(score.Slug)
+	embed := badge.EmbedOf(badge.Of(score), look, e.cfg.BaseURL+fieldmark.PathBadge+address, e.cfg.BaseURL+fieldmark.PathBrandPage+address)
+	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt, Lang: badge.Languages()[look.Lang],
+		Width: embed.Width, Height: embed.Height}
 	for _, s := range embed.Snippets {
-		b.Snippets = append(b.Snippets, site.Snippet{Name: snippetNames[s.Format], Text: s.Text})
+		if len(formats) == 0 || slices.Contains(formats, s.Format) {
+			b.Snippets = append(b.Snippets, site.Snippet{Name: snippetNames[s.Format], Text: s.Text})
+		}
 	}
-	return b, nil
+	return b
 }
 
 // snippetNames are the formats of an embed for people.

@@ -171,7 +171,7 @@ func TestSentence(t *testing.T) {
 		words string
 	}{
 		{samples[0].badge, "Acme: GEO-ready score 92 of 100, grade A, verified November 2026", "GEO-ready|A|92"},
-		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november}, "Bolt & Nut: not yet GEO-ready, 69 of 100, grade C, verified November 2026", "not yet|C|69"},
+		{badge.Badge{Name: "Bolt & Nut", State: badge.NotYet, Score: 69_900, Grade: "C", AsOf: november}, "Bolt & Nut: not yet GEO-ready, 69 of 100, grade C, verified November 2026", "GEO: not yet|C|69"},
 		{badge.Badge{Name: "M", State: badge.Stale, Score: 83_000, Grade: "B", AsOf: july}, "M: score 83 of 100, grade B, stale, last verified July 2026", "stale|B|2026-07"},
 		{badge.Badge{Name: "M", State: badge.Pending}, "M: not audited yet", "pending"},
 		{badge.Badge{Name: "M", State: badge.Unreachable}, "M: site unreachable, no score", "unreachable|!"},
@@ -192,6 +192,89 @@ func TestSentence(t *testing.T) {
 		if got := strings.Join(words, "|"); got != tt.words {
 			t.Errorf("%+v: words %q, want %q", tt.badge, got, tt.words)
 		}
+	}
+}
+
+// In another language a badge says whole phrases, with the separators of the
+// language, and no month where nothing was verified.
+func TestSentenceInLanguages(t *testing.T) {
+	scored := func(s badge.State, grade fieldmark.Grade) badge.Badge {
+		return badge.Badge{Name: "Acme", State: s, Score: 45_000, Grade: grade, AsOf: november}
+	}
+	for _, tt := range []struct {
+		lang  string
+		badge badge.Badge
+		want  string
+	}{
+		{"de", scored(badge.Ready, "A"), "Acme: GEO-bereit, 45/100, Note A, geprüft 2026-11"},
+		{"de", scored(badge.NotYet, "D"), "Acme: noch nicht GEO-bereit, 45/100, Note D, geprüft 2026-11"},
+		{"de", scored(badge.Stale, "B"), "Acme: Prüfung veraltet, 45/100, Note B, geprüft 2026-11"},
+		{"de", scored(badge.Pending, ""), "Acme: noch nicht geprüft"},
+		{"de", scored(badge.Unreachable, ""), "Acme: Website nicht erreichbar"},
+		{"de", scored(badge.Unrated, ""), "Acme: nicht bewertet"},
+		{"de", badge.Badge{Name: "acme"}, "acme: unbekannte Marke"},
+		{"es", scored(badge.Unreachable, ""), "Acme: sitio inaccesible"},
+		{"es", scored(badge.NotYet, "D"), "Acme: aún no está listo para GEO, 45/100, nota D, verificado 2026-11"},
+		{"fr", scored(badge.NotYet, "D"), "Acme\u00a0: pas encore prêt pour le GEO, 45/100, note D, vérifié 2026-11"},
+		{"cs", scored(badge.Ready, ""), "Acme: připraveno na GEO, 45/100, ověřeno 2026-11"},
+		{"cs", scored(badge.NotYet, "D"), "Acme: zatím nepřipraveno na GEO, 45/100, známka D, ověřeno 2026-11"},
+		{"id", scored(badge.Ready, "A"), "Acme: siap GEO, 45/100, nilai A, diverifikasi 2026-11"},
+		{"el", scored(badge.Ready, "A"), "Acme: έτοιμο για GEO, 45/100, βαθμός A, έλεγχος 2026-11"},
+		{"ar", scored(badge.NotYet, "D"), "Acme: غير جاهز لـ GEO بعد، 45/100، الدرجة D، تم التحقق \u200e2026-11"},
+		{"ja", scored(badge.NotYet, "D"), "Acme：まだGEO未対応、45/100、評価 D、確認 2026-11"},
+		{"zh", scored(badge.Stale, "B"), "Acme：检测结果已过期，45/100，等级 B，检测 2026-11"},
+		{"zh-Hant", scored(badge.Ready, "A"), "Acme：GEO 已就緒，45/100，等級 A，檢測 2026-11"},
+	} {
+		l := look(t, "lang="+tt.lang)
+		label, title, _ := spoken(t, badge.AppendSVG(nil, tt.badge, l))
+		if label != tt.want || title != tt.want {
+			t.Errorf("%s, state %d: label %q, title %q, want %q", tt.lang, tt.badge.State, label, title, tt.want)
+		}
+	}
+	for i, tag := range badge.Languages() {
+		for _, s := range samples {
+			label, _, _ := spoken(t, badge.AppendSVG(nil, s.badge, badge.Look{Lang: badge.Lang(i)}))
+			if scored := s.badge.State == badge.Ready || s.badge.State == badge.NotYet || s.badge.State == badge.Stale; tag != "en" && !scored && strings.Contains(label, "2026") {
+				t.Errorf("%s, %s: %q has a month, and nothing was verified", tag, s.name, label)
+			}
+		}
+	}
+}
+
+// Every style names the grade before the score, and the subject of "not yet".
+func TestStylesAgree(t *testing.T) {
+	for style, want := range map[string][2]string{
+		"pill": {"GEO-ready|A|92", "GEO: not yet|D|47"}, "card": {"GEO-ready|Grade A · verified 2026-11|92", "GEO: not yet|Grade D · verified 2026-11|47"},
+		"compact": {"GEO-ready|A|92", "GEO-ready|not yet · 47"}, "flat": {"GEO-ready|A · 92", "GEO-ready|not yet · 47"},
+		"flat-square": {"GEO-ready|A · 92", "GEO-ready|not yet · 47"}, "for-the-badge": {"GEO-READY|A · 92", "GEO-READY|NOT YET · 47"},
+	} {
+		for i, b := range []badge.Badge{samples[0].badge, samples[5].badge} {
+			if _, _, words := spoken(t, badge.AppendSVG(nil, b, look(t, "style="+style))); strings.Join(words, "|") != want[i] {
+				t.Errorf("%s: %q, want %q", style, words, want[i])
+			}
+		}
+	}
+}
+
+func TestErrorWordsInLanguages(t *testing.T) {
+	for lang, want := range map[string][3]string{
+		"de": {"ungültiger Parameter|!", "nicht bewertet|?", "nicht verfügbar|!"},
+		"he": {"פרמטר לא חוקי|!", "ללא דירוג|?", "לא זמין|!"},
+		"ja": {"無効なパラメーター|!", "未評価|?", "利用不可|!"},
+	} {
+		for i, name := range []string{"error-400", "error-404", "error-503"} {
+			label, title, words := spoken(t, badge.AppendError(nil, failures[name], look(t, "lang="+lang)))
+			if got := strings.Join(words, "|"); got != want[i] || !strings.HasPrefix(got, label) {
+				t.Errorf("%s %s: label %q, words %q, want %q", lang, name, label, got, want[i])
+			}
+			if e := failures[name]; !strings.HasPrefix(title, e.Code.Title()) {
+				t.Errorf("%s %s: title %q, want %q", lang, name, title, e.Code.Title())
+			}
+		}
+	}
+	limited := fieldmark.Errorf(fieldmark.CodeRateLimited, "")
+	if _, _, words := spoken(t, badge.AppendError(nil, limited, badge.Look{})); words[0] != "unavailable" {
+		t.Errorf("a request too many: %q, want unavailable", words)
 	}
 }
 
@@ -233,9 +316,11 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// An embedded badge has to fit in one packet beside its header fields.
+// An embedded badge and its 690 bytes of header fields are at most two packets
+// of 1,460 bytes. Its widths take 16 of them, so that its words stay inside it in
+// any font.
 func TestSize(t *testing.T) {
-	const limit = 900
+	const limit = 940
 	for _, s := range samples {
 		if got := len(badge.AppendSVG(nil, s.badge, badge.Look{Theme: badge.Auto})); got > limit {
 			t.Errorf("%s: %d bytes, want at most %d", s.name, got, limit)

@@ -28,7 +28,7 @@ func (p *pen) hasNote() bool {
 	if p.look.Style == Seal {
 		return p.face.score != "" || p.face.month
 	}
-	return p.badge.AsOf != 0 || p.face.score != ""
+	return p.badge.AsOf != 0 || p.face.score != "" && p.face.mark != ""
 }
 
 func (p *pen) card(e *fieldmark.Error) {
@@ -84,7 +84,7 @@ func (p *pen) note() {
 		add(part{text: " "})
 		add(part{text: grade})
 		if p.badge.AsOf != 0 {
-			add(part{text: " · "})
+			add(separator)
 		}
 	}
 	if p.badge.AsOf != 0 {
@@ -106,11 +106,14 @@ var outOf = func() (n [101]string) {
 	return n
 }()
 
-// cardWidth is the same for every state of a look.
+// cardWidth is the same for every state of a look, as pillWidth is.
 func (p *pen) cardWidth() int {
 	width := cardWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
 		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
+	}
+	if p.face.word == badParameterWord {
+		width = max(width, cardWith(cardFont.widthOf(0, p.face.says)))
 	}
 	return width
 }
@@ -118,10 +121,13 @@ func (p *pen) cardWidth() int {
 func cardWith(words int) int { return cardText + roundUp(words) + cardEnd }
 
 var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
-	width := cardWith(cardNote.widthOf(0, part{word: &w[gradeWord]}, part{text: " A"}, part{text: " · "},
+	width := cardWith(cardNote.widthOf(0, part{word: &w[gradeWord]}, part{text: " A"}, separator,
 		part{word: &w[verifiedWord]}, part{text: " "}, part{month: true}))
-	for i := range gradeWord {
-		width = max(width, cardWith(cardFont.widthOf(0, part{word: &w[i]})))
+	for i := range wordCount {
+		switch i {
+		case readyWord, unreadyWord, staleWord, pendingWord, unreachableWord, notRatedWord, unavailableWord:
+			width = max(width, cardWith(cardFont.widthOf(0, part{word: &w[i]})))
+		}
 	}
 	return width
 })
@@ -130,15 +136,12 @@ func (p *pen) seal(e *fieldmark.Error) {
 	p.width = sealSize
 	p.board(e, sealSize, `16`)
 	c := &schemes[p.look.Theme]
-	f := sealFont
-	if width := roundUp(f.widthOf(0, p.face.says)); width > sealText {
-		f.size = f.size * sealText / width
-	}
+	f, width := p.fit(sealFont, sealText, p.face.says)
 	base := 8200
 	if p.hasNote() {
 		base = 7650
 	}
-	p.text(f, sealSize/2, base, middle, c.textFill, p.face.says)
+	p.set(f, width, sealSize/2, base, middle, c.textFill, p.face.says)
 	if p.hasNote() {
 		note := []part{{text: outOf[p.face.fill]}}
 		if p.face.month {

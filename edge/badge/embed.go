@@ -36,7 +36,7 @@ type Snippet struct {
 // has no way to say it, gives the size, so that the page does not shift when
 // the picture arrives.
 func EmbedOf(b Badge, look Look, image, page string) Embed {
-	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: "GEO readiness of " + oneLine(b.Name)}
+	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}
 	e.Width, e.Height = Size(b, look)
 	light, dark := look, look
 	light.Theme, dark.Theme = Light, Dark
@@ -50,6 +50,21 @@ func EmbedOf(b Badge, look Look, image, page string) Embed {
 		{"react", "text/jsx", e.react()},
 	}
 	return e
+}
+
+// altText says what the picture shows, in the language of the look. It says no
+// score, as the page that holds it does not change with the badge. A name is not
+// inflected: outside English it is followed by a colon.
+func altText(name string, look Look) string {
+	l := langOf(look)
+	phrase := l.phrases[readinessPhrase]
+	switch {
+	case name == "":
+		return phrase
+	case l == &languages[0]:
+		return phrase + " of " + name
+	}
+	return name + l.colon + phrase
 }
 
 // Snippet returns the snippet of a format, if there is one.

@@ -22,13 +22,13 @@ func TestSnippets(t *testing.T) {
 		t.Errorf("embed of %q, %d by %d", e.Image, e.Width, e.Height)
 	}
 	want := map[string]string{
-		"html":     `<a href="https://fieldmark.example/brands/acme"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;lang=de" width="201" height="56" alt="GEO readiness of A &#34;b&#34; [c] &lt;d&gt; *e* |" loading="lazy" decoding="async"></a>`,
-		"picture":  `<a href="https://fieldmark.example/brands/acme"><picture><source media="(prefers-color-scheme: dark)" srcset="https://fieldmark.example/api/badge/acme?style=card&amp;theme=dark&amp;lang=de"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;theme=light&amp;lang=de" width="201" height="56" alt="GEO readiness of A &#34;b&#34; [c] &lt;d&gt; *e* |" loading="lazy" decoding="async"></picture></a>`,
-		"markdown": `[![GEO readiness of A \"b\" \[c\] \<d\> \*e\* \|](https://fieldmark.example/api/badge/acme?style=card&lang=de)](https://fieldmark.example/brands/acme)`,
-		"rst":      ".. image:: https://fieldmark.example/api/badge/acme?style=card&lang=de\n   :width: 201px\n   :height: 56px\n   :alt: GEO readiness of A \"b\" [c] <d> \\*e\\* \\|\n   :target: https://fieldmark.example/brands/acme",
-		"asciidoc": `image:https://fieldmark.example/api/badge/acme?style=card&lang=de["GEO readiness of A &quot;b&quot; &#91;c&#93; &lt;d&gt; &#42;e&#42; |",201,56,link="https://fieldmark.example/brands/acme"]`,
-		"bbcode":   `[url=https://fieldmark.example/brands/acme][img width=201 height=56 alt="GEO readiness of A 'b' (c) <d> *e* |"]https://fieldmark.example/api/badge/acme?style=card&lang=de[/img][/url]`,
-		"react":    `<a href={"https://fieldmark.example/brands/acme"}><img src={"https://fieldmark.example/api/badge/acme?style=card\u0026lang=de"} width={201} height={56} alt={"GEO readiness of A \"b\" [c] \u003cd\u003e *e* |"} loading="lazy" decoding="async" /></a>`,
+		"html":     `<a href="https://fieldmark.example/brands/acme"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></a>`,
+		"picture":  `<a href="https://fieldmark.example/brands/acme"><picture><source media="(prefers-color-scheme: dark)" srcset="https://fieldmark.example/api/badge/acme?style=card&amp;theme=dark&amp;lang=de"><img src="https://fieldmark.example/api/badge/acme?style=card&amp;theme=light&amp;lang=de" width="201" height="56" alt="A &#34;b&#34; [c] &lt;d&gt; *e* |: GEO-Bewertung" loading="lazy" decoding="async"></picture></a>`,
+		"markdown": `[![A \"b\" \[c\] \<d\> \*e\* \|: GEO-Bewertung](https://fieldmark.example/api/badge/acme?style=card&lang=de)](https://fieldmark.example/brands/acme)`,
+		"rst":      ".. image:: https://fieldmark.example/api/badge/acme?style=card&lang=de\n   :width: 201px\n   :height: 56px\n   :alt: A \"b\" [c] <d> \\*e\\* \\|: GEO-Bewertung\n   :target: https://fieldmark.example/brands/acme",
+		"asciidoc": `image:https://fieldmark.example/api/badge/acme?style=card&lang=de["A &quot;b&quot; &#91;c&#93; &lt;d&gt; &#42;e&#42; |: GEO-Bewertung",201,56,link="https://fieldmark.example/brands/acme"]`,
+		"bbcode":   `[url=https://fieldmark.example/brands/acme][img width=201 height=56 alt="A 'b' (c) <d> *e* |: GEO-Bewertung"]https://fieldmark.example/api/badge/acme?style=card&lang=de[/img][/url]`,
+		"react":    `<a href={"https://fieldmark.example/brands/acme"}><img src={"https://fieldmark.example/api/badge/acme?style=card\u0026lang=de"} width={201} height={56} alt={"A \"b\" [c] \u003cd\u003e *e* |: GEO-Bewertung"} loading="lazy" decoding="async" /></a>`,
 	}
 	if len(e.Snippets) != len(want) {
 		t.Errorf("%d snippets, want %d", len(e.Snippets), len(want))
@@ -36,6 +36,18 @@ func TestSnippets(t *testing.T) {
 	for format, text := range want {
 		if s, ok := e.Snippet(format); !ok || s.Text != text {
 			t.Errorf("%s:\n got %s\nwant %s", format, s.Text, text)
+		}
+	}
+}
+
+// The alternative text is in the language of the badge.
+func TestAlt(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "GEO readiness of Acme", "lang=en": "GEO readiness of Acme", "lang=de": "Acme: GEO-Bewertung", "lang=fr": "Acme\u00a0: évaluation GEO",
+		"lang=ja": "Acme：GEO評価", "lang=ar": "Acme: تقييم GEO", "lang=pt-BR": "Acme: avaliação GEO",
+	} {
+		if e := badge.EmbedOf(badge.Badge{Name: "Acme"}, look(t, query), imageURL, pageURL); e.Alt != want {
+			t.Errorf("%s: %q, want %q", query, e.Alt, want)
 		}
 	}
 }
@@ -72,8 +84,8 @@ func TestEndpoint(t *testing.T) {
 	at, score := fieldmark.At(seen), fieldmark.Milli(92_400)
 	s := fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.Assessment{Status: fieldmark.StatusScored, Score: &score, Grade: "A", GeoReady: true, AsOf: &at}}
 	for query, want := range map[string]string{
-		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"92 / A","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
-		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"92 / A","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"":                      `{"schemaVersion":1,"label":"GEO-ready","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
+		"lang=de&label=Wertung": `{"schemaVersion":1,"label":"Wertung","message":"A · 92","color":"1a7f37","cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"grade":"A","geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
 	} {
 		raw, err := badge.EndpointOf(&s, look(t, query), 300, "p")
 		if err != nil || strings.TrimSpace(string(raw)) != want {
@@ -86,7 +98,7 @@ func TestEndpoint(t *testing.T) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		t.Fatal(err)
 	}
-	if err != nil || e.Label != "GEO prêt" || e.Message != "en attente" || e.Score != nil {
+	if err != nil || e.Label != "prêt pour le GEO" || e.Message != "en attente" || e.Score != nil {
 		t.Errorf("pending: %s, %v", raw, err)
 	}
 }

@@ -4,8 +4,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	xlanguage "golang.org/x/text/language"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -76,18 +80,50 @@ func ParseLook(get func(name string) string) (Look, error) {
 	var err error
 	l.Style, err = parse[Style](get, "style", styleNames[:], nil)
 	l.Theme, err = parse[Theme](get, "theme", themeNames[:], err)
-	l.Lang, err = parse[Lang](get, "lang", langTags[:], err)
+	l.Lang, err = parseLang(get("lang"), err)
 	animate, err := parse[uint8](get, "animate", []string{"0", "1"}, err)
 	font, err := parse[uint8](get, "font", []string{"text", "outline"}, err)
 	if err != nil {
 		return Look{}, err
 	}
 	l.Animate, l.Outline = animate == 1, font == 1
-	if l.Label, err = parseLabel(get("label")); err != nil {
+	if l.Label, err = readLabel(get("label")); err != nil {
 		return Look{}, err
 	}
-	return l.normal(), nil
+	l = l.normal() // in capitals a label may be longer
+	if n := utf8.RuneCountInString(l.Label); n > MaxLabel {
+		return Look{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
+	}
+	return l, nil
 }
+
+// parseLang finds the prepared language that a BCP 47 tag asks for: pt for
+// pt-BR, he for iw, zh-Hant for zh-TW. Another language is not offered, though
+// its speakers may understand it: a page says better what it wants. The one
+// exception is Norwegian, whose two written forms every reader knows.
+func parseLang(value string, before error) (Lang, error) {
+	if i := slices.Index(langTags[:], value); before != nil || value == "" || i >= 0 {
+		return Lang(max(i, 0)), before
+	}
+	if len(value) <= fieldmark.MaxLanguageTag {
+		tag, err := xlanguage.Parse(value)
+		_, i, confidence := langMatcher().Match(tag)
+		base, _ := tag.Base()
+		prepared, _ := xlanguage.Make(langTags[i]).Base()
+		if err == nil && (confidence == xlanguage.Exact || confidence == xlanguage.High && (base == prepared || base.String() == "nn")) {
+			return Lang(i), nil
+		}
+	}
+	return 0, unknownValue("lang", langTags[:])
+}
+
+var langMatcher = sync.OnceValue(func() xlanguage.Matcher {
+	tags := make([]xlanguage.Tag, langCount)
+	for i, tag := range langTags {
+		tags[i] = xlanguage.Make(tag)
+	}
+	return xlanguage.NewMatcher(tags)
+})
 
 // parse finds the value of a parameter among its names; none is the first.
 func parse[T ~uint8](get func(string) string, parameter string, names []string, before error) (T, error) {
@@ -100,19 +136,23 @@ func parse[T ~uint8](get func(string) string, parameter string, names []string, 
 			return T(i), nil
 		}
 	}
-	return 0, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown %s; known are %s", parameter, strings.Join(names, ", "))
+	return 0, unknownValue(parameter, names)
 }
 
-// parseLabel returns a label without what cannot be seen or reorders text, and
+func unknownValue(parameter string, names []string) error {
+	return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "unknown %s; known are %s", parameter, strings.Join(names, ", "))
+}
+
+// readLabel returns a label without what cannot be seen or reorders text, and
 // without space around it.
-func parseLabel(s string) (string, error) {
+func readLabel(s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
 	if !utf8.ValidString(s) {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label is not UTF-8")
 	}
-	s = strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -120,11 +160,7 @@ func parseLabel(s string) (string, error) {
 			return -1
 		}
 		return r
-	}, s))
-	if n := utf8.RuneCountInString(s); n > MaxLabel {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
-	}
-	return s, nil
+	}, s)), nil
 }
 
 // normal puts what does not change the picture at its default.
@@ -135,8 +171,8 @@ func (l Look) normal() Look {
 	if !l.Style.gauge() {
 		l.Animate = false
 	}
-	if l.Style == ForTheBadge {
-		l.Label = strings.ToUpper(l.Label)
+	if l.Style == ForTheBadge && l.Label != "" {
+		l.Label = cases.Upper(xlanguage.Make(langTags[int(l.Lang)%langCount])).String(l.Label)
 	}
 	if l.Style == Seal && l.Label == "" {
 		l.Outline = false // a seal's own words are always outlines

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark/edge/badge"
 )
@@ -62,7 +63,7 @@ type drawing struct {
 type words struct {
 	X      float64 `xml:"x,attr"`
 	Fill   string  `xml:"fill,attr"`
-	Anchor string  `xml:"text-anchor,attr"`
+	Length float64 `xml:"textLength,attr"`
 	Words  string  `xml:",chardata"`
 }
 
@@ -176,6 +177,13 @@ func TestParseLook(t *testing.T) {
 		{"style=seal&font=outline", "?style=seal"},
 		{"style=seal&font=outline&label=x", "?style=seal&label=x&font=outline"},
 		{"style=for-the-badge&label=our+%C3%A4", "?style=for-the-badge&label=OUR+%C3%84"},
+		{"style=for-the-badge&lang=tr&label=istanbul", "?style=for-the-badge&lang=tr&label=%C4%B0STANBUL"},
+		{"style=for-the-badge&lang=el&label=%CF%8C%CF%87%CE%B9", "?style=for-the-badge&lang=el&label=%CE%9F%CE%A7%CE%99"},
+		{"style=for-the-badge&label=Stra%C3%9Fe", "?style=for-the-badge&label=STRASSE"},
+		{"lang=no", "?lang=nb"}, {"lang=nn", "?lang=nb"}, {"lang=nb-NO", "?lang=nb"}, {"lang=iw", "?lang=he"}, {"lang=in", "?lang=id"},
+		{"lang=pt-BR", "?lang=pt"}, {"lang=pt_PT", "?lang=pt"}, {"lang=DE", "?lang=de"}, {"lang=en-GB", ""},
+		{"lang=zh-CN", "?lang=zh"}, {"lang=zh-Hans", "?lang=zh"}, {"lang=zh-SG", "?lang=zh"},
+		{"lang=zh-Hant", "?lang=zh-Hant"}, {"lang=zh-TW", "?lang=zh-Hant"}, {"lang=zh-HK", "?lang=zh-Hant"},
 		{"label=%20a%09b%00%E2%80%AE%20", "?label=a+b"},
 		{"lang=ar&animate=1&font=outline&label=x%26y", "?lang=ar&label=x%26y&animate=1&font=outline"},
 	} {
@@ -188,9 +196,14 @@ func TestParseLook(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"style=Pill":      "unknown style; known are pill, compact, card, seal, flat, flat-square, for-the-badge",
-		"theme=pink":      "unknown theme; known are auto, light, dark, mono",
-		"lang=xx":         "unknown lang; known are en, ar, cs",
+		"style=Pill":                            "unknown style; known are pill, compact, card, seal, flat, flat-square, for-the-badge",
+		"theme=pink":                            "unknown theme; known are auto, light, dark, mono",
+		"lang=xx":                               "unknown lang; known are en, ar, cs",
+		"lang=be":                               "unknown lang", // not Russian
+		"lang=ca":                               "unknown lang",
+		"lang=-":                                "unknown lang",
+		"lang=de-" + strings.Repeat("x-", 1000): "unknown lang",
+		"style=for-the-badge&label=" + strings.Repeat("%C3%9F", 21): "label has 42 characters; at most 40",
 		"animate=yes":     "unknown animate; known are 0, 1",
 		"font=comic+sans": "unknown font; known are text, outline",
 		"label=%FF":       "label is not UTF-8",
@@ -210,28 +223,31 @@ func TestParseLook(t *testing.T) {
 	}
 }
 
-// The words of a badge stay inside it, and apart from each other, in the widest
-// face that is common. A browser checks the same with the faces it has.
+// Every text of more than one letter has a fixed width, so that no font makes it
+// wider, and the words of a pill end before its number begins. A browser checks
+// the same with fonts of all kinds.
 func TestFits(t *testing.T) {
-	measure := func(s string, size float64) float64 {
-		sum := 0
-		for _, r := range s {
-			sum += int(badge.Advances[r-' '])
-		}
-		return float64(sum) * size / 1000
-	}
-	const gap, end = 4, badge.Width - 10
-	for _, s := range samples {
-		d := draw(t, s.badge, badge.Look{Theme: badge.Light})
-		label := d.Text[0]
-		limit := float64(end)
-		for _, text := range d.Text {
-			if text.Anchor == "end" {
-				limit = text.X - measure(text.Words, 11) - gap
+	const gap, rounding = 4, 0.1
+	for _, style := range styles {
+		for i := range badge.Languages() {
+			for _, s := range samples {
+				l := badge.Look{Style: look(t, "style="+style).Style, Lang: badge.Lang(i), Theme: badge.Light}
+				d := draw(t, s.badge, l)
+				for _, text := range d.Text {
+					if utf8.RuneCountInString(text.Words) > 1 && text.Length == 0 {
+						t.Errorf("%s %s: %q has no width", s.name, l.Query(), text.Words)
+					}
+				}
+				if style != "pill" {
+					continue
+				}
+				words, number := d.Text[0], d.Text[len(d.Text)-1]
+				if number.Length > 0 && number.X > words.X {
+					if right := words.X + words.Length; right > number.X-gap+rounding {
+						t.Errorf("%s %s: %q ends at %.1f, want at most %.1f", s.name, l.Query(), words.Words, right, number.X-gap)
+					}
+				}
 			}
-		}
-		if right := label.X + measure(label.Words, 11); right > limit {
-			t.Errorf("%s: %q ends at %.1f, want at most %.1f", s.name, label.Words, right, limit)
 		}
 	}
 }

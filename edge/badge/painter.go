@@ -63,8 +63,7 @@ func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
 		dst = append(dst, f.between...)
 	} else {
 		from := len(dst)
-		dst = appendEscaped(dst, b.Name, maxName)
-		dst = append(dst, ": "...)
+		dst = appendName(dst, b.Name, langOf(look))
 		name := dst[from:]
 		dst = append(dst, f.between...)
 		dst = append(dst, name...)

@@ -73,21 +73,17 @@ func (p *pen) halves() (label part, message [3]part) {
 		label = part{text: p.look.Label, label: true}
 	}
 	f := &p.face
-	switch {
-	case f.failed:
-		message[0] = f.says
-	case f.word == readyWord:
-		message[0].text = f.score
-		if f.mark != "" {
-			message[1].text = " / "
-			message[2].text = f.mark
+	if f.word == readyWord {
+		if f.mark == "" {
+			return label, [3]part{{text: f.score}}
 		}
-	default:
-		message[0].word = &words[f.word]
-		if f.score != "" || f.month {
-			message[1].text = " "
-			message[2] = part{text: f.score, month: f.month}
-		}
+		return label, [3]part{{text: f.mark}, separator, {text: f.score}}
+	}
+	message[0].word = &words[f.word]
+	if f.score != "" || f.month {
+		// Without the mark, "not yet 45" reads as a score that has not reached 45.
+		message[1] = separator
+		message[2] = part{text: f.score, month: f.month}
 	}
 	return label, message
 }

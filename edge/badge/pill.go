@@ -28,30 +28,47 @@ func (p *pen) pill(e *fieldmark.Error) {
 	p.raw(c.border)
 	p.raw(`"/>`)
 	// The words follow the surface at once: that is how the style finds them.
-	p.text(pillFont, pillText, pillBase, start, c.textFill, p.face.says)
+	number := part{text: p.face.score, month: p.face.month}
+	room := p.width - pillText - pillCurve
+	if number != (part{}) {
+		room = p.width - pillEnd - p.textWidth(pillFont, number) - pillGap - pillText
+	}
+	f, width := p.fit(pillFont, room, p.face.says)
+	p.set(f, width, pillText, pillBase, start, c.textFill, p.face.says)
 	p.ring(pillGauge)
 	if p.face.mark != "" {
-		p.text(pillMark, pillGauge.x, 1730, centre, "", part{text: p.face.mark})
+		p.text(pillMark, pillGauge.x, 1730, middle, "", part{text: p.face.mark})
 	}
-	if p.face.score != "" || p.face.month {
-		p.text(pillFont, p.width-pillEnd, pillBase, end, "", part{text: p.face.score, month: p.face.month})
+	if number != (part{}) {
+		p.text(pillFont, p.width-pillEnd, pillBase, end, "", number)
 	}
 }
 
-// pillWidth is the same for every state of a look.
+// pillWidth is the same for every state of a look, but for an error in its own
+// parameters, which the owner of the page sees first and mends.
 func (p *pen) pillWidth() int {
 	width := pillWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
 		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))
 	}
+	if p.face.word == badParameterWord {
+		width = max(width, pillWith(pillFont.widthOf(0, p.face.says), 0))
+	}
 	return width
 }
 
-// widestScore and widestMonth are the widths of what may stand at the end.
+// widestScore and widestMonth are the widths of what may be at the end.
+// usualScore is that of a brand which is not GEO-ready: with 100 points, which
+// such a brand rarely has, the words beside it are set smaller.
 var (
 	widestScore = pillFont.widthOf(0, part{text: "100"})
+	usualScore  = pillFont.widthOf(0, part{text: "99"})
 	widestMonth = pillFont.widthOf(0, part{month: true})
 )
+
+// unreadyPercent is how small the words of "not yet" may be beside those of
+// "ready". It keeps the English pill, which most pages show, at Width.
+const unreadyPercent = 96
 
 // pillWith returns the width of a pill of words and a number, in whole pixels.
 func pillWith(words, number int) int {
@@ -68,11 +85,13 @@ var pillWidths = widest(Width*px, func(w *[wordCount]word) int {
 	for i := range wordCount {
 		words := pillFont.widthOf(0, part{word: &w[i]})
 		switch i {
-		case readyWord, notYetWord:
+		case readyWord:
 			width = max(width, pillWith(words, widestScore))
+		case unreadyWord:
+			width = max(width, roundUp(pillText+words*unreadyPercent/100+pillGap+usualScore+pillEnd))
 		case staleWord:
 			width = max(width, pillWith(words, widestMonth))
-		case pendingWord, unreachableWord, notRatedWord:
+		case pendingWord, unreachableWord, notRatedWord, unavailableWord:
 			width = max(width, pillWith(words, 0))
 		}
 	}

@@ -1,6 +1,7 @@
 package badge
 
 import (
+	"net/http"
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
@@ -22,14 +23,14 @@ func AppendError(dst []byte, e *fieldmark.Error, look Look) []byte {
 }
 
 func appendError(dst []byte, e *fieldmark.Error, look Look, grain int) []byte {
-	look = Look{Style: look.Style, Theme: look.Theme, Outline: look.Outline}
+	look = Look{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
 	p := newPen(dst, Badge{}, look, grain)
-	p.face = face{ink: &grey, mark: "!", says: part{text: "unavailable"}, failed: true}
-	switch status := e.Code.Status(); {
-	case status == 404:
-		p.face.mark, p.face.says = "?", part{word: &p.lang.words[notRatedWord]}
-	case status < 500:
-		p.face.says.text = "bad parameter"
+	p.face = face{ink: &grey, mark: "!", word: unavailableWord}
+	switch e.Code.Status() {
+	case http.StatusNotFound:
+		p.face.mark, p.face.word = "?", notRatedWord
+	case http.StatusBadRequest:
+		p.face.word = badParameterWord
 	}
 	p.draw(e)
 	return p.dst
@@ -48,8 +49,6 @@ type face struct {
 	fill  int    // hundredths of the ring
 	score string // whole points, or empty
 	month bool   // show the month instead of the score, and dash the ring
-
-	failed bool // the badge of an error
 }
 
 // faceOf turns a badge into what is drawn.
@@ -94,10 +93,7 @@ var numerals = func() (n [101]string) {
 
 func newPen(dst []byte, b Badge, look Look, grain int) pen {
 	p := pen{dst: dst, badge: b, look: look, grain: grain}
-	p.lang = &languages[0]
-	if int(look.Lang) < langCount {
-		p.lang = &languages[look.Lang]
-	}
+	p.lang = langOf(look)
 	p.rtl = p.lang.rtl
 	if look.Label != "" {
 		p.rtl = readsLeft(look.Label)
@@ -105,13 +101,22 @@ func newPen(dst []byte, b Badge, look Look, grain int) pen {
 	return p
 }
 
+// langOf returns the language of a look.
+func langOf(look Look) *language {
+	if int(look.Lang) < langCount {
+		return &languages[look.Lang]
+	}
+	return &languages[0]
+}
+
 // draw writes the badge, or the badge of an error.
 func (p *pen) draw(e *fieldmark.Error) {
-	if p.face.says == (part{}) {
-		p.face.says.word = &p.lang.words[p.face.word]
-		if p.face.word == readyWord && p.look.Label != "" {
-			p.face.says = part{text: p.look.Label, label: true}
-		}
+	p.face.says.word = &p.lang.words[p.face.word]
+	switch {
+	case p.face.word == readyWord && p.look.Label != "":
+		p.face.says = part{text: p.look.Label, label: true}
+	case p.face.word == notYetWord:
+		p.face.says.word = &p.lang.words[unreadyWord] // in these styles nothing else names the subject
 	}
 	switch p.look.Style {
 	case Compact, Flat, FlatSquare, ForTheBadge:
@@ -164,11 +169,23 @@ func (p *pen) open(e *fieldmark.Error, height int, fill string, flexible bool) {
 	}
 	p.raw(fontOf[min(p.look.Style, styleCount-1)])
 	p.label = len(p.dst)
-	p.sentence(e)
+	switch {
+	case e == nil:
+		p.dst = appendSentence(p.dst, &p.badge, p.lang)
+	case p.look.Lang == 0:
+		p.failure(e)
+	default: // the text of the error is English; the title has a lang of its own
+		p.raw(p.lang.words[p.face.word].text)
+	}
 	end := len(p.dst)
-	p.raw(`"><title>`)
-	p.title = len(p.dst)
-	p.dst = append(p.dst, p.dst[p.label:end]...)
+	if e != nil && p.look.Lang != 0 {
+		p.raw(`"><title lang="en">`)
+		p.failure(e)
+	} else {
+		p.raw(`"><title>`)
+		p.title = len(p.dst)
+		p.dst = append(p.dst, p.dst[p.label:end]...)
+	}
 	p.raw(`</title>`)
 	if p.styled() {
 		p.style()
@@ -187,11 +204,8 @@ var fontOf = [styleCount]string{
 	ForTheBadge: `" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="10" role="img" aria-label="`,
 }
 
-func (p *pen) sentence(e *fieldmark.Error) {
-	if e == nil {
-		p.dst = appendSentence(p.dst, &p.badge, p.lang)
-		return
-	}
+// failure appends the title and the detail of an error.
+func (p *pen) failure(e *fieldmark.Error) {
 	p.dst = appendEscaped(p.dst, e.Code.Title(), maxDetail)
 	if e.Detail != "" {
 		p.raw(": ")

@@ -10,15 +10,12 @@ import (
 // tooltip with noise and the image with bytes.
 const maxName = 64
 
-// appendSentence appends what the badge says to those who cannot see it, as
-// escaped text that is good in an element and in an attribute.
+// appendSentence appends what the badge says to readers who cannot see it, as
+// escaped text that is valid in an element and in an attribute.
 func appendSentence(dst []byte, b *Badge, l *language) []byte {
-	if b.Name != "" {
-		dst = appendEscaped(dst, b.Name, maxName)
-		dst = append(dst, ": "...)
-	}
+	dst = appendName(dst, b.Name, l)
 	if l != &languages[0] {
-		return appendPhrase(dst, b, l)
+		return appendPhrases(dst, b, l)
 	}
 	switch b.State {
 	case Ready:
@@ -41,22 +38,44 @@ func appendSentence(dst []byte, b *Badge, l *language) []byte {
 	return append(dst, "not rated, no such brand"...)
 }
 
-// appendPhrase says the same in the prepared words of another language, which
-// have no grammar to go wrong.
-func appendPhrase(dst []byte, b *Badge, l *language) []byte {
-	f := faceOf(b)
-	dst = append(dst, l.words[f.word].text...)
-	if b.State == Ready || b.State == NotYet || b.State == Stale {
-		dst = append(dst, ' ')
-		dst = append(dst, numerals[whole(b.Score)]...)
-		dst = append(dst, "/100"...)
-		if grade := inkOf(b.Grade).mark(); grade != "" {
-			dst = append(append(dst, ", "...), l.words[gradeWord].text...)
-			dst = append(append(dst, ' '), grade...)
-		}
+// appendName appends a brand's name and what separates it from the sentence.
+func appendName(dst []byte, name string, l *language) []byte {
+	if name == "" {
+		return dst
+	}
+	return append(appendEscaped(dst, name, maxName), l.colon...)
+}
+
+// appendPhrases says the same in another language, in whole phrases separated by
+// its comma. Only a badge with a score has a month: the others were not verified.
+func appendPhrases(dst []byte, b *Badge, l *language) []byte {
+	phrase := unknownBrandPhrase
+	switch b.State {
+	case Ready:
+		phrase = spokenReadyPhrase
+	case NotYet:
+		phrase = notReadyPhrase
+	case Stale:
+		phrase = outdatedPhrase
+	case Pending:
+		phrase = notAuditedPhrase
+	case Unreachable:
+		phrase = siteUnreachablePhrase
+	case Unrated:
+		phrase = spokenNotRatedPhrase
+	case Unknown:
+	}
+	dst = append(dst, l.phrases[phrase]...)
+	if b.State != Ready && b.State != NotYet && b.State != Stale {
+		return dst
+	}
+	dst = append(append(dst, l.comma...), outOf[whole(b.Score)]...)
+	if grade := inkOf(b.Grade).mark(); grade != "" {
+		dst = append(append(dst, l.comma...), l.phrases[spokenGradePhrase]...)
+		dst = append(append(dst, ' '), grade...)
 	}
 	if b.AsOf != 0 {
-		dst = append(append(dst, ", "...), l.words[verifiedWord].text...)
+		dst = append(append(dst, l.comma...), l.phrases[spokenVerifiedPhrase]...)
 		dst = append(dst, ' ')
 		if l.rtl {
 			dst = append(dst, leftToRight...)

@@ -6,9 +6,13 @@ import "unicode"
 type language struct {
 	tag    string
 	rtl    bool
-	joined bool // its letters join or stack: no space may be put between them
+	joined bool   // its letters join or stack: no space may be put between them
+	colon  string // what stands between a name and a sentence
+	comma  string // what stands between the parts of a sentence
 	words  [wordCount]word
 	upper  [wordCount]word
+	// phrases are for speech, tooltips and alternative texts.
+	phrases [phraseCount]string
 }
 
 // word is a prepared text.

@@ -13,6 +13,7 @@ type BrandPage struct {
 	BaseURL string // scheme and host of the site, without a slash at the end
 	Score   fieldmark.Score
 	History *fieldmark.ScoreHistory // nil where it cannot be had just now
+	Badge   *Badge                  // nil leaves out how to show it
 }
 
 // maxFixes is how many of the most valuable fixes are listed first. More would
@@ -33,12 +34,8 @@ type brandView struct {
 	Value  fieldmark.Milli // of the score; 0 without one
 	Status verdict
 	Fixes  []fix
-	Embed  snippets
 	Chart  *chart // nil while there is nothing to draw
 }
-
-// snippets holds the texts to copy.
-type snippets struct{ HTML, Markdown string }
 
 // verdict is a status in words.
 type verdict struct {
@@ -69,7 +66,6 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 		}
 	}
 	v.Chart = newChart(p.History, labels)
-	v.Embed = snippetsOf(p)
 	return v
 }
 
@@ -124,23 +120,6 @@ func fixesOf(s *fieldmark.Score) []fix {
 	}
 	slices.SortStableFunc(fixes, func(a, b fix) int { return cmp.Compare(b.Gain, a.Gain) })
 	return fixes[:min(len(fixes), maxFixes)]
-}
-
-// The size of a badge in CSS pixels; it is the same in every state.
-const (
-	badgeWidth  = 138
-	badgeHeight = 28
-)
-
-// snippetsOf writes the texts that put a brand's badge on another page. The size
-// is given, so that the page does not shift when the badge arrives.
-func snippetsOf(p *BrandPage) snippets {
-	page, image := brandAddress(p.BaseURL, p.Score.Slug), badgeAddress(p.BaseURL, p.Score.Slug)
-	return snippets{
-		HTML: fmt.Sprintf("<a href=\"%s\">\n  <img src=\"%s\" width=\"%d\" height=\"%d\" alt=\"GEO readiness of %s\">\n</a>",
-			page, image, badgeWidth, badgeHeight, attribute(plain(p.Score.Name))),
-		Markdown: fmt.Sprintf("[![GEO readiness of %s](%s)](%s)", markdown(plain(p.Score.Name)), image, page),
-	}
 }
 
 // brandData tells schema.org whose page this is, and what we found. The rating

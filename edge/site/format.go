@@ -34,7 +34,7 @@ func functions() template.FuncMap {
 		"tone":    tone,
 		"rate":    rate,
 		"minus":   func(n int) int { return -n },
-		"speaks":  languageName,
+		"speaks":  badgeLanguage,
 	}
 }
 
@@ -154,14 +154,6 @@ func hostOf(raw string) string {
 		return raw
 	}
 	return strings.TrimPrefix(u.Host, "www.") + strings.TrimSuffix(u.EscapedPath(), "/")
-}
-
-// attribute escapes a name for the HTML we hand out to copy.
-func attribute(s string) string { return template.HTMLEscapeString(s) }
-
-// markdown escapes a name for the Markdown we hand out to copy.
-func markdown(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `<`, `&lt;`, "`", "\\`", `*`, `\*`, `_`, `\_`, `!`, `\!`).Replace(s)
 }
 
 // field is an input of a form.

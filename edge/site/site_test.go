@@ -30,6 +30,18 @@ var november = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 
 func milli(m fieldmark.Milli) *fieldmark.Milli { return &m }
 
+// sampleBadge is how to show the badge of a score, as the edge says it.
+func sampleBadge(score fieldmark.Score) *site.Badge {
+	e := badge.EmbedOf(badge.Of(&score), badge.Look{}, base+fieldmark.PathBadge+string(score.Slug), base+fieldmark.PathBrandPage+string(score.Slug))
+	b := &site.Badge{Image: fieldmark.PathBadge + string(score.Slug), Alt: e.Alt, Lang: "en", Width: e.Width, Height: e.Height}
+	for name, format := range map[string]string{"HTML": "html", "Markdown": "markdown"} {
+		s, _ := e.Snippet(format)
+		b.Snippets = append(b.Snippets, site.Snippet{Name: name, Text: s.Text})
+	}
+	slices.SortFunc(b.Snippets, func(a, b site.Snippet) int { return strings.Compare(a.Name, b.Name) })
+	return b
+}
+
 // sampleScore is a brand with something of everything: full marks, missing
 // points, an unknown signal, one that does not apply, evidence and advice.
 func sampleScore(name string, gates ...fieldmark.Gate) fieldmark.Score {
@@ -154,13 +166,13 @@ func samplePages(t *testing.T) map[string][]byte {
 	add("board-empty")(s.AppendBoard(nil, site.BoardPage{BaseURL: base, Pending: 8}))
 	seen := sampleScore("Alpenglow")
 	seen.Visibility = sampleVisibility()
-	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, History: sampleHistory()}))
-	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: sampleScore("بساتين النخيل",
-		fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30, Reason: "robots.txt blocks the crawlers that answer engines read with."})}))
-	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: sampleScore("Gone",
-		fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})}))
+	add("brand")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: seen, History: sampleHistory(), Badge: sampleBadge(seen)}))
+	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30, Reason: "robots.txt blocks the crawlers that answer engines read with."})
+	add("brand-gated")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gated, Badge: sampleBadge(gated)}))
+	gone := sampleScore("Gone", fieldmark.Gate{ID: fieldmark.GateUnreachable, Reason: "The home page did not answer."})
+	add("brand-unreachable")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: gone, Badge: sampleBadge(gone)}))
 	pending := fieldmark.NewScore(fieldmark.Brand{Slug: "fern", Name: "Fern", URL: "https://fern.example", Niche: "gardens", Language: "en"}, fieldmark.PendingAssessment())
-	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending}))
+	add("brand-pending")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: pending, Badge: sampleBadge(pending)}))
 	add("error-404")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: "acmee", RequestID: "req-12345678"}))
 	add("error-503")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeOriginUnavailable}))
 	add("error-410")(s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeCursorExpired}))
@@ -170,7 +182,7 @@ func samplePages(t *testing.T) map[string][]byte {
 	builder := site.BadgesPage{BaseURL: base, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages()}
 	add("badges")(s.AppendBadges(nil, builder))
 	builder.Asked, builder.Slug, builder.Style = true, "alpenglow", "card"
-	builder.Badge = &site.Badge{Image: "/api/badge/alpenglow?style=card", Alt: "GEO readiness of Alpenglow", Width: 200, Height: 56, Snippets: []site.Snippet{{Name: "HTML", Text: "<a href=\"x\">"}}}
+	builder.Badge = &site.Badge{Image: "/api/badge/alpenglow?style=card", Alt: "GEO readiness of Alpenglow", Lang: "en", Width: 200, Height: 56, Snippets: []site.Snippet{{Name: "HTML", Text: "<a href=\"x\">"}}}
 	add("badges-built")(s.AppendBadges(nil, builder))
 	builder.Badge, builder.Problem = nil, "unknown style <b>"
 	add("badges-refused")(s.AppendBadges(nil, builder))
@@ -361,7 +373,9 @@ func TestHostileBrand(t *testing.T) {
 		board.Board.Methodology.URL = "javascript:alert(1)"
 
 		for kind, render := range map[string]func() ([]byte, error){
-			"brand": func() ([]byte, error) { return s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: score}) },
+			"brand": func() ([]byte, error) {
+				return s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: score, Badge: sampleBadge(score)})
+			},
 			"board": func() ([]byte, error) { return s.AppendBoard(nil, board) },
 			"error": func() ([]byte, error) {
 				return s.AppendError(nil, site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound, Brand: name, RequestID: name})
@@ -444,6 +458,23 @@ func TestAppends(t *testing.T) {
 	page, err := s.AppendError([]byte("before"), site.ErrorPage{BaseURL: base, Code: fieldmark.CodeNotFound})
 	if err != nil || !bytes.HasPrefix(page, []byte("before<!doctype html>")) {
 		t.Errorf("got %.30q, %v, want the page after what was there", page, err)
+	}
+}
+
+// A language is named by its primary subtag, unless more of the tag is known.
+func TestLanguageNames(t *testing.T) {
+	s, err := site.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	board := sampleBoard()
+	for tag, want := range map[string]string{"pt": "in Portuguese", "pt-BR": "in Portuguese", "PT_br": "in Portuguese", "nb": "in Norwegian Bokmål", "zh": "in Chinese",
+		"zh-Hant-HK": "in Chinese (Traditional)", "zh-CN": "in Chinese (Simplified)", "tlh-Latn": "in tlh-Latn"} {
+		board.Board.Filters.Language = tag
+		page, err := s.AppendBoard(nil, board)
+		if err != nil || !bytes.Contains(page, []byte(want+"<")) {
+			t.Errorf("a list in %s does not say %q (%v)", tag, want, err)
+		}
 	}
 }
 

@@ -28,7 +28,8 @@ type BadgesPage struct {
 // Badge is a badge to be shown and copied.
 type Badge struct {
 	Image, Alt    string
-	Width, Height int // CSS pixels
+	Lang          string // of Alt, as a BCP 47 tag
+	Width, Height int    // CSS pixels
 	Snippets      []Snippet
 }
 

@@ -14,6 +14,8 @@ import (
 	"log"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	xlanguage "golang.org/x/text/language"
@@ -95,17 +97,20 @@ func writeLetters(w *bytes.Buffer, s *shaper) error {
 
 // writeWords adds the shaped words of every language and writes their table.
 func writeWords(w *bytes.Buffer, s *shaper) error {
-	fmt.Fprintf(w, "// The words every language has, as indices into language.words.\nconst (\n")
-	for i, name := range wordNames {
-		if i == 0 {
-			fmt.Fprintf(w, "\t%sWord = iota\n", name)
-		} else {
-			fmt.Fprintf(w, "\t%sWord\n", name)
-		}
-	}
-	fmt.Fprintf(w, "\twordCount\n)\n\n// languages are the prepared languages; English is the first.\nvar languages = [...]language{\n")
+	writeNames(w, "word", wordNames[:])
+	writeNames(w, "phrase", append([]string{"spokenReady", "spokenNotRated", "spokenGrade", "spokenVerified"}, phraseNames[:]...))
+	fmt.Fprintf(w, "// languages are the prepared languages; English is the first.\nvar languages = [...]language{\n")
 	for _, l := range languages {
-		fmt.Fprintf(w, "\t{tag: %q, rtl: %t, joined: %t,", l.tag, l.rtl, l.tag == "ar" || l.tag == "fa" || l.tag == "hi" || l.tag == "th")
+		joined := l.tag == "ar" || l.tag == "fa" || l.tag == "hi" || l.tag == "th"
+		fmt.Fprintf(w, "\t{tag: %q, rtl: %t, joined: %t, colon: %q, comma: %q,", l.tag, l.rtl, joined, l.colon, l.comma)
+		fmt.Fprintf(w, "\n\t\tphrases: [phraseCount]string{")
+		for _, word := range []int{0, 6, 7, 8} { // as in writeNames above
+			fmt.Fprintf(w, "\n\t\t\t%q,", spoken(&l, l.words[word]))
+		}
+		for _, phrase := range l.phrases {
+			fmt.Fprintf(w, "\n\t\t\t%q,", phrase)
+		}
+		fmt.Fprintf(w, "\n\t\t},")
 		upper := cases.Upper(xlanguage.Make(l.tag))
 		for _, list := range []string{"words", "upper"} {
 			fmt.Fprintf(w, "\n\t\t%s: [wordCount]word{", list)
@@ -123,6 +128,31 @@ func writeWords(w *bytes.Buffer, s *shaper) error {
 	}
 	fmt.Fprintf(w, "}\n")
 	return nil
+}
+
+// writeNames writes the indices of a list as constants.
+func writeNames(w *bytes.Buffer, kind string, names []string) {
+	fmt.Fprintf(w, "// The %ss every language has, as indices into language.%ss.\nconst (\n", kind, kind)
+	for i, name := range names {
+		suffix := strings.ToUpper(kind[:1]) + kind[1:]
+		if i == 0 {
+			suffix += " = iota"
+		}
+		fmt.Fprintf(w, "\t%s%s\n", name, suffix)
+	}
+	fmt.Fprintf(w, "\t%sCount\n)\n\n", kind)
+}
+
+// spoken returns a word as it is inside a sentence. A word that begins with a
+// capital on the badge has a small letter there, except in German, whose nouns
+// keep it; an abbreviation keeps its capitals everywhere.
+func spoken(l *language, word string) string {
+	first, size := utf8.DecodeRuneInString(word)
+	second, _ := utf8.DecodeRuneInString(word[size:])
+	if l.tag == "de" || !unicode.IsUpper(first) || !unicode.IsLower(second) {
+		return word
+	}
+	return cases.Lower(xlanguage.Make(l.tag)).String(string(first)) + word[size:]
 }
 
 func writeWord(w *bytes.Buffer, s *shaper, l *language, text string) error {
