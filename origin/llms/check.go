@@ -134,21 +134,39 @@ func (c *checker) text(pointer, raw string, least, most int) string {
 	if dropped {
 		c.warn("removed-characters", pointer, "characters that show nothing were left out")
 	}
-	// The raw text is what is judged: orders hidden in characters that cleaning
-	// drops were still meant for a model.
-	switch max(InstructionLevel(raw), InstructionLevel(s)) {
-	case InstructionOverride:
-		c.instructions++
-		c.fault(pointer, "pattern", "reads as an attempt to override a model's instructions")
-	case InstructionPromotional:
-		c.warn("promotional-instruction", pointer, "orders a model to favour the brand; readers distrust files that do, and our score caps their sites")
-	case InstructionSteering:
-		c.warn("steering-instruction", pointer, "tells a model what to prefer; most ignore it")
-	}
+	c.orders(pointer, raw, s)
 	if strings.Contains(s, "://") {
 		c.warn("url-in-text", pointer, "an address in running text does not become a link; put it in url or links")
 	}
 	return s
+}
+
+// maxOrders is how many instructions of one field are reported, each with its words.
+const maxOrders = 5
+
+// orders reports what reads as an instruction to a model in a field. The raw text
+// counts too: orders hidden in characters that cleaning drops were still meant
+// for a model.
+func (c *checker) orders(pointer, raw, cleaned string) {
+	gravestFirst := func(a, b instruction) int { return b.level - a.level }
+	found, shown := findInstructions(raw), findInstructions(cleaned)
+	slices.SortStableFunc(found, gravestFirst)
+	slices.SortStableFunc(shown, gravestFirst)
+	if len(found) == 0 || len(shown) > 0 && shown[0].level > found[0].level {
+		found = shown
+	}
+	for _, in := range found[:min(len(found), maxOrders)] {
+		switch in.level {
+		case InstructionOverride:
+			c.instructions++
+			c.fault(pointer, "pattern", "reads as an attempt to override a model's instructions: %q", in.text)
+		case InstructionPromotional:
+			c.warn("promotional-instruction", pointer, fmt.Sprintf("orders a model to favour the brand: %q; "+
+				"readers distrust files that do, and our score caps their sites", in.text))
+		case InstructionSteering:
+			c.warn("steering-instruction", pointer, fmt.Sprintf("tells a model what to prefer: %q; most ignore it", in.text))
+		}
+	}
 }
 
 // language parses a tag; an empty one is the default.

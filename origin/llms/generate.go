@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -15,7 +16,7 @@ const SpecVersion = "2026-08"
 
 // TemplateVersion names the form of the output. It changes whenever the same
 // request would give other bytes, so that stored answers can be told apart.
-const TemplateVersion = 1
+const TemplateVersion = 2
 
 // Request is what a brand says about itself. Bounds are in code points after
 // cleaning.
@@ -146,7 +147,9 @@ func (doc Document) accept() error {
 		return e
 	case doc.Lint.Has("instruction-override"):
 		// No field alone gave an order, but they do side by side.
-		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the fields together read as orders to a model; describe the brand instead")
+		i := slices.IndexFunc(doc.Lint.Issues, func(i Issue) bool { return i.Code == "instruction-override" })
+		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
+			"the fields together read as orders to a model: the file %s; describe the brand instead", doc.Lint.Issues[i].Message)
 	case doc.Lint.Errors() > 0:
 		return fmt.Errorf("generate llms.txt: own file has errors: %v", doc.Lint.Issues)
 	}

@@ -2,6 +2,7 @@ package llms
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,24 +20,21 @@ const (
 // Only a command that opens a line or a sentence counts: in the middle of one
 // the same words nearly always belong to a text about such attacks. Markup and
 // a "system:" label may stand in front.
-const commandStart = `(?im)(?:^|[.!?:;。！？؟][ \t\n]+)[ \t>#*+\-_~=|\d.)]*(?:(?:please|bitte|por favor)[, ]+)?(?:\[?[ \t]*system[ \t]*\]?[ \t]*:[ \t]*)?`
+const commandStart = spacedStart + `(?:please[, ]+)?(?:\[?[ \t]*system[ \t]*\]?[ \t]*:[ \t]*)?`
+
+// instructionRule is one pattern of text that gives orders to a model.
+type instructionRule struct {
+	level   int
+	words   []string // in lower case; at least one is in everything the pattern matches
+	pattern *regexp.Regexp
+}
 
 // instructionRules are tried in order, the gravest first. RE2 matches in time
 // linear in the text, so rows of dashes cannot stall it; still, a rule is tried
 // only on text that holds one of its words, which is a hundred times faster.
-var instructionRules = []struct {
-	level   int
-	words   []string // in lower case; at least one is in everything the pattern matches
-	pattern *regexp.Regexp
-}{
+var instructionRules = append(overrideRules(), []instructionRule{
 	{InstructionOverride, []string{"ignore", "disregard", "forget"}, regexp.MustCompile(commandStart +
 		`(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:your\s+|the\s+|my\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|directives?|messages?)`)},
-	{InstructionOverride, []string{"ignoriere", "vergiss", "missachte"}, regexp.MustCompile(commandStart +
-		`(?:ignoriere|vergiss|missachte)\s+(?:alle\s+)?(?:deine\s+|die\s+)?(?:vorherigen|bisherigen|obigen|früheren)\s+(?:anweisungen|befehle|regeln|vorgaben)`)},
-	{InstructionOverride, []string{"ignore", "oublie"}, regexp.MustCompile(commandStart +
-		`(?:ignore[zs]?|oublie[zs]?)\s+(?:toutes\s+)?(?:les\s+|vos\s+|tes\s+)?(?:instructions|consignes|règles)\s+(?:précédentes|antérieures|ci-dessus)`)},
-	{InstructionOverride, []string{"ignor", "olvid"}, regexp.MustCompile(commandStart +
-		`(?:ignora|ignore|olvida|olvide)\s+(?:todas\s+)?(?:las\s+|tus\s+|sus\s+)?(?:instrucciones|órdenes|reglas)\s+(?:anteriores|previas)`)},
 	{InstructionOverride, []string{"<|", "system]", "inst]"}, regexp.MustCompile(`(?im)<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|^[ \t]*\[/?(?:system|inst)\][ \t]*:?`)},
 	{InstructionOverride, []string{"now", "new", "override"}, regexp.MustCompile(commandStart +
 		`(?:you\s+are\s+now\s+(?:a|an|the|in)\b|new\s+instructions?\s*:|override\s+(?:your|the\s+(?:model|assistant|ai)(?:'s)?)\s+(?:instructions?|guardrails?|safety|rules?))`)},
@@ -58,33 +56,65 @@ var instructionRules = []struct {
 		`(?:focus\s+on|prioriti[sz]e|emphasi[sz]e|highlight)\s+(?:the\s+)?(?:following|these|our|product|pricing)\b`)},
 	{InstructionSteering, []string{"note", "instruction", "guidance", "guideline"}, regexp.MustCompile(commandStart +
 		`(?:notes?|instructions?|guidance|guidelines?)\s+(?:for|to)\s+(?:ai|llms?|agents?|models?|assistants?)\b`)},
+}...)
+
+// maxInstructions is how many instructions are looked for in one text, so that a
+// file of nothing else costs no more than others.
+const maxInstructions = 100
+
+// maxInstructionText is how much of an instruction is quoted, in code points.
+const maxInstructionText = 120
+
+// instruction is one place in a text that gives orders to a model.
+type instruction struct {
+	level int
+	line  int    // from 1
+	text  string // the words that matched, as a model may take them
 }
 
 // InstructionLevel says how far text goes in giving orders to a model, from
 // InstructionNone to InstructionOverride.
 func InstructionLevel(text string) int {
-	level, _ := findInstruction(text)
-	return level
-}
-
-// findInstruction returns the gravest level in text and the line, from 1, of
-// its first match; the line is 0 when there is none.
-func findInstruction(text string) (level, line int) {
 	plain := visible(text)
 	lower := strings.ToLower(plain)
+	for _, rule := range instructionRules {
+		if containsAny(lower, rule.words) && rule.pattern.MatchString(plain) {
+			return rule.level
+		}
+	}
+	return InstructionNone
+}
+
+// findInstructions returns the instructions in text in their order, at most
+// maxInstructions of each rule. Where two overlap it is the graver one.
+func findInstructions(text string) []instruction {
+	plain := visible(text)
+	lower := strings.ToLower(plain)
+	type span struct{ start, end, level int }
+	var spans []span
 	for _, rule := range instructionRules {
 		if !containsAny(lower, rule.words) {
 			continue
 		}
-		at := rule.pattern.FindStringIndex(plain)
-		if at == nil {
-			continue
+		for _, at := range rule.pattern.FindAllStringIndex(plain, maxInstructions) {
+			// A match may begin with the end of the sentence before it.
+			start := at[1] - len(strings.TrimLeft(plain[at[0]:at[1]], ".!?:;,、。！？؟।¡«「『 \t\n"))
+			overlaps := func(s span) bool { return s.start < at[1] && start < s.end }
+			if !slices.ContainsFunc(spans, overlaps) {
+				spans = append(spans, span{start, at[1], rule.level})
+			}
 		}
-		// A match may begin with the end of the sentence before it.
-		command := strings.TrimLeft(plain[at[0]:at[1]], ".!?:;。！？؟ \t\n")
-		return rule.level, 1 + strings.Count(plain[:at[1]-len(command)], "\n")
 	}
-	return InstructionNone, 0
+	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
+	found := make([]instruction, 0, len(spans))
+	for _, s := range spans {
+		words := []rune(strings.Join(strings.Fields(plain[s.start:s.end]), " "))
+		if len(words) > maxInstructionText {
+			words = append(words[:maxInstructionText-1], '…')
+		}
+		found = append(found, instruction{s.level, 1 + strings.Count(plain[:s.start], "\n"), string(words)})
+	}
+	return found
 }
 
 // visible returns text as a model may take it: compatibility forms folded,

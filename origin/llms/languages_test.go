@@ -139,8 +139,8 @@ func clip(s string, n int) string {
 // TestLanguages writes everything in every language and proves each file.
 func TestLanguages(t *testing.T) {
 	all := samples(t)
-	if len(all) != 28 {
-		t.Errorf("%d languages, want the 28 of the table of titles", len(all))
+	if len(all) != 30 {
+		t.Errorf("%d languages, want the 30 of the table of titles", len(all))
 	}
 	for _, s := range all {
 		for shape, r := range s.shapes() {
@@ -153,7 +153,7 @@ func TestLanguages(t *testing.T) {
 				for _, w := range doc.Warnings {
 					t.Errorf("warning %s at %s: %s", w.Code, w.Field, w.Message)
 				}
-				if want := map[bool]string{true: "rtl", false: "ltr"}[s.Tag == "ar" || s.Tag == "he"]; doc.Direction != want || doc.Language != s.Tag {
+				if want := map[bool]string{true: "rtl", false: "ltr"}[s.Tag == "ar" || s.Tag == "fa" || s.Tag == "he"]; doc.Direction != want || doc.Language != s.Tag {
 					t.Errorf("language %s written %s, want %s written %s", doc.Language, doc.Direction, s.Tag, want)
 				}
 			})

@@ -275,20 +275,18 @@ func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// instructions reports the gravest order to a model in the file.
+// instructions reports every order to a model in the file, with its words.
 func (l *linter) instructions() {
-	level, line := findInstruction(string(l.source))
-	if level == InstructionNone {
-		return
-	}
-	at := l.starts[min(line, len(l.starts))-1]
-	switch level {
-	case InstructionOverride:
-		l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions")
-	case InstructionPromotional:
-		l.add("promotional-instruction", SeverityWarning, at, "", "orders a model to favour the brand")
-	default:
-		l.add("steering-instruction", SeverityInfo, at, "", "tells a model what to prefer")
+	for _, in := range findInstructions(string(l.source)) {
+		at := l.starts[min(in.line, len(l.starts))-1]
+		switch in.level {
+		case InstructionOverride:
+			l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions: %q", in.text)
+		case InstructionPromotional:
+			l.add("promotional-instruction", SeverityWarning, at, "", "orders a model to favour the brand: %q", in.text)
+		default:
+			l.add("steering-instruction", SeverityInfo, at, "", "tells a model what to prefer: %q", in.text)
+		}
 	}
 }
 

@@ -43,6 +43,10 @@ func (l *linter) parse() *markdown {
 	if marked {
 		m.shift = len("\ufeff")
 	}
+	if n := frontMatter(body); n > 0 {
+		l.add("front-matter", SeverityInfo, m.shift, refFormat, "begins with front matter, which readers of the format take for text")
+		body, m.shift = body[n:], m.shift+n
+	}
 	if n := parseable(body); n < len(body) {
 		l.add("truncated", SeverityWarning, n+m.shift, "", "markup too dense to parse; nothing from here on was looked at")
 		body = body[:n]
@@ -50,6 +54,36 @@ func (l *linter) parse() *markdown {
 	m.body = body
 	m.root = goldmark.DefaultParser().Parse(text.NewReader(body))
 	return m
+}
+
+// maxFrontMatter is how long a block of metadata may be, in bytes: one that is not
+// closed by then is a rule and text.
+const maxFrontMatter = 8 << 10
+
+// frontMatterField matches what a line of front matter may be: a field of YAML, a
+// continuation or a comment.
+var frontMatterField = regexp.MustCompile(`^(?:[\w-]+[ \t]*:|[ \t]|-[ \t]|#|\s*$)`)
+
+// frontMatter returns how many bytes of front matter a file begins with: lines of
+// YAML between two lines of three hyphens, which site generators read and
+// CommonMark takes for a rule and a heading.
+func frontMatter(body []byte) int {
+	end, fields := 0, 0
+	for line := range bytes.Lines(body[:min(len(body), maxFrontMatter)]) {
+		fence := string(bytes.TrimRight(line, " \t\r\n")) == "---"
+		switch {
+		case end == 0 && !fence:
+			return 0
+		case end > 0 && fence && fields > 0:
+			return end + len(line)
+		case end > 0 && !frontMatterField.Match(line):
+			return 0
+		case end > 0 && bytes.IndexByte(line, ':') > 0:
+			fields++
+		}
+		end += len(line)
+	}
+	return 0
 }
 
 // withoutCode returns the file with spaces for all code in it.
@@ -376,8 +410,12 @@ func (m *markdown) list(list *ast.List, count *linkCount, odd *tally) {
 	}
 }
 
-// item checks one link and its note.
+// item checks one link and its note. A link without an address is reported where
+// addresses are checked; it lists nothing.
 func (m *markdown) item(link *ast.Link, count *linkCount) {
+	if len(link.Destination) == 0 {
+		return
+	}
 	count.links++
 	switch next := link.NextSibling().(type) {
 	case nil:
@@ -452,7 +490,9 @@ func (m *markdown) links(root ast.Node) {
 		}
 		switch link := n.(type) {
 		case *ast.Link:
-			found++
+			if len(link.Destination) > 0 {
+				found++
+			}
 			m.address(n, string(link.Destination))
 		case *ast.AutoLink:
 			found++
@@ -477,6 +517,8 @@ func (m *markdown) links(root ast.Node) {
 func (m *markdown) address(n ast.Node, address string) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
+	case address == "":
+		m.add("malformed-link", SeverityWarning, m.at(n), refFormat, "the link has no address")
 	case err != nil:
 		m.add("malformed-link", SeverityWarning, m.at(n), refURL, "the address cannot be read")
 	case unsafeSchemes[strings.ToLower(u.Scheme)]:

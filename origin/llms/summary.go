@@ -64,21 +64,34 @@ func endsSentence(runes []rune, end int) bool {
 }
 
 // abbreviations end in a full stop that ends no sentence and stand before
-// names and numbers.
+// names and numbers. Those of one letter need no entry.
 var abbreviations = []string{
-	"bzw", "ca", "co", "corp", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "nr", "no", "prof", "sr", "sra", "st", "str", "vs",
+	"bijv", "bzw", "ca", "co", "corp", "dott", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "např", "np", "nr", "no",
+	"prof", "sig", "sr", "sra", "st", "str", "tzw", "ul", "vs", "вул", "им", "ул",
 }
 
-// abbreviated reports whether the word before a full stop is an initial or a
-// common abbreviation.
+// maxOrdinal is how many digits an ordinal has that a full stop ends in German,
+// Czech, Danish, Finnish, Hungarian, Norwegian, Polish and Turkish: "am 3.
+// November", "seit dem 19. Jahrhundert".
+const maxOrdinal = 2
+
+// abbreviated reports whether the word before a full stop is an initial, an
+// ordinal or a common abbreviation.
 func abbreviated(before []rune) bool {
+	digits := len(before)
+	for digits > 0 && unicode.IsDigit(before[digits-1]) {
+		digits--
+	}
+	if n := len(before) - digits; n > 0 {
+		return n <= maxOrdinal && (digits == 0 || before[digits-1] == ' ')
+	}
 	start := len(before)
 	for start > 0 && unicode.IsLetter(before[start-1]) {
 		start--
 	}
 	word := before[start:]
-	if len(word) == 1 && word[0] < 0x250 {
-		return true // J. S. Bach, z. B.
+	if len(word) == 1 && (unicode.IsUpper(word[0]) || unicode.IsLower(word[0])) {
+		return true // J. S. Bach, z. B., А. С. Пушкин, г. Киев
 	}
 	return slices.Contains(abbreviations, strings.ToLower(string(word)))
 }

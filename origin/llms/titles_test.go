@@ -31,8 +31,8 @@ func TestTitlesComplete(t *testing.T) {
 	if len(file.About) == 0 {
 		t.Error("titles.json no longer says how to mend it")
 	}
-	if len(rows) != 28 || rows[0]["tag"] != "en" {
-		t.Errorf("%d rows beginning with %q, want 28 beginning with en", len(rows), rows[0]["tag"])
+	if len(rows) != 30 || rows[0]["tag"] != "en" {
+		t.Errorf("%d rows beginning with %q, want 30 beginning with en", len(rows), rows[0]["tag"])
 	}
 	seen := map[string]bool{}
 	for _, row := range rows {
@@ -71,7 +71,7 @@ func TestTitlesComplete(t *testing.T) {
 // scripts are what each language of the table is written in: one of the tables
 // for each letter, and each of them somewhere in the row.
 var scripts = map[string][]*unicode.RangeTable{
-	"el": {unicode.Greek}, "uk": {unicode.Cyrillic}, "ru": {unicode.Cyrillic}, "ar": {unicode.Arabic}, "he": {unicode.Hebrew},
+	"el": {unicode.Greek}, "uk": {unicode.Cyrillic}, "ru": {unicode.Cyrillic}, "ar": {unicode.Arabic}, "fa": {unicode.Arabic}, "he": {unicode.Hebrew},
 	"hi": {unicode.Devanagari}, "ja": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "ko": {unicode.Hangul},
 	"zh-Hans": {unicode.Han}, "zh-Hant": {unicode.Han},
 }
@@ -79,7 +79,7 @@ var scripts = map[string][]*unicode.RangeTable{
 // letters are those that tell a language from its neighbours of the same
 // script: a word with another is a word of another language, or a slip.
 var letters = map[string]string{
-	"en": "", "id": "", "nl": "ëïé", "de": "äöüß", "fr": "àâæçéèêëîïôœùûüÿ", "es": "áéíñóúü", "it": "àèéìíîòóùú", "pt": "áâãàçéêíóôõú",
+	"en": "", "id": "", "nl": "ëïé", "de": "äöüß", "fr": "àâæçéèêëîïôœùûüÿ", "es": "áéíñóúü", "it": "àèéìíîòóùú", "pt": "áâãàçéêíóôõú", "pt-PT": "áâãàçéêíóôõú",
 	"pl": "ąćęłńóśźż", "cs": "áčďéěíňóřšťúůýž", "sv": "åäöé", "da": "æøåé", "nb": "æøåéòó", "fi": "äöå", "ro": "ăâîșț", "hu": "áéíóöőúüű",
 	"tr": "çğıöşüâ", "vi": "ăâđêôơưàảãáạằẳẵắặầẩẫấậèẻẽéẹềểễếệìỉĩíịòỏõóọồổỗốộờởỡớợùủũúụừửữứựỳỷỹýỵ",
 	"uk": "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
@@ -115,7 +115,8 @@ func TestTitlesScript(t *testing.T) {
 				continue
 			}
 			for _, r := range word {
-				if r == ' ' || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Lm) {
+				const joiner = '\u200c' // between the parts of a Persian word
+				if r == ' ' || r == joiner && tag == "fa" || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Lm) {
 					continue
 				}
 				in := false
