@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,10 +38,8 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 		fmt.Fprintln(w, "ready")
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		for _, write := range writeMetrics {
-			write(w)
-		}
-		metrics.WriteProcessMetrics(w)
+		w.Header().Set("Content-Type", expositionType)
+		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...) // who asked has left
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

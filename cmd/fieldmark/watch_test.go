@@ -31,6 +31,7 @@ func TestMetricsTable(t *testing.T) {
 		_, _, text = ask(t, "GET", debug+"/metrics", "")
 		return regexp.MustCompile(`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} 1\b.*fieldmark_missions_open\{status="NEW"\} 1\b`).MatchString(text)
 	})
+	checkMetrics(t, text)
 	has := map[string]bool{}
 	for line := range strings.Lines(text) {
 		name, _, _ := strings.Cut(line, " ")
@@ -68,6 +69,30 @@ func TestMetricsTable(t *testing.T) {
 	p.stop()
 }
 
+// checkMetrics has Prometheus's own tool judge what a node exposes.
+func checkMetrics(t *testing.T, text string) {
+	t.Helper()
+	promtool := promtoolPath(t)
+	if promtool == "" {
+		return
+	}
+	cmd := exec.Command(promtool, "check", "metrics")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
+}
+
+// promtoolPath returns where promtool is; empty where it may be missing.
+func promtoolPath(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatalf("this test needs promtool (Debian: apt-get install prometheus): %v", err)
+	}
+	return path
+}
+
 // onDemand are metrics that come into being with the first thing they count.
 const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds fieldmark_webhook_attempts_total fieldmark_trace_spans_total"
 
@@ -91,12 +116,9 @@ func TestWatching(t *testing.T) {
 		}
 		seen[p.ID] = true
 	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("this test needs promtool (Debian: apt-get install prometheus): %v", err)
-		}
-		t.Skipf("no promtool: %v", err)
+	promtool := promtoolPath(t)
+	if promtool == "" {
+		t.Skip("no promtool")
 	}
 	for _, args := range [][]string{{"check", "rules", "fieldmark.rules.yml"}, {"test", "rules", "fieldmark.test.yml"}} {
 		cmd := exec.Command(promtool, args...)
