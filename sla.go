@@ -81,6 +81,36 @@ type SLAPolicy struct {
 	PausesSLA         []string `json:"pausesSla" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
 }
 
+// SLAPolicyPatch changes what it names of a policy. A list is replaced whole; an
+// empty one means none.
+type SLAPolicyPatch struct {
+	ResponseMinutes   *int     `json:"responseMinutes,omitempty" minimum:"1" maximum:"527040"`
+	OnsiteMinutes     *int     `json:"onsiteMinutes,omitempty" minimum:"1" maximum:"527040"`
+	ResolutionMinutes *int     `json:"resolutionMinutes,omitempty" minimum:"1" maximum:"527040"`
+	Calendar          *string  `json:"calendar,omitempty" minLength:"1" maxLength:"64" doc:"Name of the calendar that says which minutes count"`
+	AtRiskPercent     []int    `json:"atRiskPercent,omitzero" maxItems:"10" doc:"Shares of the target, 1 to 99, after which sla.at_risk is emitted"`
+	PausesSLA         []string `json:"pausesSla,omitzero" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
+}
+
+// Apply returns the policy as the patch wants it.
+func (p SLAPolicyPatch) Apply(to SLAPolicy) SLAPolicy {
+	for _, m := range []struct{ to, from *int }{{&to.ResponseMinutes, p.ResponseMinutes}, {&to.OnsiteMinutes, p.OnsiteMinutes}, {&to.ResolutionMinutes, p.ResolutionMinutes}} {
+		if m.from != nil {
+			*m.to = *m.from
+		}
+	}
+	if p.Calendar != nil {
+		to.Calendar = *p.Calendar
+	}
+	if p.AtRiskPercent != nil {
+		to.AtRiskPercent = p.AtRiskPercent
+	}
+	if p.PausesSLA != nil {
+		to.PausesSLA = p.PausesSLA
+	}
+	return to
+}
+
 // Target returns the working time a metric has.
 func (p *SLAPolicy) Target(m SLAMetric) time.Duration {
 	return time.Duration(p.minutes(m)) * time.Minute

@@ -26,14 +26,42 @@ const (
 
 // PutBrand makes or changes a brand and reports whether anything came of it.
 func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
+	return s.putBrandIf(ctx, b, func(error) error { return nil })
+}
+
+// AddBrand makes a brand; one that exists is CodeBrandExists and stays as it is.
+func (s *Service) AddBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	b, _, err := s.putBrandIf(ctx, b, func(read error) error {
+		if read == nil {
+			return fieldmark.Errorf(fieldmark.CodeBrandExists, "A brand with this slug exists; edit it on its own page.")
+		}
+		return nil
+	})
+	return b, err
+}
+
+// ChangeBrand changes a brand; one that does not exist is CodeNotFound and is not
+// made.
+func (s *Service) ChangeBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	b, _, err := s.putBrandIf(ctx, b, func(read error) error { return missing(read, "there is no such brand") })
+	return b, err
+}
+
+// putBrandIf puts a brand unless allow refuses, which is given the error of
+// reading the brand of that slug in the same transaction.
+func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool, error) {
 	if err := invalid(checkBrand(&b, "")); err != nil {
 		return fieldmark.Brand{}, false, err
 	}
 	var put outcome
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		var before any
-		if old, err := tx.Brand(ctx, b.Slug); err == nil {
+		old, err := tx.Brand(ctx, b.Slug)
+		if err == nil {
 			before = old.Brand
+		}
+		if err := allow(err); err != nil {
+			return err
 		}
 		if b, put, err = s.putBrand(ctx, tx, b); err != nil || put == unchanged {
 			return err

@@ -32,6 +32,15 @@ func newCalendarToken() string {
 // CreateCalendar makes a feed of the plan. Its address is in the answer and
 // nowhere else.
 func (s *Service) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return s.createCalendar(ctx, r, nil)
+}
+
+// CreateCalendarAfter is CreateCalendar for a form, as CreateKeyAfter.
+func (s *Service) CreateCalendarAfter(ctx context.Context, newest *string, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return s.createCalendar(ctx, r, newest)
+}
+
+func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar, error) {
 	if r.Account == "" {
 		r.Account = DefaultAccount
 	}
@@ -44,7 +53,7 @@ func (s *Service) CreateCalendar(ctx context.Context, r fieldmark.CalendarReques
 		Hash:     s.vault.hashCalendar(token),
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := hasAccount(ctx, tx, r.Account); err != nil {
+		if err := errors.Join(isNewest(ctx, newest, tx.NewestCalendar), hasAccount(ctx, tx, r.Account)); err != nil {
 			return err
 		}
 		if err := tx.AddCalendar(ctx, &row); err != nil {

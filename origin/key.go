@@ -26,6 +26,18 @@ const useNotedEvery = time.Minute
 // CreateKey makes a key for an account, or for the one the request names if
 // account is empty. Its token is in the answer and nowhere else.
 func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return s.createKey(ctx, account, r, nil)
+}
+
+// CreateKeyAfter is CreateKey for a form, which is refused with
+// CodeVersionMismatch unless newest is still the id of the newest key ("" where
+// there is no key): a form that is sent twice, or loaded again, makes one key.
+// Nil is no condition.
+func (s *Service) CreateKeyAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return s.createKey(ctx, "", r, newest)
+}
+
+func (s *Service) createKey(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
 	if err := invalid(checkKey(&r)); err != nil {
 		return fieldmark.NewKey{}, err
 	}
@@ -39,7 +51,7 @@ func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.Key
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := hasAccount(ctx, tx, account); err != nil {
+		if err := errors.Join(isNewest(ctx, newest, tx.NewestKey), hasAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
@@ -51,6 +63,19 @@ func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.Key
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
+}
+
+// isNewest refuses a form that was opened before the newest row of its list was
+// made; nil is no form.
+func isNewest(ctx context.Context, seen *string, newest func(context.Context) (string, error)) error {
+	if seen == nil {
+		return nil
+	}
+	id, err := newest(ctx)
+	if err == nil && id != *seen {
+		return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the list changed since the form was opened")
+	}
+	return err
 }
 
 // newKey draws a token and begins the row that is kept of it.

@@ -216,10 +216,21 @@ func (s *Service) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error
 // PutSLAPolicy sets the policy of a priority. Clocks that run are counted again by
 // it, from their start.
 func (s *Service) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
-	if err := invalid(p.Check()); err != nil {
-		return p, err
-	}
-	err := s.putRule(ctx, "policy", string(p.Priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+	return s.changeSLAPolicy(ctx, p.Priority, func(fieldmark.SLAPolicy) fieldmark.SLAPolicy { return p })
+}
+
+// PatchSLAPolicy changes what patch names of the policy of a priority, as the
+// transaction reads it.
+func (s *Service) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
+	return s.changeSLAPolicy(ctx, priority, patch.Apply)
+}
+
+func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
+	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+		p = change(r.Policies[priority])
+		if err := invalid(p.Check()); err != nil {
+			return err
+		}
 		calendar, ok := r.Calendars[p.Calendar]
 		if !ok {
 			return invalid([]fieldmark.FieldError{{Pointer: "/calendar", Code: "enum", Detail: "there is no calendar of this name"}})
@@ -227,7 +238,7 @@ func (s *Service) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fiel
 		if err := reachable(calendar, p, "/calendar", now); err != nil {
 			return err
 		}
-		return tx.PutPolicy(ctx, p.Priority, &p, now)
+		return tx.PutPolicy(ctx, priority, &p, now)
 	})
 	return p, err
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -38,10 +40,20 @@ const (
 // CreateEndpoint adds an address that gets an account's events from now on. Its
 // secret is in the answer and nowhere else.
 func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+	return s.createEndpoint(ctx, account, r, nil)
+}
+
+// CreateEndpointAfter is CreateEndpoint for a form, as CreateKeyAfter.
+func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
+	return s.createEndpoint(ctx, account, r, newest)
+}
+
+func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest, newest *string) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	bad := checkEndpoint(&r)
 	bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
-	bad = append(bad, s.checkSettings(ctx, &r.EndpointSettings)...)
+	bad = append(bad, s.checkTokenURL(ctx, r.Auth)...)
+	bad = append(bad, checkSettings(&r.EndpointSettings)...)
 	if r.Signing == "" {
 		r.Signing = fieldmark.SigningV1
 	}
@@ -66,7 +78,8 @@ func (s *Service) CreateEndpoint(ctx context.Context, account string, r fieldmar
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := hasAccount(ctx, tx, account); err != nil {
+		unchanged := isNewest(ctx, newest, func(ctx context.Context) (string, error) { return tx.NewestEndpoint(ctx, now) })
+		if err := errors.Join(unchanged, hasAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		live, err := tx.Subscribers(ctx, account, now)
@@ -158,10 +171,7 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	}
 	e := row.Endpoint
 	e.EndpointSettings = withDefaults(e.EndpointSettings)
-	e.Signing = fieldmark.SigningV1
-	if e.PublicKey != "" {
-		e.Signing = fieldmark.SigningV1a
-	}
+	e.Signing = signingOf(row)
 	for _, old := range row.OldSecrets {
 		if old.Until.Std().After(time.Now()) {
 			e.OldSecretsUntil = append(e.OldSecretsUntil, old.Until)
@@ -250,8 +260,10 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 		if err := of(&row, account, err); err != nil {
 			return err
 		}
-		row.Changed = now
 		before := row
+		if row.Changed = now; !now.After(before.Changed) { // Changed names what senders were built from
+			row.Changed = before.Changed.Add(time.Microsecond)
+		}
 		if err := change(ctx, tx, &row); err != nil {
 			return err
 		}
@@ -267,25 +279,23 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 }
 
 // PatchEndpoint changes what p names of an endpoint of an account; account ""
-// means any.
+// means any. It is applied to the endpoint as the transaction reads it, so that
+// of two patches at the same time neither undoes the other.
 func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
 	var none fieldmark.Endpoint
 	before, err := s.store.Endpoint(ctx, id, time.Now())
 	if err := of(&before, account, err); err != nil {
 		return none, err
 	}
-	r, err := s.patched(&before, &p)
+	// Names are looked up here and not in the transaction, which all writers wait for.
+	_, bad, err := s.patched(&before, &p)
 	if err != nil {
 		return none, err
 	}
-	bad := checkEndpoint(&r)
 	if p.URL != nil {
-		bad = append(bad, s.checkURL(ctx, "/url", r.URL)...)
+		bad = append(bad, s.checkURL(ctx, "/url", *p.URL)...)
 	}
-	bad = append(bad, s.checkSettings(ctx, &r.EndpointSettings)...)
-	if !plain(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
-		bad = append(bad, fieldmark.FieldError{Pointer: "/reason", Code: "too_long", Detail: fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote)})
-	}
+	bad = append(bad, s.checkTokenURL(ctx, p.Auth)...)
 	if err := invalid(bad); err != nil {
 		return none, err
 	}
@@ -299,22 +309,7 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 		}
 	}
 	row, err := s.changeEndpoint(ctx, "endpoint.update", account, id, func(ctx context.Context, tx *store.Tx, row *store.Endpoint) error {
-		if !row.Changed.After(before.Changed) {
-			row.Changed = before.Changed.Add(time.Microsecond)
-		}
-		row.URL, row.Events, row.Description = r.URL, r.Events, r.Description
-		if row.Ordering == fieldmark.OrderingMission && r.Ordering != fieldmark.OrderingMission {
-			if err := tx.ReleaseWaiting(ctx, id, row.Changed); err != nil {
-				return err
-			}
-		}
-		if err := s.keepSettings(row, r.EndpointSettings); err != nil {
-			return err
-		}
-		if p.State == nil || *p.State == row.State && p.Reason == "" {
-			return nil
-		}
-		return s.setState(ctx, tx, row, *p.State, p.Reason)
+		return s.applyPatch(ctx, tx, row, &p)
 	})
 	if err != nil {
 		return none, err
@@ -322,10 +317,33 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	return s.shown(&row)
 }
 
-// patched is the request that would make the endpoint what the patch wants.
-func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, err error) {
+// applyPatch makes an endpoint what a patch wants. Addresses in the patch were
+// checked.
+func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpoint, p *fieldmark.EndpointPatch) error {
+	r, bad, err := s.patched(row, p)
+	if err = errors.Join(err, invalid(bad)); err != nil {
+		return err
+	}
+	if row.Ordering == fieldmark.OrderingMission && r.Ordering != fieldmark.OrderingMission {
+		if err := tx.ReleaseWaiting(ctx, row.ID, row.Changed); err != nil {
+			return err
+		}
+	}
+	row.URL, row.Events, row.Description = r.URL, r.Events, r.Description
+	if err := s.keepSettings(row, r.EndpointSettings); err != nil {
+		return err
+	}
+	if p.State == nil || *p.State == row.State && p.Reason == "" {
+		return nil
+	}
+	return s.setState(ctx, tx, row, *p.State, p.Reason)
+}
+
+// patched is the request that would make the endpoint what the patch wants, and
+// what is wrong with it as far as that needs no network.
+func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, bad complaints, err error) {
 	if r.EndpointSettings, err = s.settings(e); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r.URL, r.Events, r.Description = e.URL, e.Events, e.Description
 	if p.Events != nil {
@@ -338,6 +356,7 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	set(&r.Ordering, p.Ordering)
 	set(&r.RateLimit, p.RateLimit)
 	set(&r.MaxInFlight, p.MaxInFlight)
+	bad = checkMovedCredentials(e, &r, p)
 	set(&r.Headers, p.Headers)
 	if p.Retry != nil {
 		r.Retry = p.Retry
@@ -345,7 +364,46 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	if p.Auth != nil {
 		r.Auth = p.Auth
 	}
-	return r, nil
+	bad = append(bad, checkEndpoint(&r)...)
+	bad = append(bad, checkSettings(&r.EndpointSettings)...)
+	if !plain(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
+		bad.add("/reason", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
+	}
+	return r, bad, nil
+}
+
+// checkMovedCredentials complains of credentials that a patch must bring
+// because its URL leads to
+// another host: they are write-only, so they must not be sent to a host that
+// whoever set them did not choose.
+func checkMovedCredentials(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad complaints) {
+	if p.URL == nil || sameHost(e.URL, *p.URL) {
+		return nil
+	}
+	if len(r.Headers) > 0 && p.Headers == nil {
+		bad.add("/headers", "required", "the new url is on another host, which must not get the header fields of the old one: give them again, or {} for none")
+	}
+	if r.Auth != nil && p.Auth == nil {
+		bad.add("/auth", "required", `the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
+	}
+	return bad
+}
+
+// sameHost reports whether two addresses have the scheme, the host and the port
+// in common (the origin of RFC 6454). An address that cannot be read has none.
+func sameHost(a, b string) bool {
+	of := func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+	}
+	return of(a) != "" && of(a) == of(b)
 }
 
 func set[T any](to, from *T) {

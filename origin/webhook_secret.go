@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -44,26 +45,18 @@ func (s *Service) keepSecret(e *store.Endpoint, secret string) {
 // while, so that its receiver can change over without losing a message.
 func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
-	before, err := s.store.Endpoint(ctx, id, time.Now())
-	if err := of(&before, account, err); err != nil {
-		return none, err
-	}
-	if r.Signing == "" {
-		r.Signing = fieldmark.SigningV1
-		if before.PublicKey != "" {
-			r.Signing = fieldmark.SigningV1a
-		}
-	}
 	overlap := defaultOverlap
 	set(&overlap, r.OverlapHours)
-	secret, bad := chooseSecret(r.Signing, r.Secret)
-	if overlap < 0 || overlap > maxOverlap {
-		bad = append(bad, fieldmark.FieldError{Pointer: "/overlapHours", Code: "range", Detail: fmt.Sprintf("must be 0 to %d", maxOverlap)})
-	}
-	if err := invalid(bad); err != nil {
-		return none, err
-	}
+	var secret string
 	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
+		scheme := cmp.Or(r.Signing, signingOf(row))
+		var bad complaints
+		if secret, bad = chooseSecret(scheme, r.Secret); overlap < 0 || overlap > maxOverlap {
+			bad.add("/overlapHours", "range", fmt.Sprintf("must be 0 to %d", maxOverlap))
+		}
+		if err := invalid(bad); err != nil {
+			return err
+		}
 		until := fieldmark.At(row.Changed.Add(time.Duration(overlap) * time.Hour))
 		live := []store.OldSecret{{Secret: row.Secret, Until: until}}
 		for _, old := range row.OldSecrets {
@@ -85,6 +78,14 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 		return none, err
 	}
 	return s.newEndpoint(&row, secret)
+}
+
+// signingOf is the scheme of an endpoint's present secret.
+func signingOf(e *store.Endpoint) fieldmark.Signing {
+	if e.PublicKey != "" {
+		return fieldmark.SigningV1a
+	}
+	return fieldmark.SigningV1
 }
 
 // PublicKeys is the key set of an endpoint, for whoever knows its id. It is

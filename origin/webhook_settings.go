@@ -74,8 +74,17 @@ func flightLimit(s *fieldmark.EndpointSettings) int {
 	return s.MaxInFlight
 }
 
-// checkSettings returns what is wrong with settings, and drops an auth of kind none.
-func (s *Service) checkSettings(ctx context.Context, r *fieldmark.EndpointSettings) []fieldmark.FieldError {
+// checkTokenURL checks where an endpoint's tokens are requested, if it has any.
+func (s *Service) checkTokenURL(ctx context.Context, auth *fieldmark.EndpointAuth) []fieldmark.FieldError {
+	if auth == nil || auth.Kind != fieldmark.AuthOAuth2 || auth.TokenURL == "" {
+		return nil
+	}
+	return s.checkURL(ctx, "/auth/tokenUrl", auth.TokenURL)
+}
+
+// checkSettings returns what is wrong with settings as far as that needs no
+// network, and drops an auth of kind none.
+func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
 	var bad complaints
 	if len(r.Headers) > maxHeaders {
 		bad.add("/headers", "too_long", fmt.Sprintf("at most %d header fields", maxHeaders))
@@ -106,8 +115,6 @@ func (s *Service) checkSettings(ctx context.Context, r *fieldmark.EndpointSettin
 	if r.Auth != nil {
 		if member, problem := webhook.CheckAuth(r.Auth); problem != "" {
 			bad.add("/auth/"+member, "format", problem)
-		} else if r.Auth.Kind == fieldmark.AuthOAuth2 {
-			bad = append(bad, s.checkURL(ctx, "/auth/tokenUrl", r.Auth.TokenURL)...)
 		} else if r.Auth.Kind == fieldmark.AuthNone {
 			r.Auth = nil
 		}

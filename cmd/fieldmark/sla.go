@@ -84,51 +84,40 @@ func (c *slaSetPolicyCmd) Run(ctx context.Context, s *streams) error {
 	if !ok {
 		return fmt.Errorf("%q is no priority: LOW, MEDIUM, HIGH or CRITICAL", c.Priority)
 	}
+	patch, err := c.patch()
+	if err != nil {
+		return err
+	}
 	api, err := c.connect()
 	if err != nil {
 		return err
 	}
-	policies, err := api.SLAPolicies(ctx)
+	p, err := api.PatchSLAPolicy(ctx, priority, patch)
 	if err != nil {
 		return err
 	}
-	for _, p := range policies {
-		if p.Priority != priority {
-			continue
-		}
-		if err := c.change(&p); err != nil {
-			return err
-		}
-		if p, err = api.PutSLAPolicy(ctx, p); err != nil {
-			return err
-		}
-		printPolicy(s, p)
-	}
+	printPolicy(s, p)
 	return nil
 }
 
-func (c *slaSetPolicyCmd) change(p *fieldmark.SLAPolicy) error {
+// patch is what the flags ask for.
+func (c *slaSetPolicyCmd) patch() (p fieldmark.SLAPolicyPatch, err error) {
 	for _, target := range []struct {
 		given   time.Duration
-		minutes *int
+		minutes **int
 	}{{c.Response, &p.ResponseMinutes}, {c.Onsite, &p.OnsiteMinutes}, {c.Resolution, &p.ResolutionMinutes}} {
 		if target.given%time.Minute != 0 {
-			return fmt.Errorf("%s is not a whole number of minutes", target.given)
+			return p, fmt.Errorf("%s is not a whole number of minutes", target.given)
 		}
 		if target.given != 0 {
-			*target.minutes = int(target.given / time.Minute)
+			*target.minutes = new(int(target.given / time.Minute))
 		}
 	}
 	if c.Calendar != "" {
-		p.Calendar = c.Calendar
+		p.Calendar = &c.Calendar
 	}
-	if c.AtRisk != nil {
-		p.AtRiskPercent = c.AtRisk
-	}
-	if c.PausedBy != nil {
-		p.PausesSLA = c.PausedBy
-	}
-	return nil
+	p.AtRiskPercent, p.PausesSLA = c.AtRisk, c.PausedBy
+	return p, nil
 }
 
 type slaResetPolicyCmd struct {

@@ -84,10 +84,7 @@ func (a *area) addBrand(v *visit) error {
 		return err
 	}
 	b := v.postedBrand()
-	if _, err := a.origin.Brand(v.r.Context(), b.Slug); err == nil {
-		return a.showBrands(v, http.StatusConflict, b, complain("A brand with this slug exists; edit it on its own page."))
-	}
-	_, _, err := a.origin.PutBrand(v.r.Context(), b)
+	_, err := a.origin.AddBrand(v.r.Context(), b)
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
 		return a.showBrands(v, e.Code.Status(), b, v.complaintsOf(e))
 	}
@@ -146,10 +143,7 @@ func (a *area) changeBrand(v *visit) error {
 	}
 	b := v.postedBrand()
 	b.Slug = slug
-	if _, err := a.origin.Brand(v.r.Context(), slug); err != nil {
-		return err
-	}
-	_, _, err = a.origin.PutBrand(v.r.Context(), b)
+	_, err = a.origin.ChangeBrand(v.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return a.showBrand(v, http.StatusUnprocessableEntity, &b, v.complaintsOf(fieldmark.AsError(err)))
 	}

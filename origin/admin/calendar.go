@@ -32,7 +32,7 @@ func (a *area) calendars(v *visit) error {
 
 func newestCalendar(list []fieldmark.Calendar) string {
 	if len(list) == 0 {
-		return "none"
+		return noneYet
 	}
 	return list[0].ID
 }
@@ -76,14 +76,10 @@ func (a *area) createCalendar(v *visit) error {
 	posted := v.r.PostForm
 	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")), Scope: fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")), Details: posted.Get("details") != ""}
-	list, err := a.origin.Calendars(v.r.Context())
-	if err != nil {
-		return err
-	}
-	if posted.Has("newest") && posted.Get("newest") != newestCalendar(list) {
+	made, err := a.origin.CreateCalendarAfter(v.r.Context(), v.newest(), form)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return a.showCalendars(v, http.StatusConflict, form, complain("A feed was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
-	made, err := a.origin.CreateCalendar(v.r.Context(), form)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
 		return a.showCalendars(v, http.StatusUnprocessableEntity, form, v.complaintsOf(e), nil)
 	}

@@ -76,14 +76,10 @@ func (a *area) createKey(v *visit) error {
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		req.ExpiresInDays = days
 	}
-	keys, err := a.origin.Keys(v.r.Context())
-	if err != nil {
-		return err
-	}
-	if form.Has("newest") && form.Get("newest") != newestKey(keys) {
+	made, err := a.origin.CreateKeyAfter(v.r.Context(), v.newest(), req)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return a.showKeys(v, http.StatusConflict, req, complain("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
-	made, err := a.origin.CreateKey(v.r.Context(), "", req)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
 		return a.showKeys(v, http.StatusUnprocessableEntity, req, v.complaintsOf(e), nil)
 	}
@@ -115,9 +111,22 @@ func (a *area) rotateKey(v *visit) error {
 	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
 }
 
+// noneYet is the newest id of an empty list.
+const noneYet = "none"
+
+// newest returns the newest id of the list that a form was opened with; nil where
+// the form does not say.
+func (v *visit) newest() *string {
+	if !v.r.PostForm.Has("newest") {
+		return nil
+	}
+	id := strings.TrimPrefix(v.r.PostForm.Get("newest"), noneYet)
+	return &id
+}
+
 func newestKey(keys []fieldmark.Key) string {
 	if len(keys) == 0 {
-		return "none"
+		return noneYet
 	}
 	return keys[0].ID
 }

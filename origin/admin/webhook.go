@@ -35,7 +35,7 @@ func (a *area) webhooks(v *visit) error {
 
 func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	if len(endpoints) == 0 {
-		return "none"
+		return noneYet
 	}
 	return endpoints[0].ID
 }
@@ -71,14 +71,10 @@ func (a *area) createEndpoint(v *visit) error {
 	posted := v.r.PostForm
 	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
-	endpoints, err := a.origin.Endpoints(v.r.Context(), "")
-	if err != nil {
-		return err
-	}
-	if posted.Has("newest") && posted.Get("newest") != newestEndpoint(endpoints) {
+	made, err := a.origin.CreateEndpointAfter(v.r.Context(), v.newest(), posted.Get("account"), form)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return a.showWebhooks(v, http.StatusConflict, form, complain("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
-	made, err := a.origin.CreateEndpoint(v.r.Context(), posted.Get("account"), form)
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
 		return a.showWebhooks(v, http.StatusUnprocessableEntity, form, v.complaintsOf(e), nil)
 	}

@@ -19,7 +19,12 @@ import (
 // receiver is a webhook receiver that accepts everything.
 func receiver(t testing.TB) (url string) {
 	t.Helper()
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return httptestServer(t, func(http.ResponseWriter, *http.Request) {})
+}
+
+func httptestServer(t testing.TB, serve http.HandlerFunc) (url string) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(serve)
 	s.Config.SetKeepAlivesEnabled(false) // a connection of one bubble is no use to the next
 	s.Start()
 	t.Cleanup(s.Close)

@@ -64,6 +64,23 @@ func (s *server) putSLAPolicy(c *call) error {
 	return c.send(http.StatusOK, p)
 }
 
+// patchSLAPolicy changes members of the policy of a priority.
+func (s *server) patchSLAPolicy(c *call) error {
+	priority, err := c.priority()
+	if err != nil {
+		return err
+	}
+	var patch fieldmark.SLAPolicyPatch
+	if err := c.decode(&patch, nil); err != nil {
+		return err
+	}
+	p, err := s.origin.PatchSLAPolicy(c.r.Context(), priority, patch)
+	if err != nil {
+		return err
+	}
+	return c.send(http.StatusOK, p)
+}
+
 // resetSLAPolicy puts the program's own policy back in force.
 func (s *server) resetSLAPolicy(c *call) error {
 	priority, err := c.priority()

@@ -15,17 +15,13 @@ func (c *Client) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error)
 	return list.Data, err
 }
 
-// PutSLAPolicy sets the policy of a priority.
-func (c *Client) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
-	body := struct {
-		ResponseMinutes   int      `json:"responseMinutes"`
-		OnsiteMinutes     int      `json:"onsiteMinutes"`
-		ResolutionMinutes int      `json:"resolutionMinutes"`
-		Calendar          string   `json:"calendar"`
-		AtRiskPercent     []int    `json:"atRiskPercent,omitempty"`
-		PausesSLA         []string `json:"pausesSla,omitempty"`
-	}{p.ResponseMinutes, p.OnsiteMinutes, p.ResolutionMinutes, p.Calendar, p.AtRiskPercent, p.PausesSLA}
-	return put[fieldmark.SLAPolicy](ctx, c, "sla/policies/"+url.PathEscape(string(p.Priority)), body)
+// PatchSLAPolicy changes what patch names of the policy of a priority.
+func (c *Client) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
+	var p fieldmark.SLAPolicy
+	r := c.admin(http.MethodPatch, "sla/policies/"+url.PathEscape(string(priority)))
+	r.body = patch
+	_, err := c.do(ctx, r, &p)
+	return p, err
 }
 
 // ResetSLAPolicy puts the program's own policy of a priority back in force.

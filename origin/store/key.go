@@ -110,6 +110,29 @@ func (s *Store) Keys(ctx context.Context, limit int) ([]Key, error) {
 	return list, nil
 }
 
+// NewestKey returns the id of the newest key; "" without one.
+func (t *Tx) NewestKey(ctx context.Context) (string, error) {
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM api_key`)
+}
+
+// NewestCalendar returns the id of the newest calendar; "" without one.
+func (t *Tx) NewestCalendar(ctx context.Context) (string, error) {
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)
+}
+
+// NewestEndpoint returns the id of the newest endpoint that is neither deleted
+// nor expired; "" without one.
+func (t *Tx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
+}
+
+func (t *Tx) newest(ctx context.Context, text string, args ...any) (id string, err error) {
+	if err := t.queryRow(ctx, text, args...).Scan(&id); err != nil {
+		return "", fmt.Errorf("read the newest id: %w", none(err))
+	}
+	return id, nil
+}
+
 // RevokeKey notes that a key was revoked, and why.
 func (t *Tx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why, id); err != nil {

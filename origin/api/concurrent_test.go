@@ -1,0 +1,155 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// concurrentRounds is how often each pair of changes is sent. A read and a write
+// that are not one transaction lose one of two changes in about every second
+// round.
+const concurrentRounds = 25
+
+// Two changes of different members at the same time must both be kept, whichever
+// comes first.
+func TestConcurrentChangesAreKept(t *testing.T) {
+	w := newWorld(t, nil)
+	url := receiver(t)
+	manager, mission := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage), w.everyScope()
+	patch := func(path, key, body string) ask { return ask{method: "PATCH", path: path, key: key, body: body} }
+	hook := w.hook(url, `,"headers":{"X-A":"b"}`)
+	m := fieldmark.PathMissions + "/" + w.open("concurrent").ID
+	policy := fieldmark.PathAdminAPI + "sla/policies/LOW"
+	for name, c := range map[string]struct {
+		path, key   string // of the thing; the key reads it
+		first, last func(i int) ask
+		want        func(i int) []string // in the answer of a later read
+	}{
+		"endpoint: description, events": {hook, manager,
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"description":"d%d"}`, i)) },
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"events":[%q]}`, eventOf(i))) },
+			func(i int) []string { return []string{fmt.Sprintf(`"description":"d%d"`, i), eventOf(i)} }},
+		"endpoint: url, headers": {hook, manager,
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"url":"%s/%d"}`, url, i)) },
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"headers":{"X-%d":"x"}}`, i)) },
+			func(i int) []string { return []string{fmt.Sprintf(`%s/%d"`, url, i), fmt.Sprintf(`"X-%d"`, i)} }},
+		"endpoint: state, rate limit": {hook, manager,
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"state":"paused","reason":"r%d"}`, i)) },
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"rateLimit":%d}`, i+1)) },
+			func(i int) []string {
+				return []string{fmt.Sprintf(`"stateReason":"r%d"`, i), fmt.Sprintf(`"rateLimit":%d`, i+1)}
+			}},
+		"endpoint: signing scheme, settings": {hook, manager,
+			func(i int) ask {
+				return ask{method: "POST", path: hook + "/rotate-secret", key: manager, body: fmt.Sprintf(`{"signing":"v1%s","overlapHours":0}`, []string{"", "a"}[i%2])}
+			},
+			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"maxInFlight":%d}`, i+1)) },
+			func(i int) []string {
+				return []string{fmt.Sprintf(`"signing":"v1%s"`, []string{"", "a"}[i%2]), fmt.Sprintf(`"maxInFlight":%d`, i+1)}
+			}},
+		"mission: description, priority": {m, mission,
+			func(i int) ask { return patch(m, mission, fmt.Sprintf(`{"description":"d%d"}`, i)) },
+			func(i int) ask {
+				return patch(m, mission, fmt.Sprintf(`{"priority":%q}`, []string{"LOW", "HIGH"}[i%2]))
+			},
+			func(i int) []string {
+				return []string{fmt.Sprintf(`"description":"d%d"`, i), []string{"LOW", "HIGH"}[i%2]}
+			}},
+		"mission: labels, plan": {m, mission,
+			func(i int) ask { return patch(m, mission, fmt.Sprintf(`{"labels":{"round":"l%d"}}`, i)) },
+			func(i int) ask {
+				return ask{method: "PUT", path: m + "/plan", key: mission, body: fmt.Sprintf(`{"assignee":{"id":"p%d","name":"Ann"}}`, i)}
+			},
+			func(i int) []string { return []string{fmt.Sprintf(`"round":"l%d"`, i), fmt.Sprintf(`"id":"p%d"`, i)} }},
+		"SLA policy: response, resolution": {fieldmark.PathAdminAPI + "sla/policies", w.admin,
+			func(i int) ask { return patch(policy, w.admin, fmt.Sprintf(`{"responseMinutes":%d}`, 100+i)) },
+			func(i int) ask { return patch(policy, w.admin, fmt.Sprintf(`{"resolutionMinutes":%d}`, 9000+i)) },
+			func(i int) []string {
+				return []string{fmt.Sprintf(`"responseMinutes":%d`, 100+i), fmt.Sprintf(`"resolutionMinutes":%d`, 9000+i)}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range concurrentRounds {
+				w.both(c.first(i), c.last(i))
+				got := w.must(200, ask{method: "GET", path: c.path, key: c.key}, nil).Body.String()
+				for _, want := range c.want(i) {
+					if !strings.Contains(got, want) {
+						t.Fatalf("round %d: %s and %s at the same time: %s is lost in %s", i, c.first(i).body, c.last(i).body, want, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+func eventOf(i int) string { return []string{"sla.breached", "sla.met", "mission.*"}[i%3] }
+
+// both sends two requests at the same time; both must succeed.
+func (w *world) both(one, other ask) {
+	w.t.Helper()
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for _, a := range []ask{one, other} {
+		all.Go(func() {
+			<-start
+			if rec := w.send(a); rec.Code != http.StatusOK {
+				w.t.Errorf("%s %s %s: %d %s", a.method, a.path, a.body, rec.Code, rec.Body)
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// Write-only credentials are for the host they were given for.
+func TestCredentialsDoNotFollowTheURL(t *testing.T) {
+	w := newWorld(t, nil)
+	var sent http.Header
+	catch := func(rw http.ResponseWriter, r *http.Request) { sent = r.Header.Clone() }
+	here, elsewhere := httptestServer(t, catch), httptestServer(t, catch)
+	manager := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage)
+	for _, c := range []struct {
+		name, body string // of the patch; %s is the other host
+		complaints string
+		secret     bool // the new host gets the credentials
+	}{
+		{"another host", `{"url":"%s/"}`, "/headers /auth", false},
+		{"another host and description", `{"url":"%s/","description":"x"}`, "/headers /auth", false},
+		{"header fields again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"}}`, "/auth", false},
+		{"none", `{"url":"%s/","headers":{},"auth":{"kind":"none"}}`, "", false},
+		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}}`, "", true},
+	} {
+		hook := w.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)
+		w.must(200, ask{method: "PATCH", path: hook, key: manager, body: `{"url":"` + here + `/another/path"}`}, nil)
+		rec := w.send(ask{method: "PATCH", path: hook, key: manager, body: strings.ReplaceAll(c.body, "%s", elsewhere)})
+		if c.complaints != "" {
+			var pointers []string
+			for _, f := range w.problem(rec).Errors {
+				if pointers = append(pointers, f.Pointer); f.Code != "required" {
+					t.Errorf("%s: %+v, want code required", c.name, f)
+				}
+			}
+			if got := strings.Join(pointers, " "); rec.Code != 422 || got != c.complaints {
+				t.Errorf("%s: %d about %q, want 422 about %q", c.name, rec.Code, got, c.complaints)
+			}
+		} else if rec.Code != 200 {
+			t.Errorf("%s: %d %s", c.name, rec.Code, rec.Body)
+		}
+		var ping fieldmark.PingResult
+		w.must(200, ask{method: "POST", path: hook + "/test", key: manager}, &ping)
+		var e fieldmark.Endpoint
+		w.must(200, ask{method: "GET", path: hook, key: manager}, &e)
+		moved := strings.HasPrefix(e.URL, elsewhere)
+		got, err := json.Marshal(sent)
+		if hush := strings.Count(string(got), "hush"); err != nil || moved != (c.complaints == "") || moved && (hush == 2) != c.secret || !moved && hush != 2 {
+			t.Errorf("%s: %s got %s", c.name, e.URL, got)
+		}
+	}
+}

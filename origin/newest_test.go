@@ -1,0 +1,60 @@
+package origin_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+)
+
+// A form that is sent several times at once creates one thing.
+func TestFormSentTwiceCreatesOne(t *testing.T) {
+	w := newWorld(t)
+	ctx, none := t.Context(), ""
+	url := receive(t, status(200)).URL
+	for name, c := range map[string]struct {
+		create  func(i int) error
+		refused fieldmark.Code
+	}{
+		"key": {func(int) error {
+			_, err := w.CreateKeyAfter(ctx, &none, fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			return err
+		}, fieldmark.CodeVersionMismatch},
+		"calendar": {func(int) error {
+			_, err := w.CreateCalendarAfter(ctx, &none, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+			return err
+		}, fieldmark.CodeVersionMismatch},
+		"endpoint": {func(int) error {
+			_, err := w.CreateEndpointAfter(ctx, &none, origin.DefaultAccount, fieldmark.EndpointRequest{URL: url})
+			return err
+		}, fieldmark.CodeVersionMismatch},
+		"brand": {func(i int) error {
+			b := acme
+			b.Slug, b.Name = "twice", fmt.Sprint("Name ", i)
+			_, err := w.AddBrand(ctx, b)
+			return err
+		}, fieldmark.CodeBrandExists},
+	} {
+		var created atomic.Int64
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				switch err := c.create(i); {
+				case err == nil:
+					created.Add(1)
+				case !fieldmark.IsCode(err, c.refused):
+					t.Errorf("%s: %v, want %s", name, err, c.refused)
+				}
+			})
+		}
+		all.Wait()
+		if n := created.Load(); n != 1 {
+			t.Errorf("%s: %d were created by one form, want 1", name, n)
+		}
+	}
+	_, err := w.ChangeBrand(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/", Niche: "tools", Language: "en"})
+	wantCode(t, "change a brand that was deleted", err, fieldmark.CodeNotFound)
+}
