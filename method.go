@@ -127,8 +127,8 @@ func Rules() MethodRules {
 		Visibility: VisibilityRules{
 			Methodology: VisibilityMethodology,
 			Weights: map[string]int{"mentionRate": visibilityWeights[0], "citationRate": visibilityWeights[1],
-				"shareOfVoice": visibilityWeights[2], "accuracy": visibilityWeights[3]},
-			Interval:   "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be ranked; absent rates are dropped",
+				"shareOfVoice": visibilityWeights[2]},
+			Interval:   "Wilson, 95 %, of every rate, carried to the sum; the mean over the engines that may be ranked; absent rates are dropped; accuracy is shown and not counted",
 			MinPrompts: MinVisibilityPrompts, MinRuns: MinVisibilityRuns, MaxAgeDays: int(VisibilityWithin.Hours() / 24),
 			Full: "0.60 x readiness + 0.40 x visibility, where both may be ranked; a list of its own",
 		},

@@ -77,6 +77,28 @@ func TestJudgeWithoutScore(t *testing.T) {
 	}
 }
 
+// TestVisibilityWithoutAccuracy wants the same result whether statements were
+// graded or not, and whatever the grades: leaving them out must not pay.
+func TestVisibilityWithoutAccuracy(t *testing.T) {
+	sample := fieldmark.VisibilitySample{Engine: "chatgpt", Prompts: 20, Runs: 5, Answers: 100, Mentions: 40, Cited: 80, Citations: 20, Voices: 90, To: fieldmark.At(audited)}
+	without := fieldmark.JudgeVisibility([]fieldmark.VisibilitySample{sample}, audited)
+	for _, right := range []int{0, 15, 30} {
+		graded := sample
+		graded.Graded, graded.Right = 30, right
+		v := fieldmark.JudgeVisibility([]fieldmark.VisibilitySample{graded}, audited)
+		if v.Score != without.Score || v.Range != without.Range {
+			t.Errorf("%d of 30 statements right: %s in %v, want %s in %v as without grading", right, v.Score, v.Range, without.Score, without.Range)
+		}
+		if v.Engines[0].Accuracy == nil || without.Engines[0].Accuracy != nil {
+			t.Errorf("accuracy %v with grading and %v without, want a rate and none", v.Engines[0].Accuracy, without.Engines[0].Accuracy)
+		}
+	}
+	// (35 x 0.4 + 30 x 0.25 + 25 x 0.444) / 90
+	if got := without.Score.String(); got != "36.2" {
+		t.Errorf("score %s, want 36.2", got)
+	}
+}
+
 func TestGradeOf(t *testing.T) {
 	for score, want := range map[fieldmark.Milli]fieldmark.Grade{
 		100_000: "A", 85_000: "A", 84_999: "B", 70_000: "B", 69_999: "C", 55_000: "C", 54_999: "D", 40_000: "D", 39_999: "E", 0: "E",

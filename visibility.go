@@ -70,7 +70,7 @@ const (
 )
 
 // VisibilityMethodology names how samples are judged.
-var VisibilityMethodology = Methodology{ID: "geo-visibility", Version: "1.0", URL: "/methodology#visibility"}
+var VisibilityMethodology = Methodology{ID: "geo-visibility", Version: "1.1", URL: "/methodology#visibility"}
 
 // Rate is a share with its Wilson 95 % interval.
 type Rate struct {
@@ -88,7 +88,7 @@ type EngineVisibility struct {
 	MentionRate  *Rate  `json:"mentionRate"`
 	CitationRate *Rate  `json:"citationRate"` // null where no answer cited anything
 	ShareOfVoice *Rate  `json:"shareOfVoice"` // null where no answer named anyone
-	Accuracy     *Rate  `json:"accuracy"`     // null where nothing was graded
+	Accuracy     *Rate  `json:"accuracy"`     // null where nothing was graded; never part of the score
 	Answers      int    `json:"answers"`
 	Counted      bool   `json:"counted"`          // whether it enters the whole
 	Reason       string `json:"reason,omitempty"` // why it is not good enough to be ranked
@@ -106,13 +106,11 @@ type Visibility struct {
 	Methodology Methodology        `json:"methodology"`
 }
 
-// visibilityWeights are the shares of a V of 100, in the order of
-// EngineVisibility's rates. Those of absent rates are dropped.
-var visibilityWeights = [...]int{35, 30, 25, 10}
-
-// VisibilityWeights returns the weights of mention rate, citation rate, share of
-// voice and accuracy.
-func VisibilityWeights() [4]int { return visibilityWeights }
+// visibilityWeights weigh mention rate, citation rate and share of voice in a
+// score; those of absent rates are dropped. Accuracy has no weight: the
+// importer of a sample decides whether statements were graded, so with a weight
+// it would pay to leave out a low rate.
+var visibilityWeights = [...]int{35, 30, 25}
 
 // JudgeVisibility adds up samples, engine by engine. It is nil where there are
 // none. Samples of one engine are added as if they were one.
@@ -173,7 +171,7 @@ func judgeEngine(samples []VisibilitySample, now time.Time) EngineVisibility {
 	e.ShareOfVoice, e.Accuracy = newRate(all.Mentions, all.Voices), newRate(all.Right, all.Graded)
 	var sum, low, high Milli
 	weight := 0
-	for i, r := range [...]*Rate{e.MentionRate, e.CitationRate, e.ShareOfVoice, e.Accuracy} {
+	for i, r := range [...]*Rate{e.MentionRate, e.CitationRate, e.ShareOfVoice} {
 		if r == nil {
 			continue
 		}

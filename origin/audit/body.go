@@ -217,7 +217,7 @@ func (p *page) readText(main []*html.Node) {
 }
 
 // isCodeElement reports whether an element holds what programs read or write. Its
-// numbers measure nothing and its quotation marks quote nobody.
+// numbers are no figures and its quotation marks enclose data.
 func isCodeElement(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
