@@ -96,6 +96,14 @@ type Event struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
+// EventCursor is the newest event a follower of the log has applied. Numbers are
+// given out again after a fail-over to a database that lacks the newest events,
+// so the id tells whether the log still has the event under that number.
+type EventCursor struct {
+	Number int64
+	ID     string // evt_…; empty: unknown, and not compared
+}
+
 // EventPage is a stretch of the log as edges follow it.
 type EventPage struct {
 	Events []Event `json:"events"`
@@ -104,6 +112,19 @@ type EventPage struct {
 	Log    string  `json:"log"`    // names this log; another name means another database
 
 	Edition string `json:"edition,omitempty"` // of the origin that answered, as in HeaderEdition
+
+	// AfterID is the id of the event that has the number the request named; empty
+	// if the log has no such event, or the origin does not report it.
+	AfterID string `json:"afterId,omitempty"`
+	// KeepAlive is the longest time between two bytes of an answer that is still
+	// waited for, in milliseconds; 0: the origin sends nothing before the answer.
+	KeepAlive int `json:"keepAliveMs,omitempty"`
+}
+
+// Diverged reports whether the log has another event under the cursor's number:
+// the follower has applied events that were lost.
+func (p *EventPage) Diverged(at EventCursor) bool {
+	return p.AfterID != "" && at.ID != "" && p.AfterID != at.ID
 }
 
 // Envelope is an event as a webhook delivers it (Standard Webhooks 1.0). Its id

@@ -50,6 +50,9 @@ const (
 	// HeaderAsOf carries the number of the newest event that was in the log
 	// before an internal answer was read from the database.
 	HeaderAsOf = "Fieldmark-As-Of"
+	// HeaderLastEvent carries the id of the event that a request for what follows
+	// its number continues from (as in server-sent events).
+	HeaderLastEvent = "Last-Event-ID"
 	// HeaderClient carries the address of the client an edge speaks for; an edge
 	// writes it and never believes one from outside.
 	HeaderClient = "Fieldmark-Client"
@@ -108,6 +111,7 @@ const (
 	MaxBulkBody  = 8 << 20  // bytes of an administrator's import
 	MaxLintBody  = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at
 	MaxWait      = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
+	MaxStates    = 1000     // brands with their facts on one page: 4 MB bare, 12 MB with evidence
 )
 
 // List is a page of anything that is read by cursor.

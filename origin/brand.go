@@ -258,6 +258,40 @@ func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmar
 	return states[0], asOf, err
 }
 
+// BrandStates returns up to limit public brands in the order of their slugs, from
+// the one after after, and the number of the newest event that was in the log
+// before they were read. Bare leaves out the evidence of facts, which is two
+// thirds of their size and changes no score. Fewer than limit means that no more
+// follow.
+func (s *Service) BrandStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, int64, error) {
+	asOf, err := s.store.Head(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	var page []fieldmark.BrandState
+	for len(page) < limit {
+		size := min(statePage, limit-len(page))
+		states, err := s.statesAfter(ctx, after, size, bare)
+		if err != nil {
+			return nil, 0, err
+		}
+		if page = append(page, states...); len(states) < size {
+			break
+		}
+		after = states[len(states)-1].Brand.Slug
+	}
+	return page, asOf, nil
+}
+
+// statesAfter reads a page of public brands with all that scores look at.
+func (s *Service) statesAfter(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+	states, err := s.store.PublicStates(ctx, after, limit, bare)
+	if err != nil {
+		return nil, err
+	}
+	return states, s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now()))
+}
+
 // EachBrandState calls fn for every public brand in the order of their slugs,
 // until fn fails. AsOf is the number of the newest event that was in the log
 // before the first was read; later changes may or may not be among them, and
@@ -268,11 +302,8 @@ func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandSta
 	}
 	after := fieldmark.Slug("")
 	for {
-		states, err := s.store.PublicStates(ctx, after, statePage)
+		states, err := s.statesAfter(ctx, after, statePage, false)
 		if err != nil {
-			return asOf, err
-		}
-		if err := s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now())); err != nil {
 			return asOf, err
 		}
 		for _, state := range states {

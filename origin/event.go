@@ -55,10 +55,16 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 // Head returns the number of the newest event, 0 while there is none.
 func (s *Service) Head(ctx context.Context) (int64, error) { return s.store.Head(ctx) }
 
-// Events returns the events after a number. When there is none yet, it waits up
-// to wait, at most fieldmark.MaxWait seconds. A page without events whose Head
-// is below after tells a follower that the log is not the one it followed.
+// Events returns the events after a number, as EventsAfter does.
 func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, limit int) (fieldmark.EventPage, error) {
+	return s.EventsAfter(ctx, fieldmark.EventCursor{Number: after}, wait, limit)
+}
+
+// EventsAfter returns the events after a cursor. When there is none yet, it waits
+// up to wait, at most fieldmark.MaxWait seconds. A page whose Head is below the
+// cursor, or that has Diverged from it, is returned at once: the follower has
+// applied events that this log does not have.
+func (s *Service) EventsAfter(ctx context.Context, after fieldmark.EventCursor, wait time.Duration, limit int) (fieldmark.EventPage, error) {
 	if limit <= 0 || limit > MaxEvents {
 		limit = MaxEvents
 	}
@@ -68,8 +74,8 @@ func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, l
 	defer again.Stop()
 	for {
 		grown := s.store.Watch(store.TopicEvents)
-		page, err := s.page(ctx, after, limit)
-		if err != nil || len(page.Events) > 0 || page.Head < after || wait <= 0 {
+		page, err := s.page(ctx, after.Number, limit)
+		if err != nil || len(page.Events) > 0 || page.Head < after.Number || page.Diverged(after) || wait <= 0 {
 			return page, err
 		}
 		select {
@@ -78,7 +84,7 @@ func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, l
 		case <-timeout.C:
 			return page, nil
 		case <-ctx.Done():
-			return fieldmark.EventPage{}, fmt.Errorf("wait for events after %d: %w", after, ctx.Err())
+			return fieldmark.EventPage{}, fmt.Errorf("wait for events after %d: %w", after.Number, ctx.Err())
 		}
 	}
 }
@@ -87,12 +93,10 @@ func (s *Service) page(ctx context.Context, after int64, limit int) (page fieldm
 	if page.Events, err = s.store.Events(ctx, after, limit, maxEventBytes); err != nil {
 		return fieldmark.EventPage{}, err
 	}
-	if page.Head, err = s.store.Head(ctx); err != nil {
+	at, err := s.store.LogStatus(ctx, after)
+	if err != nil {
 		return fieldmark.EventPage{}, err
 	}
-	if page.Oldest, err = s.store.Oldest(ctx); err != nil {
-		return fieldmark.EventPage{}, err
-	}
-	page.Log = s.store.Log()
+	page.Log, page.Head, page.Oldest, page.AfterID = at.Name, at.Head, at.Oldest, at.AfterID
 	return page, nil
 }

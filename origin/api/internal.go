@@ -2,10 +2,13 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -26,22 +29,59 @@ var eventPage = []param{
 	{name: "limit", does: "Events on a page", lowest: 1, highest: maxEvents, preset: maxEvents},
 }
 
-// allFacts streams every public brand with its newest facts, one JSON document a
-// line. The event number is read first and so never newer than the rows.
+// ndjson is the media type of one JSON document a line.
+const ndjson = "application/x-ndjson"
+
+// factsQuery is the parameters of brands with their facts. Without limit all are
+// sent in one answer, as edges of earlier versions expect.
+var factsQuery = []param{
+	{name: "limit", does: "Brands on a page; fewer are sent on the last one", lowest: 1, highest: fieldmark.MaxStates},
+	{name: "after", does: "The slug after which the page begins"},
+	{name: "bare", does: "Whether the evidence of facts is left out", enum: []string{"TRUE", "FALSE"}},
+}
+
+// allFacts sends public brands with their newest facts in the order of their
+// slugs, one JSON document a line. The event number is read first and so never
+// newer than the rows.
 func (s *server) allFacts(c *call) error {
+	if limit := c.asked.number("limit"); limit > 0 {
+		return s.factsPage(c, limit)
+	}
 	asOf, err := s.origin.Head(c.r.Context())
 	if err != nil {
 		return err
 	}
 	h := c.w.Header()
 	h.Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
-	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Content-Type", ndjson)
 	out := bufio.NewWriterSize(c.w, streamBuffer)
 	lines := json.NewEncoder(out)
 	if _, err := s.origin.EachBrandState(c.r.Context(), func(b fieldmark.BrandState) error { return lines.Encode(b) }); err != nil {
 		return fmt.Errorf("stream facts: %w", err)
 	}
 	return out.Flush()
+}
+
+// factsPage sends one page of brands with their facts.
+func (s *server) factsPage(c *call, limit int) error {
+	after, bare := c.asked.text("after"), strings.EqualFold(c.asked.text("bare"), "true")
+	if after != "" && !fieldmark.ValidSlug(after) {
+		return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
+			Fields: []fieldmark.FieldError{{Pointer: "?after", Code: "pattern", Detail: "must be the slug of a brand"}}}
+	}
+	states, asOf, err := s.origin.BrandStates(c.r.Context(), fieldmark.Slug(after), limit, bare)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	lines := json.NewEncoder(&body)
+	for i := range states {
+		if err := lines.Encode(&states[i]); err != nil {
+			return fmt.Errorf("encode the facts of %s: %w", states[i].Brand.Slug, err)
+		}
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.sendBytes(http.StatusOK, ndjson, body.Bytes())
 }
 
 // statePage is the parameters of one brand's state, and historyPage those of its
@@ -118,7 +158,14 @@ func (s *server) factsBody(c *call) error {
 	return c.sendBytes(http.StatusOK, jsonType, body)
 }
 
-// events tells what came after a number, and waits a while if nothing did.
+// keepAlive is the pause between two blank lines of a poll that has nothing to
+// answer yet. An edge takes a second of silence for an origin that hangs: three
+// lines must be missing before it asks another.
+const keepAlive = 300 * time.Millisecond
+
+// events sends the events after a number, and waits a while if there are none.
+// The answer is one JSON document. While it is waited for, blank lines go out
+// before it, so that an origin that hangs can be told from a quiet one.
 func (s *server) events(c *call) error {
 	wait, err := c.asked.wait("wait", fieldmark.MaxWait*time.Second)
 	if err != nil {
@@ -129,15 +176,51 @@ func (s *server) events(c *call) error {
 		// chased to and fro while half the origins are of the new one.
 		wait = min(wait, time.Second)
 	}
-	page, err := s.origin.Events(c.r.Context(), int64(c.asked.number("after")), wait, c.asked.number("limit"))
+	after := fieldmark.EventCursor{Number: int64(c.asked.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)}
+	stop := c.sendKeepAlive()
+	page, err := s.origin.EventsAfter(c.r.Context(), after, wait, c.asked.number("limit"))
+	stop()
 	if err != nil {
 		return err
 	}
 	if page.Events == nil {
 		page.Events = []fieldmark.Event{}
 	}
-	page.Edition = s.edition
-	return c.send(http.StatusOK, page)
+	page.Edition, page.KeepAlive = s.edition, int(keepAlive/time.Millisecond)
+	if c.w.status == 0 {
+		return c.send(http.StatusOK, page)
+	}
+	body, err := encode(page)
+	if err != nil {
+		return fmt.Errorf("encode events: %w", err)
+	}
+	_, _ = c.w.Write(body) // a client that left cannot be told
+	return nil
+}
+
+// sendKeepAlive sends a blank line at intervals until stop is called, which waits
+// until no more is written. Once the first is sent, a failure can only close the
+// connection.
+func (c *call) sendKeepAlive() (stop func()) {
+	done := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		tick := time.NewTicker(keepAlive)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			c.w.Header().Set("Content-Type", jsonType)
+			_, err := c.w.Write([]byte{'\n'})
+			if err != nil || http.NewResponseController(c.w).Flush() != nil {
+				return // the edge is gone, and the request's context ends with it
+			}
+		}
+	})
+	return func() { close(done); sender.Wait() }
 }
 
 // modulePlan says which modules scores are made with.

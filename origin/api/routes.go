@@ -76,7 +76,7 @@ func (s *server) routes() []*route {
 		{"GET", admin + "modules/{digest}/preview", admins, s.showPreview, op{id: "showModulePreview", does: "Read how far a preview is and what it found", out: of[fieldmark.ModulePreview]()}},
 		{"POST", admin + "modules/{digest}/preview", admins, s.previewModule, op{id: "previewModule", does: "Score every brand by a module, beside the one in force", out: of[fieldmark.ModulePreview](), status: []int{202}}},
 
-		{"GET", facts, node, s.allFacts, op{hidden: true, within: bulkTimeout}},
+		{"GET", facts, node, s.allFacts, op{hidden: true, query: factsQuery, within: bulkTimeout}},
 		{"GET", facts + "/{slug}", node, s.facts, op{hidden: true, query: statePage}},
 		{"GET", facts + "/{slug}/history", node, s.history, op{hidden: true, query: historyPage}},
 		{"GET", facts + "/{slug}/{digest}", node, s.factsBody, op{hidden: true}},

@@ -208,8 +208,8 @@ func ignoreMissing(err error) error {
 }
 
 // RenameLog gives the event log a new name, which tells every edge to start
-// afresh. A record that was put back to an earlier time needs it. Whoever else
-// has the record open goes on under the old name.
+// afresh. A database that was restored from an earlier time needs it. Other
+// processes that have the database open report the new name from then on.
 func (s *Store) RenameLog(ctx context.Context) error {
 	name := rand.Text()
 	err := s.Write(ctx, func(ctx context.Context, t *Tx) error {

@@ -105,8 +105,15 @@ func (t *Tx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark
 	return nil
 }
 
-const stateColumns = `b.slug, b.name, b.url, b.niche, b.language, b.description, b.public, b.created_at, b.updated_at,
-	COALESCE(b.facts_digest, ''), b.facts_at, f.body FROM brand b LEFT JOIN facts f ON f.digest = b.facts_digest`
+// stateColumns and bareColumns read a brand with its facts, and with its facts
+// without their evidence where the database has such a copy.
+const (
+	stateBrand = `b.slug, b.name, b.url, b.niche, b.language, b.description, b.public, b.created_at, b.updated_at,
+	COALESCE(b.facts_digest, ''), b.facts_at, `
+	stateTables  = ` FROM brand b LEFT JOIN facts f ON f.digest = b.facts_digest`
+	stateColumns = stateBrand + `f.body` + stateTables
+	bareColumns  = stateBrand + `COALESCE(f.bare, f.body)` + stateTables
+)
 
 func scanState(row scanner) (fieldmark.BrandState, error) {
 	var s fieldmark.BrandState
@@ -135,9 +142,13 @@ func (s *Store) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.
 }
 
 // PublicStates lists public brands with their facts in the order of their
-// slugs, from the one after after.
-func (s *Store) PublicStates(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.BrandState, error) {
-	rows, err := s.query(ctx, `SELECT `+stateColumns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
+// slugs, from the one after after. Bare leaves out the evidence of the facts.
+func (s *Store) PublicStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+	columns := stateColumns
+	if bare {
+		columns = bareColumns
+	}
+	rows, err := s.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
 	list, err := collect(rows, err, scanState)
 	if err != nil {
 		return nil, fmt.Errorf("list the states of brands after %q: %w", after, err)

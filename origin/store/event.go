@@ -46,6 +46,27 @@ func (s *Store) Head(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
+// LogStatus is what a follower of the log compares with what it knows.
+type LogStatus struct {
+	Name    string // of the log
+	Head    int64  // number of the newest event; 0 while there is none
+	Oldest  int64  // number of the oldest event still kept; 0 while there is none
+	AfterID string // id of the event that was asked about; empty if there is none
+}
+
+// LogStatus reads the state of the log and the id of the event numbered after.
+// The name is read each time: another process may rename the log.
+func (s *Store) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
+	var l LogStatus
+	err := s.queryRow(ctx, `SELECT id, number, (SELECT COALESCE(MIN(number), 0) FROM event),
+		COALESCE((SELECT id FROM event WHERE number = $2), '') FROM log WHERE name = $1`, logName, after).
+		Scan(&l.Name, &l.Head, &l.Oldest, &l.AfterID)
+	if err != nil {
+		return LogStatus{}, fmt.Errorf("read the state of the log: %w", none(err))
+	}
+	return l, nil
+}
+
 // Oldest returns the number of the oldest event still kept, 0 while there is none.
 func (s *Store) Oldest(ctx context.Context) (int64, error) {
 	var n int64
