@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,7 +35,8 @@ type origin struct {
 
 	mu sync.Mutex
 
-	failures int // in a row, of requests and checks together
+	failures int  // in a row, of requests and checks together
+	silent   bool // the last was a silence: that a connection opens says nothing
 	until    time.Time
 	rest     time.Duration
 }
@@ -66,13 +68,31 @@ func (o *origin) failed(now time.Time) bool {
 	return o.failures == illAfter
 }
 
+// failedSilent is failed for an origin that has sent no sign of life for as long as
+// several should have come: it is ill at once. A process that is stopped goes on
+// accepting connections, so only an answer makes it well again.
+func (o *origin) failedSilent(now time.Time) bool {
+	o.mu.Lock()
+	o.silent, o.failures = true, max(o.failures, illAfter-1)
+	o.mu.Unlock()
+	return o.failed(now)
+}
+
 // answered notes an answer. It reports whether the origin was ill.
 func (o *origin) answered() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was := o.failures >= illAfter
-	o.failures = 0
+	o.failures, o.silent = 0, false
 	return was
+}
+
+// connected notes a connection that opened, as answered does.
+func (o *origin) connected() bool {
+	o.mu.Lock()
+	silent := o.silent
+	o.mu.Unlock()
+	return !silent && o.answered()
 }
 
 // pick returns the origin with the fewest requests under way among those that
@@ -170,14 +190,28 @@ func (u *Upstream) watch(ctx context.Context, o *origin) {
 
 // note keeps what an exchange with an origin says of its health.
 func (u *Upstream) note(o *origin, err error) {
-	if err == nil {
-		if o.answered() {
-			u.log.Info("origin is well again", "origin", o.host)
-		}
-	} else if o.failed(time.Now()) {
+	var recovered, failed bool
+	switch {
+	case err == nil:
+		recovered = o.answered()
+	case errors.Is(err, errConnected):
+		recovered = o.connected()
+	case errors.Is(err, errNoSignOfLife):
+		failed = o.failedSilent(time.Now())
+	default:
+		failed = o.failed(time.Now())
+	}
+	if recovered {
+		u.log.Info("origin is well again", "origin", o.host)
+	}
+	if failed {
 		u.log.Warn("origin is ill; others are asked", "origin", o.host, "err", err)
 	}
 }
+
+// errConnected is the result of a check that has opened a connection and asked
+// nothing.
+var errConnected = errors.New("a connection opened")
 
 // check asks one origin how it is.
 func (u *Upstream) check(ctx context.Context, o *origin) error {
@@ -188,7 +222,8 @@ func (u *Upstream) check(ctx context.Context, o *origin) error {
 		if err != nil {
 			return err
 		}
-		return c.Close()
+		_ = c.Close() // it was never used
+		return errConnected
 	}
 	path := u.cfg.HealthPath
 	if path == "" {

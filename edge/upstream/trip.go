@@ -58,6 +58,10 @@ func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentB
 	var first atomic.Bool
 	var used *conn
 	ctx, cancel := context.WithCancelCause(r.Context())
+	silence, _ := ctx.Value(silenceKey{}).(time.Duration)
+	if silence > 0 {
+		defer time.AfterFunc(silence, func() { cancel(errNoSignOfLife) }).Stop()
+	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			if c, ok := info.Conn.(*conn); ok {
@@ -84,6 +88,9 @@ func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentB
 	resp, err = u.transport.RoundTrip(req)
 	if err != nil {
 		o.flying.Add(-1)
+		if cause := context.Cause(ctx); errors.Is(cause, errNoSignOfLife) {
+			err = cause
+		}
 		if r.Context().Err() == nil && !errors.Is(err, errBodyRead) {
 			u.note(o, err)
 		}
@@ -106,8 +113,26 @@ func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentB
 		return resp, true, nil
 	}
 	dropHopByHop(resp.Header, false)
-	resp.Body = newReceived(resp.Body, u.cfg.IdleTimeout, cancel, land)
+	if silence > 0 {
+		resp.Body = newReceived(resp.Body, silence, func(error) { u.note(o, errNoSignOfLife); cancel(errNoSignOfLife) }, land)
+	} else {
+		resp.Body = newReceived(resp.Body, u.cfg.IdleTimeout, cancel, land)
+	}
 	return resp, true, nil
+}
+
+// errNoSignOfLife ends an exchange whose origin was silent for longer than
+// WithSilence allows.
+var errNoSignOfLife = errors.New("the origin gave no sign of life")
+
+type silenceKey struct{}
+
+// WithSilence bounds the silences of the answers to requests of ctx: the wait for
+// the head and each pause in the body, in place of Config's limits. An origin that
+// exceeds it is ill at once, and another one is asked if there was no head yet.
+// It is for answers whose origin sends signs of life.
+func WithSilence(ctx context.Context, limit time.Duration) context.Context {
+	return context.WithValue(ctx, silenceKey{}, limit)
 }
 
 // mayRepeat reports whether a request that failed at one origin may go to
@@ -155,7 +180,7 @@ type received struct {
 // errSilent ends an answer whose origin has gone silent.
 var errSilent = errors.New("the origin stopped in the middle of its answer")
 
-func newReceived(body io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc, land func()) *received {
+func newReceived(body io.ReadCloser, idle time.Duration, cancel func(error), land func()) *received {
 	b := &received{ReadCloser: body, idle: idle, land: land}
 	b.timer = time.AfterFunc(idle, func() {
 		b.slow.Store(true)
