@@ -26,7 +26,8 @@ type Fill func(ctx context.Context) (*Entry, error)
 //     returned when the fill fails or ctx ends first; else the error is.
 //
 // A failed fill is not repeated for a second: who asks meanwhile gets what the
-// others got. key may be made over a borrowed buffer; see Fill for what fill
+// others got. One that failed with ErrGone is an answer of the source and not
+// trouble: it is repeated after 50 ms, and at once after a purge. key may be made over a borrowed buffer; see Fill for what fill
 // may hold.
 func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Source, error) {
 	hash := c.hash(key)
@@ -77,6 +78,9 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 			return c.fallBack(p.entry, fmt.Errorf("wait for a fill: %w", ctx.Err()))
 		}
 		if p.flight.err != nil {
+			if round < maxRounds && c.outdated(p.flight) {
+				continue
+			}
 			return c.fallBack(p.entry, p.flight.err)
 		}
 		e := p.flight.entry
@@ -120,14 +124,16 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) 
 	}
 	f := s.flights.byKey[key]
 	if f != nil && f.ended {
-		if f.err != nil {
+		if f.err != nil && !c.outdated(f) {
 			return c.planFailed(e, state, f.err)
 		}
-		e, state = c.better(f.entry, e, state)
+		if f.err == nil {
+			e, state = c.better(f.entry, e, state)
+		}
 		switch {
 		case state == Fresh:
 			return plan{entry: e, source: SourceHit}
-		case state != Miss && !c.overtaken(f):
+		case f.err == nil && state != Miss && !c.overtaken(f):
 			// Nothing happened since that fill: another would give the same.
 			return c.planFailed(e, state, nil)
 		}
@@ -176,6 +182,12 @@ func (c *Cache) planFailed(e *Entry, state State, err error) plan {
 // overtaken reports whether anything was purged since f began.
 func (c *Cache) overtaken(f *flight) bool {
 	return c.tags.purges.Load() != f.purges
+}
+
+// outdated reports whether f found nothing at the source and something was purged
+// since it began: what was missing may be there now.
+func (c *Cache) outdated(f *flight) bool {
+	return errors.Is(f.err, ErrGone) && c.overtaken(f)
 }
 
 // fallBack answers with e if it may be served on errors, else with err.

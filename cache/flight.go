@@ -152,6 +152,9 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	now := c.now()
 	keep := keepFailed
 	var stored *Entry
+	if errors.Is(err, ErrGone) {
+		keep = keepDone
+	}
 	if err == nil {
 		stored = c.hold(e, f, now)
 		if c.judge(stored, now) == Fresh {
