@@ -206,18 +206,22 @@ func ratio(n Milli, d int) Milli {
 	return (2*n + Milli(d)) / (2 * Milli(d))
 }
 
+// AgeLimits are the ages of facts after which an assessment changes by age alone:
+// at each of them confidence falls, at the second a brand stops being GEO-ready,
+// and at the third its score is stale.
+func AgeLimits() [3]time.Duration {
+	return [...]time.Duration{14 * 24 * time.Hour, ReadyWithin, StaleAfter}
+}
+
 // confidence multiplies what was measured by the size of the sample and the
 // age of the audit.
 func confidence(measured, applicable, pages int, age time.Duration) Confidence {
-	const day = 24 * time.Hour
 	aged := Milli(500)
-	switch {
-	case age <= 14*day:
-		aged = 1000
-	case age <= 30*day:
-		aged = 900
-	case age <= 90*day:
-		aged = 750
+	for i, limit := range AgeLimits() {
+		if age <= limit {
+			aged = [...]Milli{1000, 900, 750}[i]
+			break
+		}
 	}
 	sample := min(MilliOne, 700+30*Milli(pages))
 	value := ratio(Milli(measured)*MilliOne*sample*aged, applicable*1000*1000)

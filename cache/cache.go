@@ -111,6 +111,7 @@ type Cache struct {
 	start       time.Time
 	redis       *Redis
 	joined      atomic.Pointer[fleet] // nil: Redis is not asked
+	resetAt     atomic.Int64          // when Reset was called last, in Unix nanoseconds; 0: never
 
 	running atomic.Int64 // fills under way
 	fills   sync.WaitGroup
@@ -303,9 +304,12 @@ func (c *Cache) LostHard(event int64) {
 
 // Reset makes everything stale at once and forgets all event numbers: the log
 // itself began again, so old and new numbers cannot be compared. Old entries
-// are served on errors only, and the shared tier is left until the next Join.
+// are served on errors only. The shared tier is left until the next Join, and what
+// it has from before is not used: it may be of events that were lost, whose
+// numbers were given out again since.
 func (c *Cache) Reset() {
 	c.joined.Store(nil)
+	c.resetAt.Store(time.Now().UnixNano())
 	c.tags.reset()
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/cachetest"
@@ -144,7 +145,7 @@ func (f *follower) check(t *testing.T, rng *rand.Rand, thing string) cache.Sourc
 		}
 	}
 	f.tr.mu.Unlock()
-	e, from, err := f.c.Fetch(t.Context(), thing, f.c.Shared(thing, nil, f.tr.read(rng, thing)))
+	e, from, err := f.c.Fetch(t.Context(), thing, f.c.Shared(thing, time.Second, nil, f.tr.read(rng, thing)))
 	if err != nil || from == cache.SourceStale || from == cache.SourceOnError {
 		return from
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,9 +30,6 @@ const (
 	// leaseLife is how long one process may be trusted to be filling a key. A
 	// filler that died holds nobody up for longer.
 	leaseLife = 2 * time.Second
-	// leaseWait is how long the others wait for its value before they fill
-	// themselves: several usual fills, and well below a reader's patience.
-	leaseWait = time.Second
 	// leaseLook and leaseLookMost are the pauses between two looks for it: a
 	// usual fill takes a few milliseconds, and a slow one is not asked after
 	// more than twenty times a second.
@@ -95,6 +93,47 @@ type Redis struct {
 	events  RedisEvents
 	breaker breaker
 	probes  sync.WaitGroup
+
+	abandoned abandoned
+}
+
+// abandoned are leases that Redis may have given although the call for them, or
+// for their release, was not answered in time: a Redis that hung runs what was
+// sent to it when it comes back, and everybody would wait for a fill that does not
+// run.
+type abandoned struct {
+	count atomic.Int32 // of leases, so that a call need not lock
+
+	mu     sync.Mutex
+	leases map[string]string // key in Redis to proof
+}
+
+// maxAbandoned bounds the leases remembered: the circuit breaker lets few calls
+// through to a Redis that hangs, and those beyond run out by themselves.
+const maxAbandoned = 1024
+
+func (a *abandoned) add(key, proof string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.leases == nil {
+		a.leases = map[string]string{}
+	}
+	if len(a.leases) < maxAbandoned {
+		a.leases[key] = proof
+	}
+	a.count.Store(int32(len(a.leases)))
+}
+
+func (a *abandoned) take() map[string]string {
+	if a.count.Load() == 0 {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	leases := a.leases
+	a.leases = nil
+	a.count.Store(0)
+	return leases
 }
 
 // NewRedis checks cfg; it connects to nothing.
@@ -223,7 +262,11 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 			r.probes.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 				defer cancel()
-				r.breaker.done(r.client.Ping(ctx).Err())
+				err := r.client.Ping(ctx).Err()
+				r.breaker.done(err)
+				if err == nil {
+					r.releaseAbandoned(ctx)
+				}
 			})
 		}
 		r.events.Skipped()
@@ -241,8 +284,29 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 	r.breaker.note(err)
 	if err != nil {
 		r.events.Failed(err)
+	} else if r.abandoned.count.Load() > 0 {
+		r.probes.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+			defer cancel()
+			r.releaseAbandoned(ctx)
+		})
 	}
 	return err
+}
+
+// releaseAbandoned releases abandoned leases of a Redis that answers: what was
+// sent to it before has run by now. What fails runs out by itself.
+func (r *Redis) releaseAbandoned(ctx context.Context) {
+	leases := r.abandoned.take()
+	if len(leases) == 0 {
+		return
+	}
+	_, _ = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for key, proof := range leases {
+			p.Eval(ctx, releaseScript, []string{key}, proof)
+		}
+		return nil
+	})
 }
 
 // load returns the entry under key, nil if there is none or Redis is in trouble.
@@ -285,6 +349,9 @@ func (r *Redis) lease(ctx context.Context, log, key string) (proof string, known
 		got, err = r.client.SetNX(ctx, leaseKey(log, key), token, leaseLife).Result()
 		return err
 	})
+	if err != nil && !errors.Is(err, errAway) {
+		r.abandoned.add(leaseKey(log, key), token)
+	}
 	if err != nil || !got {
 		return "", err == nil
 	}
@@ -296,9 +363,12 @@ func (r *Redis) lease(ctx context.Context, log, key string) (proof string, known
 const releaseScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
 func (r *Redis) release(ctx context.Context, log, key, proof string) {
-	_ = r.call(ctx, func(ctx context.Context) error { // at worst it runs out
+	err := r.call(ctx, func(ctx context.Context) error {
 		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, proof).Err()
 	})
+	if err != nil {
+		r.abandoned.add(leaseKey(log, key), proof)
+	}
 }
 
 // Keys of different logs never meet: their event numbers cannot be compared.

@@ -67,7 +67,7 @@ func join(t testing.TB, r *counted, url string, cfg cache.Config) (*cache.Cache,
 }
 
 func sharedFetch(c *cache.Cache, key string, s *source) string {
-	e, src, err := c.Fetch(context.Background(), key, c.Shared(key, nil, s.fill))
+	e, src, err := c.Fetch(context.Background(), key, c.Shared(key, time.Second, nil, s.fill))
 	return outcome(e, src, err)
 }
 
@@ -254,7 +254,7 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	key := fmt.Sprint("thing/", i)
 	told := l.version[i].Load() // at least one process knows it a moment later
 	began := time.Now()
-	e, from, err := c.Fetch(context.Background(), key, c.Shared(key, nil, func(context.Context) (*cache.Entry, error) {
+	e, from, err := c.Fetch(context.Background(), key, c.Shared(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
 		asOf := l.event.Load()
 		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:", i)}, Fresh: minute, OnError: minute}, nil
 	}))

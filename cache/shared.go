@@ -26,13 +26,13 @@ func (c *Cache) Join(log string, head int64) {
 // Shared makes a fill that asks the fleet first: an entry another process has
 // filled is taken over if it is fresh by our own tag table, and of all who miss
 // the same key one at a time runs fill, while the others wait for its entry and
-// fill themselves after a second. Trouble with Redis only means that fill runs.
+// fill themselves after wait. Trouble with Redis only means that fill runs.
 //
 // revive makes the Value of an entry that came from elsewhere; it may be nil.
 // key must not be a borrowed buffer. If fill fails and memory has nothing to
 // fall back on, an old entry of the fleet's is returned as far as its OnError
 // allows.
-func (c *Cache) Shared(key string, revive func(*Entry) error, fill Fill) Fill {
+func (c *Cache) Shared(key string, wait time.Duration, revive func(*Entry) error, fill Fill) Fill {
 	if c.redis == nil {
 		return fill
 	}
@@ -41,7 +41,7 @@ func (c *Cache) Shared(key string, revive func(*Entry) error, fill Fill) Fill {
 		if company == nil {
 			return fill(ctx)
 		}
-		f := sharedFill{c: c, fleet: company, key: strings.Clone(key), revive: revive, fill: fill}
+		f := sharedFill{c: c, fleet: company, key: strings.Clone(key), wait: wait, revive: revive, fill: fill}
 		return f.run(ctx)
 	}
 }
@@ -51,13 +51,14 @@ type sharedFill struct {
 	c      *Cache
 	fleet  *fleet
 	key    string
+	wait   time.Duration // for the entry of another process
 	revive func(*Entry) error
 	fill   Fill
 	old    *Entry // what the fleet had, for need
 }
 
 func (f *sharedFill) run(ctx context.Context) (*Entry, error) {
-	until := time.Now().Add(leaseWait)
+	until := time.Now().Add(f.wait)
 	for pause := leaseLook; ; pause = min(2*pause, leaseLookMost) {
 		if e := f.look(ctx); e != nil {
 			return e, nil
@@ -121,9 +122,10 @@ func (f *sharedFill) look(ctx context.Context) *Entry {
 }
 
 // unbelievable reports whether e knows of events that had not happened when it
-// was made: the log was set back since, and its numbers were given out again.
+// was made, or is from before a Reset: the log was set back since, and its numbers
+// were given out again.
 func (f *sharedFill) unbelievable(e *Entry) bool {
-	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined)
+	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined) || e.Born.UnixNano() < f.c.resetAt.Load()
 }
 
 // newer reports whether e is something else than what memory has: that was not

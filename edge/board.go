@@ -33,6 +33,10 @@ type boards struct {
 	mu     sync.Mutex
 	kept   []*snapshot // newest last
 	barred bool        // the next ranking is the only one to keep
+
+	// uncertain: events were missed, and until all brands are ranked again the
+	// ranking cannot tell which brands there are not.
+	uncertain atomic.Bool
 }
 
 func (b *boards) current() *snapshot { return b.now.Load() }
@@ -47,6 +51,14 @@ func (b *boards) id() string {
 
 // boardTags are on whatever is made of one ranking. Only an operator purges it.
 var boardTags = []string{string(fieldmark.TagBoard)}
+
+// ofBoard marks an entry that is made of one ranking. Its key names the ranking,
+// which is in memory, so it is as new as the newest purge: a purge has it made
+// again, from the same ranking until all brands are ranked again.
+func (e *Edge) ofBoard(entry *cache.Entry) *cache.Entry {
+	entry.Tags, entry.AsOf = boardTags, e.follow.purged.Load()
+	return entry
+}
 
 // set makes s the present ranking.
 func (b *boards) set(s *snapshot) {
@@ -102,7 +114,7 @@ const (
 // knows says whether a public brand has the slug, without asking anyone.
 func (b *boards) knows(slug fieldmark.Slug) certainty {
 	s := b.now.Load()
-	if s == nil {
+	if s == nil || b.uncertain.Load() {
 		return answerUnknown
 	}
 	if l := s.line(slug); l != nil && l.to == "" {
@@ -431,8 +443,8 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 			"Cache-Control", boardCacheControl,
 			"X-Content-Type-Options", "nosniff",
 			"Access-Control-Allow-Origin", "*")
-		entry.Fresh, entry.AsOf, entry.Tags = boardFresh, s.event, boardTags
-		return entry, nil
+		entry.Fresh = boardFresh
+		return e.ofBoard(entry), nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

@@ -142,7 +142,8 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode)}
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode),
+		follow: follower{backlog: newBacklog()}}
 	e.clock.set(time.Now())
 	e.meters.watch(e)
 	var err error
@@ -198,6 +199,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.keepUp(ctx) })
+	g.Go(func() error { return e.keepRanked(ctx) })
 	g.Go(func() error { return e.clock.run(ctx) })
 	g.Go(func() error { return e.report(ctx) })
 	g.Go(func() error { e.press.Run(ctx.Done()); return nil })

@@ -44,30 +44,46 @@ type house struct {
 	edge    *edge.Edge
 	docs    http.HandlerFunc // what the origin answers under /docs/; nil: nothing
 
+	record    store.Config                // where the origin's database is
+	intercept atomic.Pointer[interceptor] // sees requests before the origin; nil: none
+
 	cacheBytes int64                 // of the next edge; 0: 16 MiB
 	keys       []fieldmark.ModuleKey // that the next edge trusts
 	store      *store.Store
 	change     func(*edge.Config) // of the next edge; nil: nothing
 }
 
-func newHouse(t testing.TB) *house {
+// interceptor may answer a request in place of the origin.
+type interceptor func(w http.ResponseWriter, r *http.Request) (answered bool)
+
+// openOrigin opens an origin over a database.
+func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Service, http.Handler) {
 	t.Helper()
-	h := &house{t: t}
-	st := storetest.Open(t, storetest.New(t))
-	h.store = st
+	st := storetest.Open(t, record)
 	ref, err := wasm.Ref(geo.Module())
 	must(t, err)
-	h.service, err = origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
+	service, err := origin.New(origin.Config{Store: st, Secret: bytes.Repeat([]byte("s"), 32), Module: geo.Module(), ModuleRef: ref})
 	must(t, err)
-	must(t, h.service.Prepare(t.Context()))
-	handler, err := api.New(api.Config{Service: h.service, NodeToken: nodeToken, PublicAPI: true})
+	must(t, service.Prepare(t.Context()))
+	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
 	must(t, err)
+	return st, service, handler
+}
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	h := &house{t: t, record: storetest.New(t)}
+	var handler http.Handler
+	h.store, h.service, handler = openOrigin(t, h.record)
 	h.origin = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.down.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		if r.URL.Path != fieldmark.PathInternalEvents && r.URL.Path != fieldmark.PathInternalNodes {
 			h.asked.Add(1)
+		}
+		if f := h.intercept.Load(); f != nil && (*f)(w, r) {
+			return
 		}
 		if strings.HasPrefix(r.URL.Path, "/docs/") && h.docs != nil {
 			h.docs(w, r)

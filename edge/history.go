@@ -410,7 +410,7 @@ func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
 	}
 	e.serveNamed(ctx, digest, fieldmark.PathModules+string(digest), "application/wasm", foreverControl, nil,
 		func(ctx context.Context) ([]byte, int64, error) {
-			asOf := e.follow.cursor.Load()
+			asOf := e.follow.purged.Load()
 			body, err := e.cfg.Origin.Module(ctx, digest)
 			return body, asOf, err
 		})

@@ -162,7 +162,7 @@ func (*unkept) Error() string { return "an answer that is not kept" }
 // fillLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
 // as the error it tells of.
 func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
-	asOf := e.follow.cursor.Load() // it follows from its request, so it is as new as we are
+	asOf := e.follow.purged.Load() // it follows from its request, so it is as new as we are
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(), bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)

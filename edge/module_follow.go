@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -22,25 +21,25 @@ const (
 
 // loadModules puts in force what the origin says. A module that is refused is
 // noted, and what was in force stays; only a node that has none yet fails.
-func (f *following) loadModules(ctx context.Context) error {
-	e := f.edge
+func (r *ranker) loadModules(ctx context.Context) error {
+	e := r.edge
 	plan, err := e.cfg.Origin.ModulePlan(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the active module: %w", err)
 	}
-	f.tried = time.Now()
+	r.tried = time.Now()
 	_, none := e.modules.active.Ref()
 	if none != nil && plan.Previous != nil {
 		// It is made ready first, so that this node too has something to go back to.
-		if err := f.activate(ctx, e.modules.active, *plan.Previous); err != nil {
+		if err := r.activate(ctx, e.modules.active, *plan.Previous); err != nil {
 			e.log.Warn("the scoring module before the active one is not available", "err", err)
 		}
 	}
-	err = f.activate(ctx, e.modules.active, plan.SignedModule)
+	err = r.activate(ctx, e.modules.active, plan.SignedModule)
 	if _, none = e.modules.active.Ref(); none != nil {
 		return err
 	}
-	trying := f.try(ctx, plan)
+	trying := r.try(ctx, plan)
 	if err := errors.Join(err, trying); err != nil {
 		if no, ok := errors.AsType[*refusedModule](err); ok {
 			e.modules.refuse(no.err)
@@ -58,8 +57,8 @@ type refusedModule struct{ err error }
 func (r *refusedModule) Error() string { return r.err.Error() }
 
 // activate fetches a module, unless it is there, proves it and swaps it in.
-func (f *following) activate(ctx context.Context, into *wasm.Registry, m fieldmark.SignedModule) error {
-	e := f.edge
+func (r *ranker) activate(ctx context.Context, into *wasm.Registry, m fieldmark.SignedModule) error {
+	e := r.edge
 	if ref, err := into.Ref(); err == nil && ref.Digest == m.Digest {
 		return nil
 	}
@@ -92,8 +91,8 @@ func (f *following) activate(ctx context.Context, into *wasm.Registry, m fieldma
 }
 
 // try begins, changes or ends the trial of a module on a share of the brands.
-func (f *following) try(ctx context.Context, plan fieldmark.ModulePlan) error {
-	s := f.edge.modules
+func (r *ranker) try(ctx context.Context, plan fieldmark.ModulePlan) error {
+	s := r.edge.modules
 	old := s.trial.Load()
 	if plan.Canary == nil {
 		if s.trial.Store(nil); old != nil {
@@ -104,19 +103,19 @@ func (f *following) try(ctx context.Context, plan fieldmark.ModulePlan) error {
 	}
 	if old != nil && old.canary.Digest == plan.Canary.Digest {
 		s.trial.Store(&trial{registry: old.registry, canary: *plan.Canary})
-		return f.activate(ctx, old.registry, plan.Canary.SignedModule) // it may have been taken back, and forgiven since
+		return r.activate(ctx, old.registry, plan.Canary.SignedModule) // it may have been taken back, and forgiven since
 	}
 	registry, err := wasm.NewRegistry(wasm.RegistryConfig{Engine: s.engine, RolledBack: s.onRollback})
 	if err != nil {
 		return err
 	}
 	for _, m := range []fieldmark.SignedModule{plan.SignedModule, plan.Canary.SignedModule} {
-		if err := f.activate(ctx, registry, m); err != nil {
+		if err := r.activate(ctx, registry, m); err != nil {
 			return errors.Join(err, registry.Close())
 		}
 	}
 	s.trial.Store(&trial{registry: registry, canary: *plan.Canary})
-	f.edge.log.Info("scoring module on trial", "digest", plan.Canary.Digest, "percent", plan.Canary.Percent)
+	r.edge.log.Info("scoring module on trial", "digest", plan.Canary.Digest, "percent", plan.Canary.Percent)
 	poke(s.news)
 	if old != nil {
 		return old.registry.Close()
@@ -124,73 +123,30 @@ func (f *following) try(ctx context.Context, plan fieldmark.ModulePlan) error {
 	return nil
 }
 
-// forgive lets modules be put in force again that were taken back here, because
-// an operator put them in force since. What is read twice forgives once.
-func (f *following) forgive(events []fieldmark.Event) {
-	for i := range events {
-		ev := &events[i]
-		if ev.Type != fieldmark.EventModuleActivated || ev.Number <= f.forgiven {
-			continue
-		}
-		f.forgiven = ev.Number
-		f.edge.modules.forgive(ev.Data)
+// forgive lets modules be activated again that were taken back here, because an
+// operator has activated them since.
+func (r *ranker) forgive(activations []fieldmark.Event) {
+	for i := range activations {
+		r.edge.modules.forgive(activations[i].Data)
 	}
-}
-
-// settle begins anew after a rollback: what the bad module made of any brand
-// may be wrong, so it is asked for by nobody any more.
-func (f *following) settle() {
-	e := f.edge
-	if !e.modules.rolledBack.Swap(false) {
-		return
-	}
-	e.cache.Reset()
-	f.leave()
-	f.log = ""
-}
-
-// leave gives up the ranking and the module it was made by.
-func (f *following) leave() {
-	if f.ranking != nil {
-		f.release()
-	}
-	f.ranking, f.release = nil, nil
-}
-
-// listen waits for the next stretch of the log, and no longer when a module was
-// taken back.
-func (f *following) listen(ctx context.Context, after int64, wait time.Duration) (fieldmark.EventPage, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-f.edge.modules.wake:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	page, err := f.edge.cfg.Origin.Events(ctx, after, wait)
-	cancel()
-	watch.Wait()
-	return page, err
 }
 
 // row scores a brand for the ranking. A module that cannot keeps the line it
 // gave the brand before; without one the brand is known but not ranked.
-func (f *following) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*line, *fieldmark.Score, error) {
-	score, err := f.edge.assessBy(ctx, m, state, now)
+func (e *Edge) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*line, *fieldmark.Score, error) {
+	score, err := e.assessBy(ctx, m, state, now)
 	if err == nil {
 		return newLine(&score), &score, nil
 	}
-	f.edge.modules.active.Report(m, err)
+	e.modules.active.Report(m, err)
 	if !isFault(err) {
 		return nil, nil, err
 	}
-	if ref, active := f.edge.modules.active.Ref(); active != nil || ref != m.Ref() {
+	if ref, active := e.modules.active.Ref(); active != nil || ref != m.Ref() {
 		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
 	}
-	if f.ranking != nil && f.ranking.module.Ref() == m.Ref() {
-		if old := f.ranking.line(state.Brand.Slug); old != nil {
+	if s := e.boards.current(); s != nil && s.module.Ref() == m.Ref() {
+		if old := s.line(state.Brand.Slug); old != nil {
 			return old, nil, nil
 		}
 	}

@@ -53,9 +53,7 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 		if err != nil {
 			return nil, err
 		}
-		page := newPageEntry(body)
-		page.Tags, page.AsOf = boardTags, s.event
-		return page, nil
+		return e.ofBoard(newPageEntry(body)), nil
 	})
 }
 

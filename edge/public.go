@@ -142,8 +142,8 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 		sum := sha256.Sum256(body)
 		entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
 			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff")
-		entry.Fresh, entry.OnError, entry.AsOf, entry.Tags = sitemapFresh, derivedOnError, s.event, boardTags
-		return entry, nil
+		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
+		return e.ofBoard(entry), nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

@@ -232,7 +232,6 @@ type snapshot struct {
 	unreachable int
 	asOf        *fieldmark.Time // of the newest audit in it
 	since       fieldmark.Time  // what changes are counted from
-	event       int64           // the newest event it knows of
 	newest      int64           // asOf in microseconds; 0: none
 	sum         [2]uint64       // of its ranked lines
 
@@ -240,8 +239,8 @@ type snapshot struct {
 }
 
 // newSnapshot sorts lines, which are of brands and of aliases, and numbers them.
-func newSnapshot(m *wasm.Module, lines []*line, since fieldmark.Time, event int64) *snapshot {
-	s := &snapshot{module: m, methodology: m.Methodology(), since: since, event: event, languages: map[string]int{}, views: &views{}}
+func newSnapshot(m *wasm.Module, lines []*line, since fieldmark.Time) *snapshot {
+	s := &snapshot{module: m, methodology: m.Methodology(), since: since, languages: map[string]int{}, views: &views{}}
 	var ranked [bases][]*line
 	for _, l := range lines {
 		s.count(l, 1)
@@ -263,9 +262,9 @@ func newSnapshot(m *wasm.Module, lines []*line, since fieldmark.Time, event int6
 
 // with returns the ranking with brands changed: a line replaces the one of its
 // slug, nil takes it out. Aliases are lines like any other.
-func (s *snapshot) with(changed map[fieldmark.Slug]*line, event int64) *snapshot {
+func (s *snapshot) with(changed map[fieldmark.Slug]*line) *snapshot {
 	next := &snapshot{
-		module: s.module, methodology: s.methodology, since: s.since, event: event, languages: maps.Clone(s.languages), views: &views{},
+		module: s.module, methodology: s.methodology, since: s.since, languages: maps.Clone(s.languages), views: &views{},
 		pending: s.pending, unreachable: s.unreachable, sum: s.sum,
 	}
 	var out, in, outRanked, inRanked, outFull, inFull []*line

@@ -39,14 +39,14 @@ func benchLine(i, seed int, niche, language string) *line {
 
 // Rank builds a ranking.
 func Rank(m *wasm.Module, lines []*line) Ranking {
-	return Ranking{newSnapshot(m, lines, fieldmark.Time{}, 1)}
+	return Ranking{newSnapshot(m, lines, fieldmark.Time{})}
 }
 
 // Change gives a brand another score.
 func (r Ranking) Change(i, seed int) Ranking {
 	slug := fieldmark.Slug("brand-" + strconv.Itoa(i))
 	old := r.s.line(slug)
-	return Ranking{r.s.with(map[fieldmark.Slug]*line{slug: benchLine(i, seed, old.niche, old.language)}, 2)}
+	return Ranking{r.s.with(map[fieldmark.Slug]*line{slug: benchLine(i, seed, old.niche, old.language)})}
 }
 
 // Page cuts a page out of it.

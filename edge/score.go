@@ -41,6 +41,10 @@ type scoreValue struct {
 	gzip  openForm
 }
 
+// readerLease is how long a reader waits for a score that another node is making:
+// well below a reader's patience.
+const readerLease = time.Second
+
 const scoreCacheControl = "public, max-age=60, s-maxage=300, stale-while-revalidate=3600, stale-if-error=86400"
 
 // serveScore answers GET /api/v1/score/{slug}.
@@ -213,15 +217,17 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 }
 
 // known says whether there is a brand under a slug, as far as the node can tell
-// without asking: only what is certainly none is an error.
+// without asking: only what is certainly none is an error, and then nothing old is
+// served in its place. What has changed since the ranking was made is asked for.
 func (e *Edge) known(slug fieldmark.Slug) error {
-	if e.boards.knows(slug) != answerNo {
+	if e.boards.knows(slug) != answerNo || e.follow.backlog.has(slug) || e.boards.knows(slug) != answerNo { // again: it may have been ranked between the two
 		return nil
 	}
+	err := noBrand()
 	if to := e.boards.leads(slug); to != "" {
-		return moved{to, noBrand()}
+		err = moved{to, err}
 	}
-	return noBrand()
+	return fmt.Errorf("%w: %w", cache.ErrGone, err)
 }
 
 // notHere says why a state is no answer for a slug, if it is none.
@@ -240,12 +246,13 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 	if err := e.known(slug); err != nil {
 		return nil, cache.SourceNone, err
 	}
-	return e.deriveScore(ctx, slug)
+	return e.deriveScore(ctx, slug, readerLease)
 }
 
 // deriveScore is score for those who know better than the ranking which brands
-// there are. One node of the fleet asks the origin and runs the module.
-func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
+// there are. One node of the fleet asks the origin and runs the module; the others
+// wait for it, up to lease.
+func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source, error) {
 	// A fill that fails is remembered for a second, in which the node would load
 	// its module and could not keep the scores it makes.
 	if _, err := e.modules.active.Ref(); err != nil {
@@ -253,7 +260,7 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug) (*cache.Ent
 	}
 	key := fieldmark.PathScore + string(slug)
 	asked := ctx
-	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, lease, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		ctx, span := e.filling(ctx, asked)
 		defer span.End()
 		known := e.follow.module.Load() // before the module is read

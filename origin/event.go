@@ -63,7 +63,7 @@ func (s *Service) Events(ctx context.Context, after int64, wait time.Duration, l
 // EventsAfter returns the events after a cursor. When there is none yet, it waits
 // up to wait, at most fieldmark.MaxWait seconds. A page whose Head is below the
 // cursor, or that has Diverged from it, is returned at once: the follower has
-// applied events that this log does not have.
+// applied events that this log does not have. So is one of a log that was renamed.
 func (s *Service) EventsAfter(ctx context.Context, after fieldmark.EventCursor, wait time.Duration, limit int) (fieldmark.EventPage, error) {
 	if limit <= 0 || limit > MaxEvents {
 		limit = MaxEvents
@@ -72,12 +72,16 @@ func (s *Service) EventsAfter(ctx context.Context, after fieldmark.EventCursor, 
 	defer timeout.Stop()
 	again := time.NewTicker(eventLookAgain)
 	defer again.Stop()
-	for {
+	for log := ""; ; {
 		grown := s.store.Watch(store.TopicEvents)
 		page, err := s.page(ctx, after.Number, limit)
 		if err != nil || len(page.Events) > 0 || page.Head < after.Number || page.Diverged(after) || wait <= 0 {
 			return page, err
 		}
+		if log != "" && page.Log != log {
+			return page, nil // it was renamed
+		}
+		log = page.Log
 		select {
 		case <-grown:
 		case <-again.C:

@@ -11,7 +11,7 @@ import (
 
 type dbCmd struct {
 	Check  dbCheckCmd  `cmd:"" help:"Check that everything holds which must hold of the record; exit status 1 when something does not."`
-	NewLog dbNewLogCmd `cmd:"" help:"Give the event log a new name, after a database was put back to an earlier time; no origin may be running."`
+	NewLog dbNewLogCmd `cmd:"" help:"Give the event log a new name, after a database was restored from an earlier time. Origins that are running report it at once, and edges start over."`
 }
 
 // withStore opens the record for one act.

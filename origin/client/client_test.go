@@ -85,18 +85,22 @@ func TestEdgeCalls(t *testing.T) {
 		t.Errorf("state of b: %+v as of %d, %v; want b as of 4", state.Brand, asOf, err)
 	}
 	var slugs []string
-	asOf, err = c.EachBrandState(ctx, func(s fieldmark.BrandState) error {
+	collect := func(s fieldmark.BrandState) error {
 		slugs = append(slugs, string(s.Brand.Slug))
 		return nil
-	})
-	if got := strings.Join(slugs, " "); got != "a b c" || asOf != 4 || err != nil {
-		t.Errorf("every brand: %s as of %d, %v; want a b c as of 4", got, asOf, err)
+	}
+	asOf, more, err := c.BrandStates(ctx, "", 2, false, collect)
+	if got := strings.Join(slugs, " "); got != "a b" || asOf != 4 || !more || err != nil {
+		t.Errorf("first page: %s as of %d, more %t, %v; want a b as of 4 and more", got, asOf, more, err)
+	}
+	if _, more, err = c.BrandStates(ctx, "b", 2, true, collect); strings.Join(slugs, " ") != "a b c" || more || err != nil {
+		t.Errorf("after the last page: %v, more %t, %v; want a b c and no more", slugs, more, err)
 	}
 	enough := errors.New("enough")
-	if _, err := c.EachBrandState(ctx, func(fieldmark.BrandState) error { return enough }); err != enough {
+	if _, _, err := c.BrandStates(ctx, "", 2, false, func(fieldmark.BrandState) error { return enough }); err != enough {
 		t.Errorf("stopped by the caller: %v, want its own error", err)
 	}
-	page, err := c.Events(ctx, 2, 0)
+	page, err := c.Events(ctx, fieldmark.EventCursor{Number: 2}, 0)
 	if len(page.Events) != 2 || page.Head != 4 || err != nil {
 		t.Errorf("events after 2: %d, head %d, %v; want 2 and 4", len(page.Events), page.Head, err)
 	}

@@ -89,8 +89,14 @@ func TestSilence(t *testing.T) {
 			want time.Duration
 		}{
 			{"an ordinary call", func(ctx context.Context) error { _, err := c.ModulePlan(ctx); return err }, 15 * time.Second},
-			{"a poll", func(ctx context.Context) error { _, err := c.Events(ctx, 0, 25*time.Second); return err }, 35 * time.Second},
-			{"a poll that asks for too much", func(ctx context.Context) error { _, err := c.Events(ctx, 0, time.Hour); return err }, 35 * time.Second},
+			{"a poll", func(ctx context.Context) error {
+				_, err := c.Events(ctx, fieldmark.EventCursor{}, 25*time.Second)
+				return err
+			}, 35 * time.Second},
+			{"a poll that asks for too much", func(ctx context.Context) error {
+				_, err := c.Events(ctx, fieldmark.EventCursor{}, time.Hour)
+				return err
+			}, 35 * time.Second},
 			{"an impatient caller", func(ctx context.Context) error {
 				ctx, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
@@ -110,7 +116,7 @@ func TestSilence(t *testing.T) {
 // TestBadAnswers feeds what an origin would never say.
 func TestBadAnswers(t *testing.T) {
 	each := func(c *client.Client) error {
-		_, err := c.EachBrandState(context.Background(), func(fieldmark.BrandState) error { return nil })
+		_, _, err := c.BrandStates(context.Background(), "", 100, false, func(fieldmark.BrandState) error { return nil })
 		return err
 	}
 	one := func(c *client.Client) error { _, err := c.ModulePlan(context.Background()); return err }

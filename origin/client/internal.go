@@ -57,12 +57,41 @@ func (c *Client) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fiel
 	return body, asOf, err
 }
 
-// EachBrandState calls fn with every public brand, one after another, and returns
-// the number of the newest event that was in the log before the first was read.
-// An error of fn ends the reading and is returned as it is.
-func (c *Client) EachBrandState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
-	r := c.internal(fieldmark.PathInternalFacts)
-	r.within = bulkTimeout
+// BrandStates calls fn with one page of public brands in the order of their
+// slugs: up to limit of them, at most fieldmark.MaxStates, from the one after
+// after. Bare leaves out the evidence of facts. It returns the number of the
+// newest event that was in the log before the page was read, and whether more
+// pages follow. An error of fn ends the reading and is returned as it is.
+//
+// An origin of an earlier version knows no pages. It is asked for all brands in
+// one answer, of which fn gets those after after.
+func (c *Client) BrandStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool, fn func(fieldmark.BrandState) error) (asOf int64, more bool, err error) {
+	query := url.Values{"limit": {strconv.Itoa(limit)}, "bare": {strconv.FormatBool(bare)}}
+	if after != "" {
+		query.Set("after", string(after))
+	}
+	n := 0
+	count := func(state fieldmark.BrandState) error {
+		n++
+		return fn(state)
+	}
+	asOf, err = c.states(ctx, "?"+query.Encode(), pageTimeout, count)
+	if !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
+		return asOf, n >= limit, err
+	}
+	asOf, err = c.states(ctx, "", bulkTimeout, func(state fieldmark.BrandState) error {
+		if state.Brand.Slug <= after {
+			return nil
+		}
+		return fn(state)
+	})
+	return asOf, false, err
+}
+
+// states reads brands, one JSON document a line.
+func (c *Client) states(ctx context.Context, query string, within time.Duration, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
+	r := c.internal(fieldmark.PathInternalFacts + query)
+	r.within = within
 	var stop error
 	err = c.read(ctx, r, func(resp *http.Response) error {
 		if asOf, err = readAsOf(resp.Header); err != nil {
@@ -122,16 +151,16 @@ func eachLine(r io.Reader, fn func(line []byte) error) error {
 	}
 }
 
-// Events returns the log after the event numbered after. Where there is nothing
-// new it waits up to wait, at most fieldmark.MaxWait seconds.
-func (c *Client) Events(ctx context.Context, after int64, wait time.Duration) (fieldmark.EventPage, error) {
+// Events returns the log after a cursor. Where there is nothing new it waits up to
+// wait, at most fieldmark.MaxWait seconds.
+func (c *Client) Events(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
 	wait = min(max(wait, 0), fieldmark.MaxWait*time.Second)
-	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
+	query := url.Values{"after": {strconv.FormatInt(after.Number, 10)}, "wait": {wait.String()}}
 	if known := c.edition.Load(); known != nil {
 		query.Set("edition", *known) // an origin of another answers at once
 	}
 	r := c.internal(fieldmark.PathInternalEvents + "?" + query.Encode())
-	r.within = wait + pollMargin
+	r.within, r.lastEvent = wait+pollMargin, after.ID
 	var page fieldmark.EventPage
 	_, err := c.do(ctx, r, &page)
 	if page.Edition != "" {

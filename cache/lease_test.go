@@ -1,0 +1,137 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/cachetest"
+)
+
+// withholding is a way to Redis that keeps the answer to the first lease back: the
+// lease is given, and the process that asked does not learn of it.
+func withholding(t *testing.T, to string) (url string, withheld *atomic.Bool) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	withheld = new(atomic.Bool)
+	ctx, end := context.WithCancel(context.Background())
+	var ways sync.WaitGroup
+	serve := func(from net.Conn) {
+		on, err := net.Dial("tcp", to)
+		if err != nil {
+			from.Close()
+			return
+		}
+		context.AfterFunc(ctx, func() { from.Close(); on.Close() })
+		var keep atomic.Bool
+		ways.Go(func() { // requests
+			defer on.Close()
+			buf := make([]byte, 64<<10)
+			for {
+				n, err := from.Read(buf)
+				if bytes.Contains(buf[:n], []byte(":lease:")) && withheld.CompareAndSwap(false, true) {
+					keep.Store(true)
+				}
+				if _, werr := on.Write(buf[:n]); err != nil || werr != nil {
+					return
+				}
+			}
+		})
+		ways.Go(func() { // answers
+			defer from.Close()
+			buf := make([]byte, 64<<10)
+			for {
+				n, err := on.Read(buf)
+				if keep.Load() {
+					<-ctx.Done()
+				}
+				if _, werr := from.Write(buf[:n]); err != nil || werr != nil {
+					return
+				}
+			}
+		})
+	}
+	ways.Go(func() {
+		for {
+			from, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			serve(from)
+		}
+	})
+	t.Cleanup(func() { end(); ln.Close(); ways.Wait() })
+	return "redis://" + ln.Addr().String(), withheld
+}
+
+// A lease that a process does not know to have is released as soon as Redis
+// answers it again: the fleet would wait for a fill that does not run.
+func TestAbandonedLeaseIsReleased(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	url, withheld := withholding(t, server.Addr)
+	c, _ := hasty(t, url, cache.Config{})
+	want(t, "a fill without a lease", sharedFetch(c, "k", &source{text: "one", asOf: 1}), "fill one")
+	cachetest.Until(t, "a lease was asked for", func() bool {
+		return withheld.Load() || strings.HasPrefix(sharedFetch(c, "k", &source{text: "one", asOf: 1}), "error")
+	})
+	server.Do("PERSIST", "fieldmark1:log:lease:k") // unless it was released already, it must not just run out
+	n := 0
+	cachetest.Until(t, "it is released", func() bool {
+		n++
+		sharedFetch(c, fmt.Sprint("other", n), &source{text: "two", asOf: 1})
+		return strings.HasPrefix(server.Do("EXISTS", "fieldmark1:log:lease:k"), ":0")
+	})
+}
+
+// After a Reset the shared tier's entries from before are not used: an event of
+// theirs may be one that was lost.
+func TestResetDistrustsSharedEntries(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	a, _ := member(t, server.URL, cache.Config{})
+	b, _ := member(t, server.URL, cache.Config{})
+	want(t, "filled", sharedFetch(a, "k", &source{text: "lost", asOf: 5}), "fill lost")
+	cachetest.Until(t, "it is shared", func() bool { return server.Do("EXISTS", "fieldmark1:log:k") == ":1\r\n" })
+	b.Reset()
+	b.Join("log", logHead)
+	want(t, "after the reset", sharedFetch(b, "k", &source{text: "true", asOf: 6}), "fill true")
+}
+
+// TestNothingIsFoundAgain has a source answer that there is nothing, and then an
+// event that there is something.
+func TestNothingIsFoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, cache.Config{})
+		gone := &source{err: fmt.Errorf("no brand: %w", cache.ErrGone)}
+		away := &source{err: io.ErrUnexpectedEOF}
+		want(t, "nothing", fetch(c, "k", gone), "error: "+gone.err.Error())
+		want(t, "just after it", fetch(c, "k", &source{text: "there", asOf: 1}), "error: "+gone.err.Error())
+		want(t, "trouble", fetch(c, "l", away), "error: "+away.err.Error())
+		c.Purge(1, "brand")
+		want(t, "after an event", fetch(c, "k", &source{text: "there", asOf: 1}), "fill there")
+		want(t, "trouble after an event", fetch(c, "l", &source{text: "there", asOf: 1}), "error: "+away.err.Error())
+
+		fetch(c, "m", gone)
+		time.Sleep(51 * time.Millisecond)
+		want(t, "a little later", fetch(c, "m", &source{text: "there", asOf: 1}), "fill there")
+
+		slow := &source{err: gone.err, delay: 100 * time.Millisecond}
+		var reader sync.WaitGroup
+		reader.Go(func() { fetch(c, "n", slow) })
+		synctest.Wait()
+		c.Purge(2, "brand")
+		want(t, "a reader who joins a fill of before the event", fetch(c, "n", &source{text: "there", asOf: 2}), "fill there")
+		reader.Wait()
+	})
+}

@@ -1,0 +1,401 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/client"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// stoppable is a way to an origin on which, once it is stopped, connections open
+// and no byte passes any more: what a client sees of a process that hangs.
+type stoppable struct {
+	address string
+	stop    func()
+}
+
+func newStoppable(t *testing.T, to string) stoppable {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, end := context.WithCancel(context.Background())
+	stopped, stop := context.WithCancel(ctx)
+	var ways sync.WaitGroup
+	pass := func(dst, src net.Conn) {
+		defer dst.Close()
+		buf := make([]byte, 4096)
+		for {
+			n, err := src.Read(buf)
+			if stopped.Err() != nil {
+				<-ctx.Done()
+				return
+			}
+			if n > 0 {
+				_, _ = dst.Write(buf[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+	ways.Go(func() {
+		for {
+			from, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			on, err := net.Dial("tcp", to)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			context.AfterFunc(ctx, func() { from.Close(); on.Close() })
+			ways.Go(func() { pass(on, from) })
+			ways.Go(func() { pass(from, on) })
+		}
+	})
+	t.Cleanup(func() { end(); ln.Close(); ways.Wait() })
+	return stoppable{ln.Addr().String(), stop}
+}
+
+// between puts an edge in front of origins at addresses.
+func (h *house) between(addresses ...string) {
+	h.t.Helper()
+	var origins []*url.URL
+	for _, a := range addresses {
+		origins = append(origins, &url.URL{Scheme: "http", Host: a})
+	}
+	up, err := upstream.New(upstream.Config{Origins: origins})
+	must(h.t, err)
+	h.t.Cleanup(up.CloseIdle)
+	asks, err := client.New(client.Config{BaseURL: h.origin.URL, Transport: up, NodeToken: nodeToken})
+	must(h.t, err)
+	h.change = func(cfg *edge.Config) { cfg.Origin, cfg.Transport = asks, up }
+	h.startEdge()
+}
+
+// TestOriginHangs stops the one of two origins that an edge polls. It keeps its
+// connections and accepts new ones; the edge must not wait for the end of the poll.
+func TestOriginHangs(t *testing.T) {
+	h := newHouse(t)
+	var ways []stoppable
+	var polls [2]atomic.Int64
+	for i := range polls {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == fieldmark.PathInternalEvents && r.URL.Query().Get("wait") != "0s" {
+				polls[i].Add(1)
+				defer polls[i].Add(-1)
+			}
+			h.origin.Config.Handler.ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		t.Cleanup(server.CloseClientConnections)
+		ways = append(ways, newStoppable(t, server.Listener.Addr().String()))
+	}
+	h.between(ways[0].address, ways[1].address)
+	polled := 0
+	h.until("one of the origins is polled", func() bool {
+		if polls[1].Load() > 0 {
+			polled = 1
+		}
+		return polls[0].Load()+polls[1].Load() > 0
+	})
+	ways[polled].stop()
+	p, err := h.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{"news"}})
+	must(t, err)
+	h.until("the edge has read the change from the other origin", func() bool { return h.edge.Report().Cursor >= p.Event })
+}
+
+// TestOriginOfBefore is an origin of an earlier version: its polls are silent
+// until they are answered, its facts have no pages, and it reports no event ids.
+func TestOriginOfBefore(t *testing.T) {
+	h := newHouse(t)
+	before := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Path {
+		case fieldmark.PathInternalFacts:
+			if r.URL.RawQuery == "" {
+				return false
+			}
+			w.Header().Set("Content-Type", fieldmark.ProblemType)
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"code":"invalid_parameter","status":400,"title":"Invalid parameter"}`)
+		case fieldmark.PathInternalEvents:
+			query := r.URL.Query()
+			after, _ := strconv.ParseInt(query.Get("after"), 10, 64)
+			wait, _ := time.ParseDuration(query.Get("wait"))
+			page, err := h.service.Events(r.Context(), after, wait, 0)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			page.AfterID = ""
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(page)
+		default:
+			return false
+		}
+		return true
+	})
+	h.intercept.Store(&before)
+	h.brand("acme", "Acme", 500)
+	h.between(h.origin.Listener.Addr().String())
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	h.brand("best", "Best", 400)
+	h.until("the change is ranked", func() bool { return h.board().Total == 2 })
+}
+
+// TestDatabaseBehind fails over to a database that lacks the newest events, and has
+// given their numbers to others before the edge asks again.
+func TestDatabaseBehind(t *testing.T) {
+	h := newHouse(t)
+	h.brand("kept", "Kept", 500)
+	copied := filepath.Join(t.TempDir(), "standby.db")
+	must(t, store.Backup(t.Context(), h.record, copied))
+	h.brand("phantom", "Phantom", 400)
+	pages := []string{"/api/v1/score/", "/api/badge/", "/brands/"}
+	statuses := func(slug string) (all string) {
+		for _, p := range pages {
+			all += strconv.Itoa(h.get(p+slug).status) + " "
+		}
+		return all
+	}
+	h.until("both brands are ranked", func() bool { return h.board().Total == 2 })
+	if got := statuses("phantom"); got != "200 200 200 " {
+		t.Fatalf("the brand that will be lost: %s", got)
+	}
+
+	_, behind, handler := openOrigin(t, store.Config{Path: copied})
+	h.down.Store(true)
+	h.origin.CloseClientConnections()
+	head, err := h.service.Head(t.Context())
+	must(t, err)
+	for n := 0; ; n++ {
+		put(t, behind, fieldmark.Slug("real-"+strconv.Itoa(n)))
+		if now, err := behind.Head(t.Context()); err != nil || now > head {
+			break
+		}
+	}
+	other := interceptor(func(w http.ResponseWriter, r *http.Request) bool { handler.ServeHTTP(w, r); return true })
+	h.intercept.Store(&other)
+	h.down.Store(false)
+
+	h.until("the lost brand is nowhere", func() bool { return statuses("phantom") == "404 404 404 " })
+	h.until("the one in its place is there", func() bool { return statuses("real-0") == "200 200 200 " })
+	h.until("the one that both have is there", func() bool { return statuses("kept") == "200 200 200 " })
+	if n := h.metric("log_lost_total"); n != "1" {
+		t.Errorf("lost events were found %s times, want 1", n)
+	}
+}
+
+// TestLogIsRenamed renames the log from another process while the origin runs, as
+// db new-log does: the edge starts over without a restart of anything.
+func TestLogIsRenamed(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	other, err := store.Open(t.Context(), h.record)
+	must(t, err)
+	must(t, errors.Join(other.RenameLog(t.Context()), other.Close()))
+	h.until("the edge has started over", func() bool { return h.metric("log_lost_total") == "1" })
+	h.brand("best", "Best", 400)
+	h.until("the edge follows the renamed log", func() bool { return h.board().Total == 2 })
+}
+
+// TestRankingInPages reads two thousand brands of which one page fails twice: the
+// pages before it are not read again.
+func TestRankingInPages(t *testing.T) {
+	h := newHouse(t)
+	const brands = 2000
+	h.importBrands("made", brands)
+	var first, failed atomic.Int64
+	fails := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != fieldmark.PathInternalFacts {
+			return false
+		}
+		after := r.URL.Query().Get("after")
+		if after == "" {
+			first.Add(1)
+		}
+		if after > "made-1" && failed.Load() < 2 {
+			failed.Add(1)
+			w.Header().Set(fieldmark.HeaderAsOf, "1")
+			_, _ = io.WriteString(w, `{"brand":`) // and breaks off
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	h.intercept.Store(&fails)
+	h.startEdge()
+	if n := strings.Count(h.get("/sitemap.xml").body, "/brands/made-"); n != brands {
+		t.Errorf("%d brands are known, want %d", n, brands)
+	}
+	if first.Load() != 1 || failed.Load() != 2 {
+		t.Errorf("the first page was read %d times and %d pages failed, want 1 and 2", first.Load(), failed.Load())
+	}
+}
+
+// TestFollowsWhileRanking has the reading of all brands hang: purges, changed and
+// new brands take effect beside it.
+func TestFollowsWhileRanking(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	was := *h.score("acme").Score
+	hangs, asked := h.hang(func(r *http.Request) bool { return r.URL.Path == fieldmark.PathInternalFacts })
+	_, err := h.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true})
+	must(t, err)
+	h.until("all brands are being read", func() bool { return asked.Load() > 0 })
+
+	_, err = h.service.RecordFacts(t.Context(), "acme", factsWith(10))
+	must(t, err)
+	h.until("the change is seen", func() bool { return *h.score("acme").Score != was })
+	h.brand("best", "Best", 500)
+	h.until("the new brand has a page", func() bool { return h.get("/brands/best").status == http.StatusOK })
+	h.until("the new brand is ranked", func() bool { return h.board().Total == 2 })
+	hangs()
+	h.until("the ranking is made again and has all of it", func() bool {
+		b := h.board()
+		return b.Total == 2 && b.Items[1].Slug == "acme" && h.edge.Report().Cursor > 0
+	})
+}
+
+// TestImportDelaysNothing has every brand of an import hang while it is scored: a
+// change of another brand and a new brand are served meanwhile.
+func TestImportDelaysNothing(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	was := *h.score("acme").Score
+	badge := h.get("/api/badge/acme").body
+	hangs, asked := h.hang(func(r *http.Request) bool {
+		return strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts+"/made-")
+	})
+	defer hangs()
+	h.importBrands("made", 1500)
+	h.until("the import is being scored", func() bool { return asked.Load() > 0 })
+
+	_, err := h.service.RecordFacts(t.Context(), "acme", factsWith(10))
+	must(t, err)
+	h.until("the change is seen", func() bool { return *h.score("acme").Score != was && h.get("/api/badge/acme").body != badge })
+	h.brand("best", "Best", 500)
+	for _, path := range []string{"/api/v1/score/best", "/api/badge/best", "/brands/best"} {
+		h.until("the new brand is served: "+path, func() bool { return h.get(path).status == http.StatusOK })
+	}
+	must(t, h.service.DeleteBrand(t.Context(), "acme"))
+	h.until("the removed brand is not", func() bool { return h.get("/brands/acme").status == http.StatusNotFound })
+}
+
+// TestHardPurgeOfBoard purges what shows the ranking while all brands are being
+// ranked again: it is answered from the present ranking.
+func TestHardPurgeOfBoard(t *testing.T) {
+	for _, p := range []fieldmark.PurgeRequest{{Tags: []fieldmark.Tag{fieldmark.TagBoard}, Hard: true}, {Everything: true, Hard: true}} {
+		t.Run(fmt.Sprint(p.Tags, p.Everything), func(t *testing.T) {
+			h := newHouse(t)
+			h.brand("acme", "Acme", 500)
+			h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+			hangs, asked := h.hang(func(r *http.Request) bool { return r.URL.Path == fieldmark.PathInternalFacts })
+			defer hangs()
+			_, err := h.service.Purge(t.Context(), "test", p)
+			must(t, err)
+			h.until("all brands are being read", func() bool { return asked.Load() > 0 })
+			for _, path := range []string{"/", "/?q=acme", "/api/v1/leaderboard", "/sitemap.xml"} {
+				if a := h.get(path); a.status != http.StatusOK || !strings.Contains(a.body, "acme") {
+					t.Errorf("%s: %d", path, a.status)
+				}
+			}
+		})
+	}
+}
+
+// TestUnknownBrandAppears asks for a brand just before it is there: that it was not
+// is forgotten with the event.
+func TestUnknownBrandAppears(t *testing.T) {
+	h := newHouse(t)
+	paths := []string{"/brands/acme", "/api/badge/acme", "/api/badge/acme.png?style=compact", "/api/badge/acme.json"}
+	for _, path := range paths {
+		if a := h.get(path); a.status != http.StatusNotFound {
+			t.Fatalf("%s of no brand: %d", path, a.status)
+		}
+	}
+	h.brand("acme", "Acme", 500)
+	h.until("the brand has a score", func() bool { return h.get("/api/v1/score/acme").status == http.StatusOK })
+	for _, path := range paths {
+		if a := h.get(path); a.status != http.StatusOK {
+			t.Errorf("%s: %d after the brand had a score", path, a.status)
+		}
+	}
+}
+
+// hang has the origin keep requests without an answer until release is called, and
+// counts them.
+func (h *house) hang(these func(*http.Request) bool) (release func(), asked *atomic.Int64) {
+	asked = new(atomic.Int64)
+	released := make(chan struct{})
+	hangs := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+		if these(r) {
+			asked.Add(1)
+			select {
+			case <-released:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	})
+	h.intercept.Store(&hangs)
+	release = sync.OnceFunc(func() { close(released) })
+	h.t.Cleanup(release)
+	return release, asked
+}
+
+// importBrands imports public brands without facts, named prefix-0 and so on.
+func (h *house) importBrands(prefix string, n int) {
+	h.t.Helper()
+	brands := make([]fieldmark.Brand, n)
+	for i := range brands {
+		slug := prefix + "-" + strconv.Itoa(i)
+		brands[i] = fieldmark.Brand{Slug: fieldmark.Slug(slug), Name: slug, URL: "https://" + slug + ".example/", Niche: "tools", Language: "en", Public: true}
+	}
+	report, err := h.service.ImportBrands(h.t.Context(), brands)
+	must(h.t, err)
+	if report.Added != n {
+		h.t.Fatalf("imported %d of %d brands: %+v", report.Added, n, report)
+	}
+}
+
+// put registers a brand with facts at any origin.
+func put(t testing.TB, service *origin.Service, slug fieldmark.Slug) {
+	t.Helper()
+	_, _, err := service.PutBrand(t.Context(), fieldmark.Brand{
+		Slug: slug, Name: string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+	must(t, err)
+	_, err = service.RecordFacts(t.Context(), slug, factsWith(500))
+	must(t, err)
+}
+
+// metric returns the value of the edge's first metric whose name ends so.
+func (h *house) metric(name string) string {
+	var metrics bytes.Buffer
+	h.edge.WriteMetrics(&metrics)
+	_, rest, _ := strings.Cut(metrics.String(), name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
