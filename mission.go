@@ -160,6 +160,12 @@ var priorityNames = map[string]Priority{
 	"P1": PriorityCritical, "P2": PriorityHigh, "P3": PriorityMedium, "P4": PriorityLow, "P5": PriorityLow,
 }
 
+// PriorityNames lists the priorities and then their aliases, as ParsePriority
+// accepts them in any case.
+func PriorityNames() []string {
+	return []string{"LOW", "MEDIUM", "HIGH", "CRITICAL", "NORMAL", "URGENT", "P1", "P2", "P3", "P4", "P5"}
+}
+
 // ParsePriority accepts a priority or a common alias in any case; an empty text
 // is MEDIUM.
 func ParsePriority(s string) (Priority, bool) {
@@ -175,9 +181,12 @@ func (p Priority) Above(q Priority) bool {
 
 // Reason says in a word and a sentence why a mission stands where it stands.
 type Reason struct {
-	Code string `json:"code" maxLength:"64" pattern:"^[A-Z0-9_]+$"`
+	Code string `json:"code" maxLength:"64" pattern:"^[A-Za-z0-9_]+$" patternDescription:"letters, digits and underscores; it is kept in upper case"`
 	Text string `json:"text,omitempty" maxLength:"500"`
 }
+
+// MaxReasonText bounds the text of a reason, in code points.
+const MaxReasonText = 500
 
 // Address is a postal address.
 type Address struct {

@@ -39,11 +39,28 @@ func (c *check) add(pointer, code, detail string) {
 	c.bad = append(c.bad, FieldError{Pointer: pointer, Code: code, Detail: detail})
 }
 
-// line complains of a text of one line that has control characters or breaks.
+// line complains of a text of one line that has control characters, breaks or
+// invisible characters.
 func (c *check) line(pointer, s string) {
-	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
+	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
 		c.add(pointer, "pattern", "must be one line without control characters")
+	case strings.ContainsFunc(s, IsHidden):
+		c.add(pointer, "pattern", "must have no zero-width spaces and no controls of the text direction")
 	}
+}
+
+// IsHidden reports whether a character shows nothing and changes how its
+// neighbors are read or compared: zero-width spaces, and controls that embed,
+// override or isolate a text direction (Unicode Standard Annex 9). Joiners and
+// direction marks are not among them, because scripts and emoji need them.
+func IsHidden(r rune) bool {
+	return r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u180e' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// IsBlank reports whether a text has no visible character.
+func IsBlank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
 // prose complains of control characters in a long text and returns it with the
@@ -63,6 +80,9 @@ func (r *MissionRequest) Check() []FieldError {
 	var c check
 	c.line("/source", r.Source)
 	c.line("/title", r.Title)
+	if r.Title != "" && IsBlank(r.Title) {
+		c.add("/title", "too_short", "must not be blank")
+	}
 	c.line("/category", r.Category)
 	r.Description = c.prose("/description", r.Description)
 	switch {
@@ -223,6 +243,8 @@ func (c *check) metadata(m json.RawMessage) json.RawMessage {
 		c.add("/metadata", "too_long", "must not exceed 16384 bytes")
 	case jsonDepth(compact.Bytes()) > MaxMetadataDepth:
 		c.add("/metadata", "too_long", "must not nest deeper than 8 levels")
+	case json.Unmarshal(compact.Bytes(), new(map[string]any)) != nil:
+		c.add("/metadata", "range", "must have no number that a 64-bit float cannot hold")
 	default:
 		return compact.Bytes()
 	}

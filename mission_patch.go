@@ -3,6 +3,8 @@ package fieldmark
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 )
 
 // MissionPatch is what a client may change of a mission, as a merge patch
@@ -103,7 +105,14 @@ func (r *MissionRequest) Patched(patch []byte) (MissionRequest, []FieldError, er
 	if w := out.Window; w != nil && (w.Earliest.IsZero() || w.Latest.IsZero()) {
 		return out, []FieldError{{Pointer: "/window", Code: "required", Detail: "needs both earliest and latest"}}, nil
 	}
-	return out, out.Check(), nil
+	return out, slices.DeleteFunc(out.Check(), func(f FieldError) bool { return !patchable(f.Pointer) }), nil
+}
+
+// patchable reports whether a pointer leads to a member of MissionPatch. What a
+// patch cannot change may have been accepted under earlier rules.
+func patchable(pointer string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+	return slices.Contains([]string{"priority", "description", "window", "contact", "labels", "metadata"}, name)
 }
 
 // MaxBatch bounds how many missions one batch may open.

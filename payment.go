@@ -1,6 +1,7 @@
 package fieldmark
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func ParseDirection(s string) (Direction, bool) {
 type PaymentRequest struct {
 	Amount    *Money    `json:"amount,omitempty"`
 	Direction Direction `json:"direction,omitempty" maxLength:"16" doc:"CHARGE (default): the requester pays; PAYOUT: whoever does the work is paid"`
-	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days, DUE_ON_RECEIPT within a day; other words are kept and mean 30 days"`
+	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days after; DUE ON RECEIPT and NET 0 are at once; 30 days if left out"`
 }
 
 // Check returns every complaint about what is asked for at a pointer and puts it
@@ -127,33 +128,50 @@ func (r *PaymentRequest) Check(pointer string) []FieldError {
 	} else {
 		bad = append(bad, FieldError{Pointer: pointer + "/direction", Code: "enum", Detail: "must be CHARGE or PAYOUT"})
 	}
-	c := check{bad}
-	c.line(pointer+"/terms", r.Terms)
-	return c.bad
+	if _, ok := ParsePaymentTerms(r.Terms); !ok {
+		bad = append(bad, FieldError{Pointer: pointer + "/terms", Code: "pattern", Detail: "must be NET and a number of days from 0 to 366, such as NET 14, or DUE ON RECEIPT"})
+	}
+	return bad
 }
 
 // Bounds of terms.
 const (
-	MinPaymentDays     = 1  // at once is within a day: nobody is overdue before the books are opened
-	DefaultPaymentDays = 30 // what EU directive 2011/7, article 3, gives where nothing was agreed
+	DefaultPaymentDays = 30 // what EU directive 2011/7, article 3, gives if nothing was agreed
 	MaxPaymentDays     = 366
 )
 
-var termWords = strings.NewReplacer(" ", "_", "-", "_")
+// netTerms are days after acceptance, with or without a discount for paying
+// early: NET 14, net-14, NET14 DAYS, 2/10 NET 30.
+var netTerms = regexp.MustCompile(`^(?:\d{1,2}/\d{1,3}[ _-]?)?NET[ _-]?(\d{1,3})(?:[ _-]?DAYS?)?$`)
 
-// PaymentTerm returns how long after acceptance a payment with these terms is due.
-func PaymentTerm(terms string) time.Duration {
+var receiptTerms = regexp.MustCompile(`^(?:(?:DUE[ _-])?(?:UP)?ON[ _-]RECEIPT|IMMEDIATE)$`)
+
+// ParsePaymentTerms returns how long after acceptance a payment is due, and false
+// for terms that it does not understand. Empty terms are DefaultPaymentDays.
+func ParsePaymentTerms(terms string) (time.Duration, bool) {
 	const day = 24 * time.Hour
-	word := termWords.Replace(strings.ToUpper(terms))
-	if word == "DUE_ON_RECEIPT" {
-		return MinPaymentDays * day
+	word := strings.ToUpper(strings.TrimSpace(terms))
+	if word == "" {
+		return DefaultPaymentDays * day, true
 	}
-	if days, ok := strings.CutPrefix(word, "NET"); ok {
-		if n, err := strconv.ParseUint(strings.TrimPrefix(days, "_"), 10, 16); err == nil && n <= MaxPaymentDays {
-			return max(MinPaymentDays, time.Duration(n)) * day
+	if receiptTerms.MatchString(word) {
+		return 0, true
+	}
+	if found := netTerms.FindStringSubmatch(word); found != nil {
+		if days, err := strconv.Atoi(found[1]); err == nil && days <= MaxPaymentDays {
+			return time.Duration(days) * day, true
 		}
 	}
-	return DefaultPaymentDays * day
+	return 0, false
+}
+
+// PaymentTerm returns how long after acceptance a payment with these terms is due.
+// Terms that were stored before they were validated are DefaultPaymentDays.
+func PaymentTerm(terms string) time.Duration {
+	if term, ok := ParsePaymentTerms(terms); ok {
+		return term
+	}
+	return DefaultPaymentDays * 24 * time.Hour
 }
 
 // PaymentFailure says why money did not move. It holds no card or bank data.
@@ -203,7 +221,7 @@ const MaxRefunds = 100
 
 // RefundRequest asks for a refund to be noted.
 type RefundRequest struct {
-	Amount    int64  `json:"amount,omitempty" minimum:"0" doc:"In the smallest unit of the payment's currency; 0 is all that is left"`
+	Amount    int64  `json:"amount" minimum:"1" doc:"In the smallest unit of the payment's currency, at most what is left of it"`
 	Reference string `json:"reference,omitempty" maxLength:"128" doc:"The caller's own id of the refund: the same again changes nothing"`
 	Reason    string `json:"reason,omitempty" maxLength:"500"`
 }
@@ -249,16 +267,13 @@ func (p *Payment) FollowMission(to, dueOn MissionStatus) (PaymentStatus, bool) {
 	return next, next != p.Status && CheckPaymentMove(p.Status, next) == nil
 }
 
-// Refund takes an amount off, all that is left if it is 0.
+// Refund takes an amount off, which is at most what is left.
 func (p *Payment) Refund(amount int64) (int64, error) {
 	if err := CheckPaymentMove(p.Status, PaymentRefunded); err != nil {
 		return 0, err
 	}
-	left := p.Amount.Value - p.RefundedTotal
-	if amount == 0 {
-		amount = left
-	}
-	if amount < 0 || amount > left || amount == 0 {
+	left := p.Refundable()
+	if amount <= 0 || amount > left {
 		return 0, &Error{Code: CodeValidationFailed, Fields: []FieldError{
 			{Pointer: "/amount", Code: "range", Detail: "must be more than 0 and at most what is left of the payment"}}}
 	}
@@ -269,6 +284,14 @@ func (p *Payment) Refund(amount int64) (int64, error) {
 	}
 	p.Version++
 	return amount, nil
+}
+
+// Refundable returns what is left to be refunded, in the smallest unit.
+func (p *Payment) Refundable() int64 {
+	if p.Amount == nil {
+		return 0
+	}
+	return p.Amount.Value - p.RefundedTotal
 }
 
 // PaymentChange is the data of every payment event.

@@ -78,11 +78,17 @@ func TestPaymentFollowsItsMission(t *testing.T) {
 }
 
 func TestPaymentTerm(t *testing.T) {
-	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 1, "DUE_ON_RECEIPT": 1, "due on receipt": 1,
-		"NET 367": 30, "NET -1": 30, "2/10 NET 30": 30, "soon": 30, "NET 99999999999": 30} {
-		if got := fieldmark.PaymentTerm(terms); got != time.Duration(days)*24*time.Hour {
-			t.Errorf("terms %q: %s, want %d days", terms, got, days)
+	const refused = -1
+	for terms, days := range map[string]int{"": 30, "NET 14": 14, "net-7": 7, "Net60": 60, "NET 0": 0, "NET 366": 366, "2/10 NET 30": 30, "NET 30 days": 30,
+		"DUE_ON_RECEIPT": 0, "due on receipt": 0, "on receipt": 0, "Due upon receipt": 0,
+		"NET 367": refused, "NET -1": refused, "NET": refused, "soon": refused, "NTE 14": refused, "NET 99999999999": refused} {
+		got, ok := fieldmark.ParsePaymentTerms(terms)
+		if ok != (days != refused) || ok && got != time.Duration(days)*24*time.Hour {
+			t.Errorf("terms %q: %s, %v, want %d days", terms, got, ok, days)
 		}
+	}
+	if got := fieldmark.PaymentTerm("soon"); got != 30*24*time.Hour {
+		t.Errorf("terms of old that are not understood: %s, want 30 days", got)
 	}
 }
 

@@ -1,11 +1,11 @@
 package origin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	_ "time/tzdata" // zone names must mean the same on a machine without zone files
 
@@ -287,6 +287,9 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	if err != nil || len(changed) == 0 {
 		return m.Mission, err
 	}
+	if err := checkOpen(&m); err != nil {
+		return fieldmark.Mission{}, err
+	}
 	m.MissionRequest = now
 	if err := a.stamp(ctx, &m); err != nil {
 		return fieldmark.Mission{}, err
@@ -299,6 +302,16 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	return m.Mission, err
 }
 
+// checkOpen refuses to change a mission that is over for good.
+func checkOpen(m *store.Mission) error {
+	if m.Status != fieldmark.MissionClosed && m.Status != fieldmark.MissionCanceled {
+		return nil
+	}
+	e := fieldmark.Errorf(fieldmark.CodeInvalidTransition, "a mission that is %s can no longer be changed", m.Status)
+	e.MissionID, e.From, e.Allowed = m.ID, m.Status, []string{}
+	return e
+}
+
 // PlanMission says who goes and when.
 func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission, error) {
 	m, err := a.mission(ctx, account, id)
@@ -307,6 +320,9 @@ func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmar
 	}
 	if err != nil || samePlan(plan, m.Mission) {
 		return m.Mission, err
+	}
+	if err := checkOpen(&m); err != nil {
+		return fieldmark.Mission{}, err
 	}
 	if !sameValue(plan.Scheduled, m.Scheduled) {
 		m.Sequence++
@@ -384,7 +400,7 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 			return "", err
 		}
 	}
-	reason := move.Reason
+	reason := normalReason(move.Reason)
 	if move.To == fieldmark.MissionCanceled && underway(from, held) {
 		reason = lateCancel(reason)
 	}
@@ -408,12 +424,21 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	return fieldmark.MoveEvent(from, move.To, held), nil
 }
 
-// lateCancel marks a reason; without a text of its own the caller's code is kept
-// as the text.
+// normalReason returns a reason with its code in upper case, as enumerations are
+// accepted in any case.
+func normalReason(reason *fieldmark.Reason) *fieldmark.Reason {
+	if reason == nil {
+		return nil
+	}
+	return &fieldmark.Reason{Code: strings.ToUpper(reason.Code), Text: reason.Text}
+}
+
+// lateCancel marks a reason, because terms of pay depend on it. The caller's code
+// is kept before the text.
 func lateCancel(reason *fieldmark.Reason) *fieldmark.Reason {
 	late := &fieldmark.Reason{Code: reasonLateCancel}
 	if reason != nil {
-		late.Text = cmp.Or(reason.Text, reason.Code)
+		late.Text = shorten(joined(": ", strings.TrimPrefix(reason.Code, reasonLateCancel), reason.Text), fieldmark.MaxReasonText)
 	}
 	return late
 }

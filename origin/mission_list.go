@@ -44,10 +44,14 @@ func (s *Service) Missions(ctx context.Context, account string, f fieldmark.Miss
 		return none, err
 	}
 	list := fieldmark.List[fieldmark.Mission]{Data: []fieldmark.Mission{}}
-	if len(rows) > limit {
+	if list.HasMore = len(rows) > limit; list.HasMore {
 		rows = rows[:limit]
-		list.HasMore = true
-		list.NextCursor = newCursor(q.Changes, &rows[limit-1])
+	}
+	switch {
+	case len(rows) > 0 && (list.HasMore || q.Changes):
+		list.NextCursor = newCursor(q.Changes, &rows[len(rows)-1])
+	case q.Changes: // nothing changed; the caller goes on where it was
+		list.NextCursor = f.Cursor
 	}
 	for _, m := range rows {
 		list.Data = append(list.Data, m.Mission)

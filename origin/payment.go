@@ -144,6 +144,9 @@ func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.Pay
 	})
 }
 
+// maxClockAhead is how far a caller's clock may be ahead of ours.
+const maxClockAhead = 5 * time.Minute
+
 // checkPaymentMove holds a request to what an operator may ask for: what becomes
 // due or overdue is a matter of the mission and of time.
 func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []fieldmark.FieldError) {
@@ -162,6 +165,9 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 	if to != fieldmark.PaymentFailed && move.Failure != nil {
 		bad.add("/failure", "conflict", "goes with FAILED only")
 	}
+	if move.PaidAt != nil && move.PaidAt.Std().After(time.Now().Add(maxClockAhead)) {
+		bad.add("/paidAt", "range", "must not be in the future")
+	}
 	if to != fieldmark.PaymentPaid && move.PaidAt != nil {
 		bad.add("/paidAt", "conflict", "goes with PAID only")
 	}
@@ -178,7 +184,7 @@ func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.Refu
 		}
 		for _, old := range list {
 			if r.Reference != "" && old.Reference == r.Reference {
-				if r.Amount == 0 || r.Amount == old.Amount {
+				if r.Amount == old.Amount {
 					return nil, nil
 				}
 				return nil, invalid([]fieldmark.FieldError{{Pointer: "/reference", Code: "conflict", Detail: "names a refund of another amount"}})

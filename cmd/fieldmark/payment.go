@@ -184,12 +184,13 @@ func (c *paymentRefundCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	r := fieldmark.RefundRequest{Reference: c.Reference, Reason: c.Reason}
+	p, err := api.Payment(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	r.Amount = p.Refundable()
 	if c.Amount != "" {
 		amount, err := fieldmark.ParseMoney(c.Amount)
-		if err != nil {
-			return err
-		}
-		p, err := api.Payment(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -198,7 +199,7 @@ func (c *paymentRefundCmd) Run(ctx context.Context, s *streams) error {
 		}
 		r.Amount = amount.Value
 	}
-	p, err := api.RefundPayment(ctx, c.ID, r)
+	p, err = api.RefundPayment(ctx, c.ID, r)
 	if err != nil {
 		return err
 	}

@@ -83,9 +83,10 @@ func (a *area) refundPayment(v *visit) error {
 	if form.bad != nil {
 		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 	}
+	refund.Amount = p.Refundable()
 	if text := strings.TrimSpace(form.posted.Get("amount")); text != "" && p.Amount != nil {
 		amount, err := fieldmark.ParseMoney(text + " " + string(p.Amount.Currency))
-		if err != nil || amount.Value == 0 { // 0 would mean all that is left to the service
+		if err != nil || amount.Value == 0 {
 			form.complain("amount", "Amount: enter an amount above zero, such as 12.50.")
 			return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
 		}

@@ -146,7 +146,7 @@ func (n *Notification) signal(o Options, key string, alerts []one, labels texts)
 		Source: o.Source, Title: oneLine(title, maxTitle), Priority: priority(alerts, o.Priority),
 		Location: location(lead, said), Links: links, Labels: bounded(labels),
 	}
-	if s.Request.Title == "" {
+	if fieldmark.IsBlank(s.Request.Title) {
 		s.Request.Title = "Alert"
 	}
 	s.Request.Description = n.describe(said("description", "message"), alerts, others)
@@ -336,11 +336,14 @@ func bounded(labels texts) map[string]string {
 	return out
 }
 
-// oneLine puts a text on a line without control characters.
+// oneLine puts a text on a line without control and invisible characters.
 func oneLine(text string, longest int) string {
 	text = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
+		switch {
+		case unicode.IsControl(c), c == '\u2028', c == '\u2029':
 			return ' '
+		case fieldmark.IsHidden(c):
+			return -1
 		}
 		return c
 	}, text)

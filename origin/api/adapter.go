@@ -21,13 +21,12 @@ const (
 
 // alertOptions say how alerts become missions.
 var alertOptions = []param{
-	{name: "mode", does: "A mission for each group (default) or for each alert", enum: []string{"GROUP", "ALERT"}},
+	{name: "mode", does: "A mission for each group (default) or for each alert", enum: []string{"group", "alert"}},
 	{name: "source", does: "The missions' source; alertmanager or grafana if left out"},
-	{name: "priority", does: "Of alerts without a severity; MEDIUM if left out", enum: []string{
-		string(fieldmark.PriorityLow), string(fieldmark.PriorityMedium), string(fieldmark.PriorityHigh), string(fieldmark.PriorityCritical)}},
-	{name: "cooldown", does: "How long after a mission's end its alert still belongs to it, such as 15m (default); at most 24h"},
-	{name: "onResolved", does: "What becomes of a NEW mission whose alert is over; it is kept by default", enum: []string{"KEEP", "CANCEL"}},
-	{name: "watchdog", does: "What becomes of alerts that always fire (severity none, Watchdog); they are ignored by default", enum: []string{"IGNORE", "OPEN"}},
+	{name: "priority", does: "Of alerts without a severity; MEDIUM if left out", enum: fieldmark.PriorityNames()},
+	{name: "cooldown", does: "How long an alert that fires again is merged into the mission that people ended, such as 15m (default); at most 24h. If it still fires then, another mission is opened"},
+	{name: "onResolved", does: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel; if the alert fires again, a canceled one is followed by another at once", enum: []string{"keep", "cancel"}},
+	{name: "watchdog", does: "What to do with alerts that always fire (severity none, Watchdog): ignore (default) or open", enum: []string{"ignore", "open"}},
 }
 
 // sourceName is what a mission's source may be.
@@ -69,9 +68,9 @@ func (s *server) takeAlerts(source string) func(*call) error {
 // alertOptions reads the parameters, whose enumerations were held to already.
 func (c *call) alertOptions(source string) (origin.AlertOptions, error) {
 	is := func(name, value string) bool { return strings.EqualFold(c.asked.text(name), value) }
-	o := origin.AlertOptions{Cooldown: origin.DefaultCooldown, CancelResolved: is("onResolved", "CANCEL")}
-	o.Source, o.PerAlert, o.DeadMan = source, is("mode", "ALERT"), is("watchdog", "OPEN")
-	o.Priority = fieldmark.Priority(strings.ToUpper(c.asked.text("priority")))
+	o := origin.AlertOptions{Cooldown: origin.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
+	o.Source, o.PerAlert, o.DeadMan = source, is("mode", "alert"), is("watchdog", "open")
+	o.Priority, _ = fieldmark.ParsePriority(c.asked.text("priority"))
 	var bad complaints
 	if asked := c.asked.text("source"); asked != "" {
 		if o.Source = asked; !sourceName.MatchString(asked) {

@@ -40,6 +40,11 @@ func (s *server) admit(c *call) error {
 		return nil
 	}
 	challenge := fmt.Sprintf("Bearer realm=%q", who.realm)
+	fields := c.r.Header.Values("Authorization")
+	if len(fields) > 1 { // which of them an intermediary looked at is not known
+		c.w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_request"`)
+		return fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "send one Authorization field, not %d", len(fields))
+	}
 	token, ok := bearer(c.r.Header.Get("Authorization"))
 	if !ok {
 		c.w.Header().Set("WWW-Authenticate", challenge)

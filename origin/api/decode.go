@@ -135,6 +135,9 @@ func parseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidUTF8, "the body must be UTF-8")
 	}
+	if bytes.HasPrefix(body, []byte("\ufeff")) {
+		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body begins with a byte order mark (EF BB BF), which JSON does not allow: send UTF-8 without it")
+	}
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	tree, err := readValue(dec, 0)
 	if err != nil {
@@ -203,12 +206,12 @@ func syntaxError(err error, offset int64) error {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body is empty")
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return fieldmark.Errorf(fieldmark.CodeDuplicateMember, "%s is there twice", clipped(syntax.JSONPointer))
+		return fieldmark.Errorf(fieldmark.CodeDuplicateMember, "the member %s appears twice", clipped(syntax.JSONPointer))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the text ends too early")
 	}
-	return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the text stops being JSON at byte %d", max(offset, syntax.ByteOffset))
+	return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "invalid JSON at byte %d", max(offset, syntax.ByteOffset))
 }
 
 // misfit names the part that could not be decoded although the schema let it

@@ -24,6 +24,10 @@ func describeEvents() (document, error) {
 		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 		root := reg.Schema(reflect.TypeOf(k.Example), true, "")
 		open(reg, nil)
+		for name, s := range reg.Map() {
+			explainPatterns(s)
+			allowNull(s, reg.TypeFromRef("#/$defs/"+name))
+		}
 		text, err := json.Marshal(struct {
 			Dialect string                  `json:"$schema"`
 			Ref     string                  `json:"$ref"`

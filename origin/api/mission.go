@@ -20,16 +20,14 @@ var missionFilters = []param{
 		string(fieldmark.MissionCompleted), string(fieldmark.MissionUnableToComplete),
 		string(fieldmark.MissionClosed), string(fieldmark.MissionCanceled),
 	}},
-	{name: "priority", does: "Only this priority", enum: []string{
-		string(fieldmark.PriorityLow), string(fieldmark.PriorityMedium), string(fieldmark.PriorityHigh), string(fieldmark.PriorityCritical),
-	}},
+	{name: "priority", does: "Only this priority", enum: fieldmark.PriorityNames()},
 	{name: "source", does: "Only this source, compared without regard to case"},
 	{name: "externalId", does: "Only this externalId of the source, which is one mission at most"},
 	{name: "createdSince", does: "Only those created at this time or later", time: true},
 	{name: "createdUntil", does: "Only those created at this time or earlier", time: true},
-	{name: "updatedSince", does: "Only those changed at this time or later, and in the order they changed: for followers, which go on with the updatedAt of the last", time: true},
+	{name: "updatedSince", does: "Only those changed at this time or later, in the order they changed. To follow changes, give a start time once and then pass nextCursor of the newest page as cursor, also after the last page (hasMore is false); leave the other parameters as they were", time: true},
 	{name: "limit", does: "Missions on a page", lowest: 1, highest: fieldmark.MaxMissionLimit, preset: fieldmark.DefaultMissionLimit},
-	{name: "cursor", does: "nextCursor of the page before"},
+	{name: "cursor", does: "nextCursor of the page before. With updatedSince, every page has one: the last page's finds what changes later"},
 }
 
 // allMissionFilters are those of the list that may be of all accounts.
@@ -83,10 +81,12 @@ func (s *server) listAllMissions(c *call) error {
 
 func (s *server) sendMissions(c *call, account string) error {
 	f := fieldmark.MissionFilter{
-		Priority: fieldmark.Priority(strings.ToUpper(c.asked.text("priority"))),
-		Source:   c.asked.text("source"), ExternalID: c.asked.text("externalId"),
+		Source: c.asked.text("source"), ExternalID: c.asked.text("externalId"),
 		CreatedSince: c.asked.times["createdSince"], CreatedUntil: c.asked.times["createdUntil"], UpdatedSince: c.asked.times["updatedSince"],
 		Limit: c.asked.number("limit"), Cursor: c.asked.text("cursor"),
+	}
+	if text := c.asked.text("priority"); text != "" {
+		f.Priority, _ = fieldmark.ParsePriority(text)
 	}
 	for _, text := range c.asked.values["status"] {
 		status, err := fieldmark.ParseMissionStatus(text)
@@ -102,7 +102,9 @@ func (s *server) sendMissions(c *call, account string) error {
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
 	}
-	c.linkNext(page.NextCursor)
+	if page.HasMore {
+		c.linkNext(page.NextCursor)
+	}
 	return c.send(http.StatusOK, page)
 }
 

@@ -181,7 +181,11 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 		})
 	}
 	for _, p := range r.op.query {
-		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: p.does, Schema: p.schema()})
+		says := p.does
+		if p.enum != nil {
+			says += "; in any case"
+		}
+		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: says, Schema: p.schema()})
 	}
 	for _, f := range r.op.fields() {
 		out.Parameters = append(out.Parameters, &huma.Param{Name: f[0], In: "header", Description: f[1], Schema: &huma.Schema{Type: huma.TypeString}})

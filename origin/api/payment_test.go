@@ -74,8 +74,8 @@ func TestPaymentOfAMission(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // it was overdue; that is told once
 		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
-		paid := w.payment(200, "POST", id+"/transitions", `{"status":"PAID","paidAt":"2000-01-03T09:00:00Z"}`)
-		if paid.PaidAt == nil || paid.PaidAt.String() != "2000-01-03T09:00:00.000Z" || paid.Failure != nil {
+		paid := w.payment(200, "POST", id+"/transitions", `{"status":"PAID","paidAt":"2000-01-02T09:00:00Z"}`)
+		if paid.PaidAt == nil || paid.PaidAt.String() != "2000-01-02T09:00:00.000Z" || paid.Failure != nil {
 			t.Errorf("paid: %+v", paid.Payment)
 		}
 		w.payment(200, "POST", id+"/refunds", `{"amount":500,"reference":"R-1","reason":"late"}`)
@@ -85,7 +85,7 @@ func TestPaymentOfAMission(t *testing.T) {
 		}
 		w.payment(422, "POST", id+"/refunds", `{"amount":501,"reference":"R-1"}`)
 		w.payment(422, "POST", id+"/refunds", `{"amount":12001}`)
-		all := w.payment(200, "POST", id+"/refunds", `{}`)
+		all := w.payment(200, "POST", id+"/refunds", `{"amount":12000}`)
 		if all.Status != fieldmark.PaymentRefunded || all.RefundedTotal != 12_500 || len(all.Refunds) != 2 {
 			t.Errorf("refunded: %+v", all)
 		}
@@ -194,7 +194,7 @@ func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 	for _, id := range []string{"pay_0", "pay_" + strings.Repeat("0", 26), "x"} {
 		w.payment(404, "GET", "payments/"+id, "")
 		w.payment(404, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
-		w.payment(404, "POST", "payments/"+id+"/refunds", `{}`)
+		w.payment(404, "POST", "payments/"+id+"/refunds", `{"amount":1}`)
 	}
 	rec := w.send(ask{method: "GET", path: adminPath + "payments", key: w.creator})
 	if p := w.problem(rec); p.Code != fieldmark.CodeInsufficientScope {

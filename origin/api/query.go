@@ -22,7 +22,7 @@ type param struct {
 	name    string
 	does    string
 	many    bool     // may be repeated
-	enum    []string // what it may be; nil: any text
+	enum    []string // what it may be, as documented; any case is accepted; nil: any text
 	lowest  int      // a whole number within these, if highest is set
 	highest int
 	preset  int  // what it is when it is not given
@@ -110,7 +110,7 @@ func (p param) check(text string, q *query, bad *complaints) {
 			at = time.UnixMilli(0) // since ever; a zero time would be none
 		}
 		q.times[p.name] = fieldmark.At(at)
-	case p.enum != nil && !slices.Contains(p.enum, strings.ToUpper(text)):
+	case p.enum != nil && !slices.ContainsFunc(p.enum, func(e string) bool { return strings.EqualFold(e, text) }):
 		bad.add("?"+p.name, "enum", "must be one of "+strings.Join(p.enum, ", "))
 	}
 }

@@ -1,0 +1,170 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// TestTextsAndNumbers: what cannot be read, shown or sent on is refused beside
+// its member.
+func TestTextsAndNumbers(t *testing.T) {
+	w := newWorld(t, nil)
+	for i, tt := range []struct{ name, members, want string }{
+		{"a plain title", `"title":"Mast"`, ""},
+		{"joiners, marks and flags", `"title":"👩‍🔧 مرحبا‏ 🏴"`, ""},
+		{"a blank title", `"title":"   "`, "/title too_short"},
+		{"only invisible characters", `"title":"\u200c\u200f"`, "/title too_short"},
+		{"a text direction override", `"title":"abc\u202edef"`, "/title pattern"},
+		{"an isolate", `"title":"abc\u2066def"`, "/title pattern"},
+		{"a zero-width space", `"title":"ab\u200bc"`, "/title pattern"},
+		{"a byte order mark inside", `"title":"ab\ufeffc"`, "/title pattern"},
+		{"a hidden character in a category", `"title":"t","category":"a\u200bb"`, "/category pattern"},
+		{"a number too large for a float", `"title":"t","metadata":{"a":[1e400]}`, "/metadata range"},
+		{"a large number", `"title":"t","metadata":{"a":1e308}`, ""},
+		{"terms in days", `"title":"t","payment":{"terms":"NET 14"}`, ""},
+		{"terms at once", `"title":"t","payment":{"terms":"on receipt"}`, ""},
+		{"negative terms", `"title":"t","payment":{"terms":"NET -1"}`, "/payment/terms pattern"},
+		{"terms beyond a year", `"title":"t","payment":{"terms":"NET 99999"}`, "/payment/terms pattern"},
+		{"misspelt terms", `"title":"t","payment":{"terms":"NTE 14"}`, "/payment/terms pattern"},
+	} {
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"source":"crm","externalId":"%d",%s}`, i, tt.members)})
+		if tt.want == "" {
+			if rec.Code != 201 {
+				t.Errorf("%s: %d %s, want 201", tt.name, rec.Code, rec.Body)
+			}
+			continue
+		}
+		if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
+			t.Errorf("%s: %d %+v, want 422 with %s", tt.name, rec.Code, p.Errors, tt.want)
+		}
+	}
+	// Adapters repair such texts.
+	r := w.expect("hidden characters in an alert", alertmanager, strings.ReplaceAll(group("g", "Down/high"), "About Down", `\u202eAbo\u200but Down`), "1: 1c 0m 0r 0i")
+	if m := w.mission(r.Missions[0].ID); m.Title != "About Down" {
+		t.Errorf("title %q of an alert with hidden characters, want %q", m.Title, "About Down")
+	}
+}
+
+// TestEndedMissions: nothing changes a mission that is over for good, and a
+// repeat of what it already says is answered as before.
+func TestEndedMissions(t *testing.T) {
+	w := newWorld(t, nil)
+	key := w.everyScope()
+	canceled, closed := w.open("canceled"), w.open("closed")
+	w.move(canceled.ID, fieldmark.MissionCanceled)
+	w.move(closed.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted, fieldmark.MissionClosed)
+	for _, tt := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"PATCH", "", `{"priority":"CRITICAL"}`, 409},
+		{"PATCH", "", `{"labels":{"a":"b"}}`, 409},
+		{"PATCH", "", `{"priority":"MEDIUM"}`, 200},
+		{"PUT", "/plan", `{"assignee":{"id":"ann"}}`, 409},
+		{"PUT", "/plan", `{}`, 200},
+		{"POST", "/transitions", `{"status":"SCHEDULED"}`, 409},
+	} {
+		for _, m := range []fieldmark.Mission{canceled, closed} {
+			rec := w.send(ask{method: tt.method, path: fieldmark.PathMissions + "/" + m.ID + tt.path, key: key, body: tt.body})
+			if rec.Code != tt.want {
+				t.Errorf("%s %s on %s: %d %s, want %d", tt.method, tt.body, m.ExternalID, rec.Code, rec.Body, tt.want)
+			}
+			if tt.want == 409 {
+				if p := w.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.From == "" {
+					t.Errorf("%s %s on %s: %+v, want %s and the status", tt.method, tt.body, m.ExternalID, p, fieldmark.CodeInvalidTransition)
+				}
+			}
+		}
+	}
+}
+
+// TestReasons: the code of a reason is taken in any case, and a late cancellation
+// keeps it.
+func TestReasons(t *testing.T) {
+	w := newWorld(t, nil)
+	for i, tt := range []struct {
+		late       bool
+		body, want string
+	}{
+		{false, `{"reason":{"code":"customer"}}`, "CUSTOMER "},
+		{false, `{"reason":{"code":"Customer","text":"not needed"}}`, "CUSTOMER not needed"},
+		{true, `{}`, "LATE_CANCEL "},
+		{true, `{"reason":{"code":"customer"}}`, "LATE_CANCEL CUSTOMER"},
+		{true, `{"reason":{"code":"CUSTOMER","text":"not needed"}}`, "LATE_CANCEL CUSTOMER: not needed"},
+		{true, `{"reason":{"code":"LATE_CANCEL","text":"not needed"}}`, "LATE_CANCEL not needed"},
+	} {
+		m := w.open(fmt.Sprint(i))
+		if tt.late {
+			w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionEnRoute)
+		}
+		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + m.ID + "/cancel", key: w.everyScope(), body: tt.body}, &m)
+		got := ""
+		if m.StatusReason != nil {
+			got = m.StatusReason.Code + " " + m.StatusReason.Text
+		}
+		if got != tt.want {
+			t.Errorf("late %v, %s: reason %q, want %q", tt.late, tt.body, got, tt.want)
+		}
+	}
+}
+
+// TestPaymentAmountsAndDates: a refund names its amount, and nothing is paid in
+// the future.
+func TestPaymentAmountsAndDates(t *testing.T) {
+	w := newWorld(t, nil)
+	var m fieldmark.Mission
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: `{"source":"crm","externalId":"1","title":"t","payment":{"amount":{"value":100,"currency":"EUR"},"terms":"NET 0"}}`}, &m)
+	w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted, fieldmark.MissionClosed)
+	m = w.mission(m.ID)
+	if due := m.Payment.DueAt; due == nil || *due != *m.ClosedAt {
+		t.Errorf("NET 0: due at %v, want %v", due, m.ClosedAt)
+	}
+	path := "/api/admin/v1/payments/" + m.Payment.ID
+	for _, tt := range []struct{ call, body, want string }{
+		{"/transitions", `{"status":"PAID","paidAt":"2099-01-01T00:00:00Z"}`, "/paidAt range"},
+		{"/transitions", `{"status":"PAID"}`, ""},
+		{"/refunds", `{}`, "/amount required"},
+		{"/refunds", `{"amount":0}`, "/amount range"},
+		{"/refunds", `{"amount":101}`, "/amount range"},
+		{"/refunds", `{"amount":40,"reference":"r"}`, ""},
+		{"/refunds", `{"amount":60,"reference":"r"}`, "/reference conflict"},
+		{"/refunds", `{"amount":60}`, ""},
+	} {
+		rec := w.send(ask{method: "POST", path: path + tt.call, key: w.admin, body: tt.body})
+		if tt.want == "" {
+			if rec.Code != 200 {
+				t.Errorf("%s %s: %d %s, want 200", tt.call, tt.body, rec.Code, rec.Body)
+			}
+			continue
+		}
+		if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
+			t.Errorf("%s %s: %d %+v, want 422 with %s", tt.call, tt.body, rec.Code, p.Errors, tt.want)
+		}
+	}
+}
+
+// TestTwoAuthorizationFields: it is not known which of them a proxy looked at.
+func TestTwoAuthorizationFields(t *testing.T) {
+	w := newWorld(t, nil)
+	r := httptest.NewRequest("GET", fieldmark.PathMissions, nil)
+	r.Header["Authorization"] = []string{"Bearer " + w.reader, "Bearer " + w.stranger}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail, "one Authorization field") {
+		t.Errorf("%d %+v, want 401 that names the field", rec.Code, p)
+	}
+}
+
+// TestByteOrderMark: the message names what stands before the JSON.
+func TestByteOrderMark(t *testing.T) {
+	w := newWorld(t, nil)
+	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: "\ufeff{}"})
+	if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeMalformedJSON || !strings.Contains(p.Detail, "byte order mark") {
+		t.Errorf("%d %+v, want 400 about the byte order mark", rec.Code, p)
+	}
+}
