@@ -223,7 +223,7 @@ func isCodeElement(n *html.Node) bool {
 		return false
 	}
 	switch n.Data {
-	case "code", "pre", "kbd", "samp", "var", "tt":
+	case "pre", "kbd", "samp", "var": // code and tt were renamed to kbd
 		return true
 	}
 	return false

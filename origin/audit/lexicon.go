@@ -132,7 +132,7 @@ func newSaysPattern() *regexp.Regexp {
 
 // prefixLetters are conjunctions that Arabic and Hebrew write as one word with
 // the verb: "and said".
-const prefixLetters = "وفוש"
+const prefixLetters = "وف" + "וש"
 
 // attributes reports whether a text names a speaker: it holds a verb or phrase of
 // saying as whole words.

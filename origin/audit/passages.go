@@ -180,7 +180,11 @@ func registered(before string) bool {
 
 // clockOrEra matches what stands before the minutes of a time of day, the day of
 // a Korean date, or a year counted by era.
-var clockOrEra = regexp.MustCompile(`(?:[0-9] ?[時时點点시]|[0-9] ?월|令和|平成|昭和|大正|明治|民國|民国) ?$`)
+var clockOrEra = regexp.MustCompile(`(?:[0-9] ?(?:時|时|點|点|시)|[0-9] ?월|令和|平成|昭和|大正|明治|民國|民国) ?$`)
+
+// notYears matches what follows 年 in a word for something else than a time span:
+// a decade, a fiscal year, a school year, an edition, a pupil.
+var notYears = regexp.MustCompile(`^年(?:代|度|级|級|底|初|版|生)`)
 
 // isDatePart reports whether a number with a unit of time is part of a date or of
 // a time of day: 22일 after 11월, 22 tháng 11, 30分 after 10時, 2026年3月.
@@ -188,7 +192,7 @@ func isDatePart(line string, m []int) bool {
 	unit, after := line[m[6]:m[7]], strings.TrimLeft(line[m[7]:], " ")
 	year := strings.HasPrefix(unit, "年") || strings.HasPrefix(unit, "년")
 	switch {
-	case year && (m[5]-m[4] == 4 || strings.ContainsAny(strings.TrimPrefix(unit, "年"), "代度级級底初版生")):
+	case year && (m[5]-m[4] == 4 || notYears.MatchString(unit)):
 		return true
 	case (year || unit == "tháng") && after != "" && isDigit(after[0]):
 		return true

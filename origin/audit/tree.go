@@ -81,17 +81,21 @@ type readFunc func(p []byte) (int, error)
 // Read implements io.Reader.
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// formatting are the formatting elements of HTML, section 13.2.4.3, except a.
-var formatting = setOf("b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
+// formatting maps the formatting elements of HTML, section 13.2.4.3, except a, to
+// ordinary elements of the same meaning: those of code to kbd, others to span.
+var formatting = map[string]string{
+	"b": "span", "big": "span", "code": "kbd", "em": "span", "font": "span", "i": "span", "nobr": "span",
+	"s": "span", "small": "span", "strike": "span", "strong": "span", "tt": "kbd", "u": "span",
+}
 
 // maxFormatting is the length of the longest name in formatting.
 const maxFormatting = len("strike")
 
 // inlineFormatting counts tags against the bounds and renames formatting elements
-// to span. The parser clones each formatting element that is left open into every
+// by the table formatting. The parser clones each formatting element that is left open into every
 // later block, so that 5 MB of HTML could become tens of gigabytes of nodes; an
-// open span ends with its block. The extractors treat all of them alike, as
-// inline elements without a meaning. The element a keeps its name and its
+// open span or kbd ends with its block. Besides code, the extractors treat all of
+// them alike, as inline elements without a meaning. The element a keeps its name and its
 // meaning: a second a closes the first, so at most one is cloned.
 //
 // Names are replaced everywhere, also in scripts and comments: what the parser
@@ -117,8 +121,8 @@ func inlineFormatting(src []byte) ([]byte, error) {
 			if merged++; merged > maxMerged {
 				return nil, errMerged
 			}
-		case formatting[name]:
-			out = append(append(out, src[copied:at]...), "span"...)
+		case formatting[name] != "":
+			out = append(append(out, src[copied:at]...), formatting[name]...)
 			copied = at + len(name)
 		}
 	}
