@@ -1,0 +1,130 @@
+package fieldmark_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// textFiles are the extensions of files with text that people or programs read.
+var textFiles = strings.Fields(".css .go .html .js .json .md .mjs .sql .svg .toml .txt .txtar .yaml .yml")
+
+// alphabets are the scripts of which a word has one.
+var alphabets = map[string]*unicode.RangeTable{
+	"Latin": unicode.Latin, "Greek": unicode.Greek, "Cyrillic": unicode.Cyrillic, "Hebrew": unicode.Hebrew,
+	"Arabic": unicode.Arabic, "Devanagari": unicode.Devanagari, "Thai": unicode.Thai,
+}
+
+// Characters that simplified Chinese writes differently from traditional Chinese,
+// and the traditional forms in the same order. Japanese uses none of the former.
+const (
+	simplified  = "题问们这说产务价联业东车门见页风飞马鱼鸟龙书亿个时间简绍报网账语领独处钟亩顷吨级让请对发现选单节岁医药质铁银钱镇长张师归应库开关们"
+	traditional = "題問們這說產務價聯業東車門見頁風飛馬魚鳥龍書億個時間簡紹報網賬語領獨處鐘畝頃噸級讓請對發現選單節歲醫藥質鐵銀錢鎮長張師歸應庫開關們"
+)
+
+// mixedWords may mix scripts, with the reason.
+var mixedWords = map[string]string{
+	"μs": "the unit, with the Greek letter some keyboards give",
+	"πr": "a formula",
+}
+
+// notText is what may stand in front of a word without being part of it: escapes
+// and verbs of formats.
+var notText = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[abfnrtv]|\\[pP]\{?\w+\}?|%[+#]?[a-z]|&[a-z]+;`)
+
+// TestWordsOfOneScript wants every word of the repository to be in one script. A
+// letter of another script looks right and never matches: a Hebrew word that began
+// with an Arabic letter, a Japanese one with a simplified Chinese character.
+func TestWordsOfOneScript(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "fuzz" || name == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir() || !slices.Contains(textFiles, filepath.Ext(name)):
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0 {
+			return nil
+		}
+		for i, line := range bytes.Split(src, []byte("\n")) {
+			if isASCII(line) {
+				continue
+			}
+			for _, word := range scriptWords(string(line)) {
+				if why := mixed(word); why != "" && mixedWords[word] == "" {
+					t.Errorf("%s:%d: %q %s", path, i+1, word, why)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isASCII(b []byte) bool {
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
+}
+
+// scriptWords splits a line into runs of letters and marks.
+func scriptWords(line string) []string {
+	return strings.FieldsFunc(notText.ReplaceAllString(line, " "), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\u200c' && r != '\u200d'
+	})
+}
+
+// mixed tells what is mixed in a word, or nothing.
+func mixed(word string) string {
+	found := map[string]bool{}
+	kana, first, second := false, false, false
+	for _, r := range word {
+		for name, table := range alphabets {
+			if unicode.Is(table, r) {
+				found[name] = true
+			}
+		}
+		kana = kana || unicode.In(r, unicode.Hiragana, unicode.Katakana)
+		first = first || strings.ContainsRune(simplified, r) && !strings.ContainsRune(traditional, r)
+		second = second || strings.ContainsRune(traditional, r) && !strings.ContainsRune(simplified, r)
+	}
+	switch {
+	case len(found) > 1:
+		names := []string{}
+		for name := range found {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return "mixes " + strings.Join(names, " and ")
+	case kana && first:
+		return "is Japanese with a simplified Chinese character"
+	case first && second:
+		return "mixes simplified and traditional Chinese"
+	}
+	return ""
+}
+
+func TestMixedWords(t *testing.T) {
+	for word, want := range map[string]bool{
+		"م" + "חירון": true, "问" + "い合わせ": true, "问" + "題": true, "Р" + "ayment": true, "A" + "θ": true, "問い合わせ": false, "关于我们": false, "關於我們": false,
+		"مخيرون": false, "GEO対応": false, "naïve": false, "GEO": false, "می‌گوید": false,
+	} {
+		if got := mixed(word); (got != "") != want {
+			t.Errorf("mixed(%q) = %q, want something: %v", word, got, want)
+		}
+	}
+}
