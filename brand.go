@@ -170,15 +170,17 @@ type BrandHistory struct {
 // kept: more than seven years of weekly audits.
 const MaxRevisions = 400
 
-// AuditRun is an audit in line, and how far it has come.
+// AuditRun is an audit in line, and how far it has come. One that failed stays in
+// the list until the next is asked for.
 type AuditRun struct {
 	Brand       Slug   `json:"brand"`
 	RequestedAt Time   `json:"requestedAt"`
 	DueAt       Time   `json:"dueAt"`
 	Attempts    int    `json:"attempts"` // begun
 	Running     bool   `json:"running"`
-	Step        string `json:"step,omitempty"`  // what it does, in a few words
-	Steps       int    `json:"steps,omitempty"` // begun so far
+	Step        string `json:"step,omitempty"`    // what it does, in a few words
+	Steps       int    `json:"steps,omitempty"`   // begun so far
+	Failure     string `json:"failure,omitempty"` // why it failed; it neither waits nor runs
 }
 
 // ImportReport says what became of each brand of an import.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -371,7 +372,7 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, no
 		most = min(most, (room+1)/2)
 	}
 	pass := newPass(&e.EndpointSettings, rate, now)
-	waiting, err := tx.Waiting(ctx, e.ID, min(room, maxTakenAtOnce)+1)
+	waiting, err := s.dueJobs(ctx, tx, e.ID, min(room, maxTakenAtOnce)+1, now)
 	if err != nil {
 		return nil, wake, err
 	}
@@ -398,6 +399,22 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, no
 		break
 	}
 	return jobs, wake, tx.PutClock(ctx, e.ID, wake, pass.used)
+}
+
+// dueJobs lists the first deliveries to an endpoint that are under no lease. Those
+// whose process ended during every attempt fail instead.
+func (s *Service) dueJobs(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
+	for {
+		list, err := tx.Waiting(ctx, endpoint, limit)
+		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= maxClaims })
+		if err != nil || lost < 0 {
+			return list, err
+		}
+		if err := tx.FailDelivery(ctx, endpoint, list[lost].ID, fmt.Sprintf(reasonLost, maxClaims), now); err != nil {
+			return nil, err
+		}
+		s.log.Error("delivery failed: its process ended during each attempt", slog.String("delivery", list[lost].ID), slog.Int("attempts", maxClaims))
+	}
 }
 
 // pass lets messages through at a rate, a second's worth of them at once (the

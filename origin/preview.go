@@ -49,7 +49,7 @@ func (s *Service) claimPreviews(ctx context.Context, limit int) ([]func(context.
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		claimed, err = tx.ClaimPreviews(ctx, s.worker, now, now.Add(lease), limit)
+		claimed, err = tx.ClaimPreviews(ctx, s.worker, now, now.Add(lease), limit, maxClaims, fmt.Sprintf(reasonLost, maxClaims))
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,16 @@ const (
 	lease           = 10 * time.Second // what a dead worker held waits that long for another
 	renewEvery      = 3 * time.Second  // so that two renewals may fail, or clocks differ by some seconds
 	maxAuditTries   = 3                // failures of ours; a site that does not answer is a finding
+	maxClaims       = 10               // of a delivery or a preview in a row that end with their process
 	auditRetry      = 1 * time.Minute  // times the tries made
 	lookAgain       = 1 * time.Second  // how late work may be noticed that no wake-up told of
 	sweepUsesEvery  = useNotedEvery
 	sweepOldEvery   = time.Hour
 	shutdownWriting = 5 * time.Second // for what is written after the end was asked for
 )
+
+// reasonLost is why work failed whose process ended during every attempt.
+const reasonLost = "given up after %d attempts during each of which the server stopped"
 
 // Run delivers webhooks, audits brands, keeps deadlines and sweeps, until ctx ends. On a record
 // that is a file one process at a time may run, so it frees what an earlier one
@@ -169,7 +174,10 @@ func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Co
 	var claimed []store.Audit
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		claimed, err = tx.ClaimAudits(ctx, s.worker, now, now.Add(lease), limit)
+		if claimed, err = tx.ClaimAudits(ctx, s.worker, now, now.Add(lease), limit); err != nil {
+			return err
+		}
+		claimed, err = s.failLost(ctx, tx, claimed)
 		return err
 	})
 	if err != nil {
@@ -180,6 +188,22 @@ func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Co
 		todo[i] = func(ctx context.Context) { s.audit(ctx, a) }
 	}
 	return todo, nil
+}
+
+// failLost ends the claimed audits whose earlier attempts all ended without a word,
+// and returns the others. An audit that ends its process must not end the next.
+func (s *Service) failLost(ctx context.Context, tx *store.Tx, claimed []store.Audit) (rest []store.Audit, err error) {
+	for _, a := range claimed {
+		if a.Attempts <= maxAuditTries {
+			rest = append(rest, a)
+			continue
+		}
+		if err := tx.FailAudit(ctx, a, fmt.Sprintf(reasonLost, a.Attempts-1)); err != nil {
+			return nil, err
+		}
+		s.log.Error("audit failed: its process ended during each attempt", slog.String("brand", string(a.Brand)), slog.Int("attempts", a.Attempts-1))
+	}
+	return rest, nil
 }
 
 // audit audits one brand and writes down what was found.
@@ -205,9 +229,10 @@ func (s *Service) audit(ctx context.Context, a store.Audit) {
 	}
 	giveUp := a.Attempts >= maxAuditTries
 	log.Error("audit", slog.Int("try", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
+	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; the log says more")
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if giveUp {
-			return tx.EndAudit(ctx, a)
+			return tx.FailAudit(ctx, a, reason)
 		}
 		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*auditRetry))
 	})

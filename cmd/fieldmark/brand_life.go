@@ -141,6 +141,9 @@ func waitForAudit(ctx context.Context, s *streams, api *client.Client, slug fiel
 			_, err := fmt.Fprintf(s.out, "%s is audited\n", slug)
 			return err
 		}
+		if why := runs[at].Failure; why != "" {
+			return fmt.Errorf("the audit of %s failed: %s", slug, why)
+		}
 		step := firstOf(runs[at].Step, "waits in line")
 		if step != said {
 			fmt.Fprintln(s.err, "  …", step)

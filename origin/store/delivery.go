@@ -129,6 +129,7 @@ type Job struct {
 	ID       string
 	Attempts int // made before this one
 	Base     int // of those, made before the present schedule
+	Claims   int // since the last attempt that was recorded
 	DueAt    time.Time
 	Subject  string
 	Account  string
@@ -139,13 +140,13 @@ type Job struct {
 // Waiting lists the first deliveries to an endpoint that nobody has a lease of,
 // in the order of their time, which may lie ahead.
 func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
-	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
-		FROM (SELECT x.id, x.attempts, x.base, x.due_at, x.event FROM delivery x
+	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
+		FROM (SELECT x.id, x.attempts, x.base, x.claims, x.due_at, x.event FROM delivery x
 			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
 		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
 	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
 		var data string
-		err = row.Scan(&j.ID, &j.Attempts, &j.Base, clock{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
+		err = row.Scan(&j.ID, &j.Attempts, &j.Base, &j.Claims, clock{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
 			&j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
 		j.Envelope.Data = []byte(data)
 		return j, err
@@ -158,11 +159,22 @@ func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, er
 
 // Lease gives a delivery to owner until a time.
 func (t *Tx) Lease(ctx context.Context, delivery, owner string, until time.Time) error {
-	if err := t.post(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2 WHERE id = $3 AND lease_owner IS NULL`,
+	if err := t.post(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
 		until.UnixMicro(), owner, delivery); err != nil {
 		return fmt.Errorf("lease delivery %s: %w", delivery, err)
 	}
 	return nil
+}
+
+// FailDelivery gives up a delivery that is due and under no lease, for a reason, and
+// makes what waits for it due.
+func (t *Tx) FailDelivery(ctx context.Context, endpoint, delivery, reason string, now time.Time) error {
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id = $3 AND state = 'due' AND lease_owner IS NULL`,
+		reason, now.UnixMicro(), delivery)
+	if err != nil {
+		return fmt.Errorf("fail delivery %s: %w", delivery, err)
+	}
+	return t.PromoteAll(ctx, endpoint, now)
 }
 
 // PutClock writes when an endpoint is to be looked at again and up to when its
@@ -219,7 +231,7 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 	if err != nil {
 		return fail(err)
 	}
-	err = t.post(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL,
+	err = t.post(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL, claims = 0,
 		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7 AND attempts < $2`,
 		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
 	if err != nil {

@@ -22,11 +22,19 @@ func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time
 	return nil
 }
 
+// unclaimed takes back the count of a claim whose worker ends in order. Leases of
+// all workers are freed after a process ended without that.
+var unclaimed = map[string]string{
+	"delivery": `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	"preview":  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	"audit":    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+}
+
 // FreeLeases ends all leases of owner; those of everybody where owner is empty,
 // which is right only when no worker runs.
 func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 	for _, table := range leased {
-		n, err := t.exec(ctx, `UPDATE `+table+` SET lease_until = NULL, lease_owner = NULL
+		n, err := t.exec(ctx, `UPDATE `+table+` SET lease_until = NULL, lease_owner = NULL`+unclaimed[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("free the leases of %s: %w", table, err)

@@ -29,7 +29,7 @@ func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 func (t *Tx) RequestPreview(ctx context.Context, p fieldmark.ModulePreview) error {
 	_, err := t.exec(ctx, `INSERT INTO preview (`+previewColumns+`) VALUES ($1, $2, $3, 0, 0, '', NULL, $4)
 		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0, error = '', result = NULL,
-		requested_at = excluded.requested_at, lease_until = NULL, lease_owner = NULL`,
+		requested_at = excluded.requested_at, lease_until = NULL, lease_owner = NULL, claims = 0`,
 		string(p.Digest), string(p.Against), string(fieldmark.PreviewWaiting), p.RequestedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("request a preview of %s: %w", p.Digest, err)
@@ -38,9 +38,15 @@ func (t *Tx) RequestPreview(ctx context.Context, p fieldmark.ModulePreview) erro
 	return nil
 }
 
-// ClaimPreviews takes up to limit previews that nobody works on for owner.
-func (t *Tx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit int) ([]fieldmark.ModulePreview, error) {
-	rows, err := t.query(ctx, `UPDATE preview SET lease_until = $1, lease_owner = $2, state = 'running'
+// ClaimPreviews claims up to limit previews for owner until the lease ends. One that
+// was claimed most times without a result fails instead, for a reason.
+func (t *Tx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit, most int, reason string) ([]fieldmark.ModulePreview, error) {
+	_, err := t.exec(ctx, `UPDATE preview SET state = 'failed', error = $1, lease_until = NULL, lease_owner = NULL
+		WHERE state IN ('waiting', 'running') AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $3)`, reason, most, now.UnixMicro())
+	if err != nil {
+		return nil, fmt.Errorf("fail previews: %w", err)
+	}
+	rows, err := t.query(ctx, `UPDATE preview SET lease_until = $1, lease_owner = $2, state = 'running', claims = claims + 1
 		WHERE digest IN (SELECT p.digest FROM preview p WHERE p.state IN ('waiting', 'running') AND (p.lease_until IS NULL OR p.lease_until <= $3)
 			ORDER BY p.requested_at, p.digest LIMIT $4)
 		AND (lease_until IS NULL OR lease_until <= $3)

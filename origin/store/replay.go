@@ -129,7 +129,7 @@ func (t *Tx) Requeue(ctx context.Context, delivery string, to *Subscriber, topic
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
 	}
-	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, topic = $3
+	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, claims = 0, topic = $3
 		WHERE id = $4 AND endpoint = $5 AND state IN ('done', 'failed')`, string(state), at.UnixMicro(), topic, delivery, to.ID)
 	if err != nil {
 		return false, fmt.Errorf("queue delivery %s again: %w", delivery, err)

@@ -59,13 +59,13 @@ func (t *Tx) NoteStep(ctx context.Context, brand fieldmark.Slug, owner, step str
 	return nil
 }
 
-// Audits lists audits in line, those that run first.
+// Audits lists audits in line, those that run first and those that failed last.
 func (s *Store) Audits(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
-	rows, err := s.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps
-		FROM audit ORDER BY running DESC, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
+	rows, err := s.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps, failure
+		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (a fieldmark.AuditRun, err error) {
 		var running int64
-		err = row.Scan(&a.Brand, instant{&a.RequestedAt}, instant{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps)
+		err = row.Scan(&a.Brand, instant{&a.RequestedAt}, instant{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps, &a.Failure)
 		if a.Running = running == 1; !a.Running {
 			a.Step, a.Steps = "", 0
 		}

@@ -1,0 +1,181 @@
+package origin_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// lose claims work as processes do that end before they record anything: each claim
+// is free again at once.
+func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx *store.Tx, now time.Time) (int, error)) {
+	t.Helper()
+	for i := range times {
+		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			n, err := claim(ctx, tx, time.Now())
+			if err == nil && n != 1 {
+				t.Fatalf("claim %d took %d jobs, want 1", i+1, n)
+			}
+			if err != nil {
+				return err
+			}
+			return tx.FreeLeases(ctx, "")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
+	t.Helper()
+	runs, err := w.Audits(t.Context())
+	if err != nil || len(runs) > 1 {
+		t.Fatalf("audits: %v, %v", runs, err)
+	}
+	if len(runs) == 0 {
+		return run, false
+	}
+	return runs[0], true
+}
+
+// An audit whose process ended during every attempt is not tried again: it fails
+// with a reason, and the next one that is asked for starts over.
+func TestLostAuditFails(t *testing.T) {
+	w := newWorld(t)
+	asked := 0
+	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		asked++
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(rw, "<title>Acme</title><main>Anvils")
+	}))
+	defer site.Close()
+	b := acme
+	b.URL = site.URL + "/"
+	putBrand(t, w, b)
+	request := func() {
+		if err := w.RequestAudit(t.Context(), b.Slug); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request()
+	w.lose(t, 3, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
+		list, err := tx.ClaimAudits(ctx, "dead", now, now.Add(time.Hour), 10)
+		return len(list), err
+	})
+	stop := w.run(t)
+	defer stop()
+	eventually(t, "the audit fails", func() bool { run, ok := w.audit(t); return ok && run.Failure != "" })
+	run, _ := w.audit(t)
+	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want || run.Running || asked != 0 {
+		t.Errorf("audit %+v after %d requests; want failure %q before any", run, asked, want)
+	}
+	if waiting, running, err := w.AuditStatus(t.Context()); waiting != 0 || running != 0 || err != nil {
+		t.Errorf("%d wait, %d run, %v; want none", waiting, running, err)
+	}
+	request()
+	eventually(t, "the next audit ends", func() bool { _, ok := w.audit(t); return !ok })
+	if state, _, err := w.BrandState(t.Context(), b.Slug); err != nil || state.Facts == nil {
+		t.Errorf("facts after the second request: %v, %v", state.Facts, err)
+	}
+}
+
+// A worker that stops in order gives its claim back: deployments are no attempts.
+func TestStopIsNoAttempt(t *testing.T) {
+	w := newWorld(t)
+	putBrand(t, w, acme)
+	if err := w.RequestAudit(t.Context(), acme.Slug); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			now := time.Now()
+			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10); err != nil || len(list) != 1 || list[0].Attempts != 1 {
+				t.Fatalf("claimed %+v, %v; want the first attempt", list, err)
+			}
+			return tx.FreeLeases(ctx, "one")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A delivery that takes its process with it fails, and what waits for it is sent.
+func TestLostDeliveryFails(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, status(200))
+	e, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
+		EndpointSettings: fieldmark.EndpointSettings{Ordering: fieldmark.OrderingMission}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openMission(t, w, "a")
+	if _, err := w.CompleteMission(t.Context(), m.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.lose(t, 10, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
+		jobs, err := claimAll(ctx, tx, "dead", now, now.Add(time.Hour))
+		return len(jobs), err
+	})
+	stop := w.run(t)
+	defer stop()
+	eventually(t, "everything else is delivered", func() bool {
+		done := 0
+		list := w.deliveries(t)
+		for _, d := range list {
+			if d.State == fieldmark.DeliveryDone {
+				done++
+			}
+		}
+		return done > 0 && done == len(list)-1
+	})
+	list := w.deliveries(t)
+	first := list[len(list)-1]
+	if want := "given up after 10 attempts during each of which the server stopped"; first.State != fieldmark.DeliveryFailed || first.LastError != want {
+		t.Errorf("the first delivery is %s, %q; want failed, %q", first.State, first.LastError, want)
+	}
+	if _, err := w.Resend(t.Context(), e.ID, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is sent when asked for again", allDone(w, t))
+}
+
+// A preview that takes its process with it fails, and can be asked for again.
+func TestLostPreviewFails(t *testing.T) {
+	w := newWorld(t)
+	const most, reason = 3, "given up"
+	request := func(ctx context.Context, tx *store.Tx) error {
+		return tx.RequestPreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())})
+	}
+	claim := func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
+		list, err := tx.ClaimPreviews(ctx, "dead", now, now.Add(time.Hour), 10, most, reason)
+		return len(list), err
+	}
+	for range 2 {
+		if err := w.Store.Write(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		w.lose(t, most, claim)
+		err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			if n, err := claim(ctx, tx, time.Now()); n != 0 || err != nil {
+				t.Errorf("claim %d took %d previews, %v; want none", most+1, n, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := w.Preview(t.Context(), moduleRef.Digest); err != nil || p.State != fieldmark.PreviewFailed || !strings.Contains(p.Error, reason) {
+			t.Errorf("preview %+v, %v; want failed because %q", p, err, reason)
+		}
+	}
+}
