@@ -24,7 +24,7 @@ type auditCmd struct {
 	URL              string        `arg:"" help:"The website's home page."`
 	Name             string        `help:"The brand's name, to compare with what the site says; taken from the host if unset."`
 	Language         string        `help:"Language of the website (BCP 47), if known."`
-	ConnectTo        []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. A loopback target is allowed without further ado."`
+	ConnectTo        []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
 	Delay            time.Duration `default:"1s" help:"Pause between requests to one host."`
 	Requests         int           `default:"20" help:"Requests an audit may make, redirects included."`
 	JSON             bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
@@ -60,9 +60,6 @@ func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
 		return withStatus(2, err)
-	}
-	if len(connect) > 0 {
-		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
 	}
 	site := absolute(c.URL)
 	delay := c.Delay

@@ -74,6 +74,29 @@ func TestAuditStatus(t *testing.T) {
 	}
 }
 
+// --connect-to permits the address it names and nothing else on this machine.
+func TestAuditConnectTo(t *testing.T) {
+	asked := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer other.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, other.URL, http.StatusFound)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer site.Close()
+	to := "brand.example:80:" + strings.TrimPrefix(site.URL, "http://")
+	status, _, why := command(t, "audit", "http://brand.example/", "--connect-to", to, "--delay", "0", "-q")
+	if status != 1 || !strings.Contains(why, "address not allowed") || asked != 0 {
+		t.Errorf("a redirect to another service here: status %d, %q, %d requests to it; want 1, address not allowed, 0", status, why, asked)
+	}
+	if status, out, why := command(t, "llms", "lint", "http://brand.example/llms.txt", "--connect-to", to); status != 1 || !strings.Contains(out+why, "404") {
+		t.Errorf("lint through --connect-to: status %d, %q %q", status, out, why)
+	}
+}
+
 // demoVerify computes scores of a running demo again, and catches an edge that
 // bends one.
 func demoVerify(t *testing.T, facts demoFacts, board fieldmark.Board) {

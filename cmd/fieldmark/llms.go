@@ -23,7 +23,7 @@ type llmsCmd struct {
 type llmsLintCmd struct {
 	outboundSettings `embed:""`
 	Source           string   `arg:"" help:"A file, the address of one or of its site, or - for standard input."`
-	ConnectTo        []string `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. A loopback target is allowed without further ado."`
+	ConnectTo        []string `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
 	JSON             bool     `name:"json" help:"Print the report as JSON."`
 }
 
@@ -81,9 +81,6 @@ func (c *llmsLintCmd) probe(ctx context.Context) (llms.Report, error) {
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
 		return llms.Report{}, err
-	}
-	if len(connect) > 0 {
-		c.AllowNetworks = append(c.AllowNetworks, loopback()...)
 	}
 	p, err := probe.New(probe.Config{HTTP: c.client(connect)})
 	if err != nil {

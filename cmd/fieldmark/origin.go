@@ -202,8 +202,10 @@ func (n *originNode) run(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(g.Wait(), n.store.Close())
 }
 
+// client returns a client for one command, whose user names the addresses of
+// connectTo.
 func (o *outboundSettings) client(connectTo map[string]string) *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnectTo: connectTo})
+	return safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnectTo: connectTo, Targets: true})
 }
 
 // originCmd runs an origin alone.

@@ -43,6 +43,7 @@ var ErrNotAllowed = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "address no
 type Config struct {
 	Allow     []netip.Prefix    // extra networks, on any port: 127.0.0.0/8 for a demo
 	ConnectTo map[string]string // dial another host:port for a lower-case host:port, like curl --connect-to; the guard judges the address dialled
+	Targets   bool              // permit the addresses of ConnectTo to requests that it leads there, and to no others
 	Ports     []uint16          // on public addresses; empty means 80 and 443
 	UserAgent string            // sent where a request has none; "" means DefaultUserAgent
 	Timeout   time.Duration     // for a whole request with its body; 0 means DefaultTimeout
@@ -63,7 +64,6 @@ type Client struct {
 	transport *http.Transport
 	guard     *guard
 	dialer    *net.Dialer
-	connectTo map[string]string
 	userAgent string
 	config    Config
 }
@@ -81,7 +81,6 @@ func New(c Config) *Client {
 	g := newGuard(c.Allow, c.Ports)
 	client := &Client{
 		guard:     g,
-		connectTo: c.ConnectTo,
 		userAgent: c.UserAgent,
 		config:    c,
 		dialer:    &net.Dialer{Timeout: dialTimeout, Control: g.control, Resolver: c.Resolver},
@@ -156,7 +155,11 @@ func (c *Client) CheckURL(ctx context.Context, rawURL string) error {
 	if err := c.checkParsed(u); err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(c.target(canonicalAddr(u)))
+	addr, permitted := c.target(canonicalAddr(u))
+	if permitted {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return ErrNotAllowed
 	}
@@ -228,12 +231,12 @@ func canonicalAddr(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// target applies ConnectTo.
-func (c *Client) target(addr string) string {
-	if to, ok := c.connectTo[strings.ToLower(addr)]; ok {
-		return to
+// target applies ConnectTo. An address that is permitted needs no further check.
+func (c *Client) target(addr string) (to string, permitted bool) {
+	if to, ok := c.config.ConnectTo[strings.ToLower(addr)]; ok {
+		return to, c.config.Targets
 	}
-	return addr
+	return addr, false
 }
 
 // lookup returns every address a host has.
@@ -263,16 +266,21 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 // dial opens a connection; the dialer's Control judges the address at the last
 // moment before the packet leaves.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(c.target(addr))
+	to, permitted := c.target(addr)
+	host, port, err := net.SplitHostPort(to)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
+	dialer := c.dialer
+	if permitted {
+		dialer = &net.Dialer{Timeout: dialTimeout, Resolver: c.dialer.Resolver}
+	}
 	if !isLocalhost(host) {
-		return c.dialer.DialContext(ctx, network, net.JoinHostPort(host, port))
+		return dialer.DialContext(ctx, network, net.JoinHostPort(host, port))
 	}
 	var first error
 	for _, ip := range loopback() {
-		conn, err := c.dialer.DialContext(ctx, network, net.JoinHostPort(ip.String(), port))
+		conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(ip.String(), port))
 		if err == nil {
 			return conn, nil
 		}

@@ -280,6 +280,25 @@ func TestConnectTo(t *testing.T) {
 	wantRefused(t, safehttp.New(safehttp.Config{ConnectTo: map[string]string{"brand.example:80": target}}), "http://brand.example/")
 }
 
+// Targets permits the address that ConnectTo names, on its port and by its name
+// alone: not the same address asked for directly, no other port, no other host.
+func TestConnectToTargets(t *testing.T) {
+	s, other := serve(t, nil), serve(t, nil)
+	target, port := strings.TrimPrefix(s.URL, "http://"), s.URL[strings.LastIndexByte(s.URL, ':'):]
+	c := safehttp.New(safehttp.Config{Targets: true, ConnectTo: map[string]string{"brand.example:80": target, "named.example:80": "localhost" + port}})
+	for _, u := range []string{"http://brand.example/", "http://named.example/"} {
+		if _, err := get(t, c, u); err != nil {
+			t.Errorf("GET %s: %v, want nil", u, err)
+		}
+		if err := c.CheckURL(t.Context(), u); err != nil {
+			t.Errorf("CheckURL %s: %v, want nil", u, err)
+		}
+	}
+	for _, u := range []string{s.URL, other.URL, "http://localhost" + port, "http://brand.localhost/"} {
+		wantRefused(t, c, u)
+	}
+}
+
 func TestUserAgentAndEncoding(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode([]string{r.UserAgent(), r.Header.Get("Accept-Encoding")})
