@@ -102,9 +102,23 @@ func (c *auditCmd) print(s *streams, facts *fieldmark.Facts, a *fieldmark.Assess
 	case a.Status == fieldmark.StatusUnreachable:
 		return unreachable(facts)
 	case c.MD:
-		return printMarkdown(s.out, facts.URL, a)
+		return printMarkdown(s.out, facts.URL, a, whyUnread(facts))
 	}
-	return printReport(s.out, facts.URL, a, isTerminal(s))
+	return printReport(s.out, facts.URL, a, whyUnread(facts), isTerminal(s))
+}
+
+// whyUnread says why the home page of a site was not read, one reason a line; none
+// if it was read.
+func whyUnread(facts *fieldmark.Facts) []string {
+	f, ok := facts.Find("home.reachable")
+	if !ok || f.State != fieldmark.Unknown {
+		return nil
+	}
+	reasons := make([]string, len(f.Evidence))
+	for i, e := range f.Evidence {
+		reasons[i] = e.URL + " " + e.Fact
+	}
+	return reasons
 }
 
 // judge fails a score that is too low.

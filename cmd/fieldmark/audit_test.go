@@ -74,6 +74,44 @@ func TestAuditStatus(t *testing.T) {
 	}
 }
 
+// A report without a score says why: what robots.txt forbids this crawler, or that it
+// does not answer.
+func TestAuditUnread(t *testing.T) {
+	const page = "<!doctype html><title>Acme</title><main>Anvils</main>"
+	for _, tt := range []struct {
+		robots string
+		status int
+		page   string
+		want   []string
+	}{
+		{"User-agent: FieldmarkBot\nDisallow: /", 200, page,
+			[]string{"No score: insufficient_data", "robots.txt asks this crawler to stay away", "/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
+		{"", 500, page, []string{"No score: insufficient_data", "robots.txt answered 500, so crawlers may fetch nothing: make it answer 200 with rules, or 404 for none", "or it does not answer."}},
+		{"", 429, page, []string{"robots.txt answered 429, so crawlers may fetch nothing: make it answer"}},
+		{"", 404, "", []string{"No score: insufficient_data", "the page was not read: the body is empty"}},
+	} {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			if r.URL.Path == "/robots.txt" {
+				w.Header().Set("Content-Type", "text/plain")
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.robots)
+				return
+			}
+			io.WriteString(w, tt.page)
+		}))
+		for _, form := range []string{"--md", "-q"} {
+			status, out, why := command(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q", form)
+			for _, want := range tt.want {
+				if plain := strings.ReplaceAll(out, "\\", ""); status != 0 || !strings.Contains(plain, want) {
+					t.Errorf("robots.txt %d %q, %s: status %d %s, want %q in:\n%s", tt.status, tt.robots, form, status, why, want, out)
+				}
+			}
+		}
+		site.Close()
+	}
+}
+
 // --connect-to permits the address it names and nothing else on this machine.
 func TestAuditConnectTo(t *testing.T) {
 	asked := 0

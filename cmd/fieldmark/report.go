@@ -36,13 +36,16 @@ func (on ink) grade(g fieldmark.Grade, text string) string {
 	return on.paint(map[fieldmark.Grade]string{"A": "32", "B": "32", "C": "33", "D": "33", "E": "31"}[g], text)
 }
 
-// printReport writes an assessment for a person: the verdict, what to do first,
-// and every signal with what was seen.
-func printReport(w io.Writer, site string, a *fieldmark.Assessment, colour bool) error {
+// printReport writes an assessment for a person: the verdict, why there may be none,
+// what to do first, and every signal with what was seen.
+func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, colour bool) error {
 	var b bytes.Buffer
 	on := ink(colour)
 	fmt.Fprintf(&b, "\n%s\n", on.bold(site))
 	writeVerdict(&b, on, a)
+	for _, why := range unread {
+		fmt.Fprintf(&b, "%s %s\n", on.bold("not read:"), why)
+	}
 	writeFixes(&b, on, a)
 	for _, c := range a.Components {
 		fmt.Fprintf(&b, "\n%s  %s of %d\n", on.bold(c.Label), c.Points.Tenth(), c.Weight)
@@ -147,10 +150,13 @@ func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
 
 // printMarkdown writes an assessment as GitHub-flavoured Markdown, for the comment
 // a pipeline leaves.
-func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment) error {
+func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
 	writeVerdict(&b, false, a)
+	for _, why := range unread {
+		fmt.Fprintf(&b, "\nNot read: %s\n", inCell(why))
+	}
 	if fixes := fixesOf(a); len(fixes) > 0 {
 		b.WriteString("\n## What to mend first\n\n| worth | signal | advice |\n|---:|---|---|\n")
 		for _, f := range fixes {

@@ -71,9 +71,9 @@ func (c *scoreShowCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.MD {
-		return printMarkdown(s.out, score.URL, &score.Assessment)
+		return printMarkdown(s.out, score.URL, &score.Assessment, nil)
 	}
-	return printReport(s.out, score.URL, &score.Assessment, isTerminal(s))
+	return printReport(s.out, score.URL, &score.Assessment, nil, isTerminal(s))
 }
 
 type scoreVerifyCmd struct {
