@@ -22,7 +22,7 @@ import (
 type auditCmd struct {
 	outboundSettings `embed:""`
 	URL              string        `arg:"" help:"The website's home page."`
-	Name             string        `help:"The brand's name, to compare with what the site says; taken from the host if unset."`
+	Name             string        `help:"The brand's name, to compare with what the site says; taken from the host, or from what the site calls itself, if unset."`
 	Language         string        `help:"Language of the website (BCP 47), if known."`
 	ConnectTo        []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
 	Delay            time.Duration `default:"1s" help:"Pause between requests to one host."`
@@ -79,7 +79,7 @@ func (c *auditCmd) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	facts, err := auditor.Audit(ctx, audit.Subject{
-		URL: site, Name: firstOf(c.Name, hostOf(site)), Language: c.Language,
+		URL: site, Name: c.Name, Language: c.Language,
 	}, c.progress(s))
 	if err != nil {
 		return err

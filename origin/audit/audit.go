@@ -36,7 +36,7 @@ type Config struct {
 // Subject is the site to audit and who it claims to be.
 type Subject struct {
 	URL      string // of the home page, http or https
-	Name     string // of the brand; without one its coherence is unknown
+	Name     string // of the brand; "" takes it from the host or from what the site calls itself
 	Language string // BCP 47; may be empty
 
 	// AsOf is the day the site is looked at as, where it is a copy of what it
@@ -313,6 +313,9 @@ func (f *site) facts() fieldmark.Facts {
 	found := newFindings()
 	f.reachable(found)
 	if f.home != nil {
+		if strings.TrimSpace(f.subject.Name) == "" {
+			f.subject.Name = f.siteName(f.organization())
+		}
 		f.access(found)
 		f.extract(found)
 		f.entity(found)

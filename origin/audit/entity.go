@@ -171,33 +171,41 @@ func (f *site) sameAs(found findings, o *organization) {
 	found.set("sameas.profiles", int64(len(profiles))*one, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
+// namedPlace is one of the places where a site says its name; text is "" where it
+// does not.
+type namedPlace struct {
+	where, text string
+	whole       bool // the text is meant to be the name and nothing else
+}
+
+// names reports whether the place names a brand.
+func (p namedPlace) names(brand string) bool {
+	return p.whole && sameName(p.text, brand) || saysName(p.text, brand)
+}
+
+func (f *site) namedPlaces(o *organization) []namedPlace {
+	return []namedPlace{
+		{"title", f.home.title, false},
+		{"og:site_name", f.home.meta("og:site_name"), true},
+		{"JSON-LD name", f.structuredName(o), true},
+		{"llms.txt H1", f.llmsTitle(), false},
+	}
+}
+
 // coherence measures whether the places that name the site agree on the brand.
 func (f *site) coherence(found findings, o *organization) {
 	const id = "name.coherence"
 	base := f.home.url.String()
 	brand := f.subject.Name
-	if strings.TrimSpace(brand) == "" {
-		found.unknown(id, note(base, "the audit was not told the name of the brand"))
-		return
-	}
-	places := []struct {
-		where, text string
-		match       func(text, name string) bool
-	}{
-		{"title", f.home.title, saysName},
-		{"og:site_name", f.home.meta("og:site_name"), sameName},
-		{"JSON-LD name", f.structuredName(o), sameName},
-		{"llms.txt H1", f.llmsTitle(), saysName},
-	}
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
-	for _, p := range places {
+	for _, p := range f.namedPlaces(o) {
 		if p.text == "" {
 			continue
 		}
 		all++
 		verb := "does not name"
-		if p.match(p.text, brand) || saysName(p.text, brand) {
+		if p.names(brand) {
 			good++
 			verb = "names"
 		}

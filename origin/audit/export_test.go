@@ -142,6 +142,21 @@ var (
 	Manipulate = manipulates
 )
 
+// TrySiteName says what a site is called that gives no name.
+func TrySiteName(address, head, llmsTitle string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	p, err := parsePage(context.Background(), u, http.Header{}, []byte("<head>"+head+"</head><main>x"))
+	if err != nil {
+		return ""
+	}
+	f := &site{home: p, pages: []*page{p}}
+	f.llms.visit.status, f.llms.report.Title = http.StatusOK, llmsTitle
+	return f.siteName(f.organization())
+}
+
 // TryUnpack undoes the encoding of a body as a fetch does, up to the limits.
 func TryUnpack(body []byte, encoding string) (n int64, err error) {
 	r, err := unpack(&counter{r: bytes.NewReader(body)}, encoding)

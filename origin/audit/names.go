@@ -74,12 +74,17 @@ func nameWords(s string) []string {
 }
 
 // saysName reports whether text names the brand: all words of the name in a
-// row, however they are spaced.
+// row, however they are spaced, or as the host name of its site.
 func saysName(text, name string) bool {
-	words := plainWords(text)
-	// Spelled in full first: a form in the middle of a name, as in Smith & Co
-	// Tailors, cannot be left out of a text.
-	return containsWords(words, plainWords(name)) || containsWords(words, nameWords(name))
+	full, short := plainWords(name), nameWords(name)
+	for _, t := range []string{text, withoutSuffixes(text)} {
+		// Spelled in full first: a form in the middle of a name, as in Smith & Co
+		// Tailors, cannot be left out of a text.
+		if words := plainWords(t); containsWords(words, full) || containsWords(words, short) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameName reports whether two names are one: either holds the other, and the
