@@ -178,7 +178,9 @@ func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
 }
 
 // TestRedisTroubles takes Redis away in every way while readers read. None may
-// fail, none may wait long, and none may see what was purged.
+// fail, none may hang, and none may see what was purged. Each trouble lasts until
+// both nodes noticed it and each recovery until both use Redis again, however
+// busy the machine is.
 func TestRedisTroubles(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	var nodes []*cache.Cache
@@ -189,25 +191,37 @@ func TestRedisTroubles(t *testing.T) {
 	}
 	l := &load{nodes: nodes, version: make([]atomic.Int64, 50)}
 	l.event.Store(logHead)
-	stop := l.start(t)
-	for _, act := range []func(){func() {}, server.Kill, server.Start, server.Freeze, server.Thaw, func() { server.Kill(); server.Start() }} {
-		act()
-		before := l.answers.Load()
-		cachetest.Until(t, "readers went on", func() bool { return l.answers.Load() > before+3000 })
+	stop := sync.OnceFunc(l.start(t))
+	t.Cleanup(stop)
+	skipped := func(c *counted) int64 { return c.skipped.Load() } // a call is skipped after several failed
+	used := func(c *counted) int64 { return c.hits.Load() }       // an entry that the other node stored
+	for _, phase := range []struct {
+		what  string
+		act   func()
+		grows func(*counted) int64 // what then happens on both nodes
+	}{
+		{"Redis is used", func() {}, used},
+		{"killed", server.Kill, skipped},
+		{"started", server.Start, used},
+		{"frozen", server.Freeze, skipped},
+		{"thawed", server.Thaw, used},
+		{"restarted", func() { server.Kill(); server.Start() }, used},
+	} {
+		answers := l.answers.Load()
+		before := []int64{phase.grows(tiers[0]), phase.grows(tiers[1])}
+		phase.act()
+		cachetest.Until(t, phase.what+": both nodes noticed", func() bool {
+			return phase.grows(tiers[0]) > before[0] && phase.grows(tiers[1]) > before[1]
+		})
+		cachetest.Until(t, phase.what+": readers went on", func() bool { return l.answers.Load() > answers+100 })
 	}
-	hits := tiers[0].hits.Load() + tiers[1].hits.Load()
-	cachetest.Until(t, "the tier is used again", func() bool { return tiers[0].hits.Load()+tiers[1].hits.Load() > hits+10 })
 	stop()
-	for i, r := range tiers {
-		if r.failed.Load() == 0 || r.skipped.Load() == 0 {
-			t.Errorf("node %d: %d failed, %d skipped calls; the test lost its teeth", i, r.failed.Load(), r.skipped.Load())
-		}
-	}
-	t.Logf("%d answers, slowest %s", l.answers.Load(), time.Duration(l.slowest.Load()))
-	if most := 5 * time.Second; time.Duration(l.slowest.Load()) > most { // a hung call would last for ever
-		t.Errorf("slowest answer: got %s, want at most %s", time.Duration(l.slowest.Load()), most)
-	}
+	t.Logf("%d answers", l.answers.Load())
 }
+
+// hung is when a read counts as hanging: far above any deadline of the cache, on
+// any machine.
+const hung = time.Minute
 
 // load reads and changes 50 things through several processes.
 type load struct {
@@ -215,7 +229,6 @@ type load struct {
 	version  []atomic.Int64 // what each thing is at, as an event number
 	event    atomic.Int64
 	answers  atomic.Int64
-	slowest  atomic.Int64
 	changing sync.Mutex
 }
 
@@ -252,15 +265,16 @@ func (l *load) change(i int) {
 
 func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	key := fmt.Sprint("thing/", i)
-	told := l.version[i].Load() // at least one process knows it a moment later
-	began := time.Now()
-	e, from, err := c.Fetch(context.Background(), key, c.Shared(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
+	// Every process has been told of all events before the newest: change tells
+	// them of one before it begins another.
+	newest := l.event.Load()
+	told := l.version[i].Load()
+	ctx, cancel := context.WithTimeout(context.Background(), hung)
+	defer cancel()
+	e, from, err := c.Fetch(ctx, key, c.Shared(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
 		asOf := l.event.Load()
 		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:", i)}, Fresh: minute, OnError: minute}, nil
 	}))
-	took := time.Since(began)
-	for old := l.slowest.Load(); int64(took) > old && !l.slowest.CompareAndSwap(old, int64(took)); old = l.slowest.Load() {
-	}
 	l.answers.Add(1)
 	if err != nil {
 		t.Errorf("%s: got %v, want an entry", key, err)
@@ -273,15 +287,10 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	if _, err := fmt.Sscan(string(e.Body), &got); err != nil {
 		t.Errorf("%s: %q: %v", key, e.Body, err)
 	}
-	// The version that every process had been told of before must be seen.
-	if got < told && l.settled(told) {
+	if got < told && told < newest {
 		t.Errorf("%s (%s): version %d, but %d was purged before", key, from, got, told)
 	}
 }
-
-// settled reports whether every process was told of an event before now: not
-// while change is still telling them.
-func (l *load) settled(event int64) bool { return l.event.Load() > event }
 
 func TestSentinelFailover(t *testing.T) {
 	s := cachetest.StartSentinels(t)
