@@ -17,10 +17,6 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// stopTime is how long a hostile call may take, and how long the collector of
-// the process may wait for it.
-const stopTime = 50 * time.Millisecond
-
 // hostileFixtures reads the corpus of testdata/hostile: name, text.
 func hostileFixtures(t testing.TB) map[string]string {
 	t.Helper()
@@ -42,14 +38,14 @@ func hostileFixtures(t testing.TB) map[string]string {
 // TestHostileCorpus loads every fixture. What it wants is one of
 //
 //	refused TEXT   it is not loaded, and a reason says TEXT
-//	stopped KIND   it is loaded; its call ends by that fault, in time
+//	stopped KIND   it is loaded; its call ends by that fault, also beside the collector
 //	same           it is loaded; its calls are all alike
 func TestHostileCorpus(t *testing.T) {
 	for name, text := range hostileFixtures(t) {
 		t.Run(name, func(t *testing.T) {
 			module, want := assemble(t, text)
 			verb, rest, _ := strings.Cut(want, " ")
-			m, took, err := timedLoad(t, module)
+			m, err := newEngine(t, wasm.Config{Instances: 2}).Load(t.Context(), module)
 			if verb == "refused" {
 				if err == nil || !strings.Contains(err.Error(), rest) {
 					t.Errorf("got error %v, want one with %q", err, rest)
@@ -62,9 +58,6 @@ func TestHostileCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatalf("not loaded: %v", err)
 			}
-			if took > loadTime {
-				t.Errorf("loaded in %s, at most %s", took, loadTime)
-			}
 			if verb == "same" {
 				rest = ""
 			}
@@ -73,7 +66,7 @@ func TestHostileCorpus(t *testing.T) {
 					t.Errorf("fault %q, want %q", got.Kind, rest)
 				}
 			}
-			stopsInTime(t, m)
+			besideCollector(t, m)
 			var out abi.Result
 			if err := m.Score(t.Context(), []int64{1}, []byte{1}, &out); err != nil || out.Score != abi.NoScore {
 				t.Errorf("the call after it: score %d, error %v", out.Score, err)
@@ -82,58 +75,25 @@ func TestHostileCorpus(t *testing.T) {
 	}
 }
 
-// loadTime is how long a module may take to load.
-const loadTime = 5 * time.Second
-
-// timedLoad loads a module. Other work on the machine may take the processor
-// away, so the best of some tries counts.
-func timedLoad(t *testing.T, module []byte) (m *wasm.Module, took time.Duration, err error) {
-	t.Helper()
-	for range 3 {
-		start := time.Now()
-		m, err = newEngine(t, wasm.Config{Instances: 2}).Load(t.Context(), module)
-		if took = time.Since(start); took <= loadTime && !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-	}
-	return m, took, err
-}
-
-// stopsInTime times the call and the garbage collections beside it. Other work
-// on the machine may take the processor away, so the best of some tries counts.
-func stopsInTime(t *testing.T, m *wasm.Module) {
-	t.Helper()
-	var call, pause time.Duration
-	for range 10 {
-		if call, pause = besideCollector(t, m); call <= stopTime && pause <= stopTime {
-			t.Logf("call %s, collection beside it %s", call, pause)
-			return
-		}
-	}
-	t.Errorf("call took %s and a collection beside it %s, at most %s", call, pause, stopTime)
-}
-
-func besideCollector(t *testing.T, m *wasm.Module) (call, pause time.Duration) {
+// besideCollector runs a call while the garbage collector runs again and again,
+// which has to stop every goroutine: a call that compiled code never leaves would
+// hang both.
+func besideCollector(t testing.TB, m *wasm.Module) {
 	var stop atomic.Bool
 	var collector sync.WaitGroup
 	running := make(chan struct{})
 	collector.Go(func() {
 		for first := true; first || !stop.Load(); first = false {
-			start := time.Now()
 			if first {
 				close(running)
 			}
 			runtime.GC()
-			pause = max(pause, time.Since(start))
 		}
 	})
 	<-running
-	start := time.Now()
 	run(t, m, []int64{trigger}, []byte{1})
-	call = time.Since(start)
 	stop.Store(true)
 	collector.Wait()
-	return call, pause
 }
 
 // FuzzLoad feeds the walk, the rewriter and the engine: whatever the bytes, no

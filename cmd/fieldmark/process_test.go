@@ -217,13 +217,13 @@ func try(method, url, body string, header ...string) (int, http.Header, string, 
 // eventually waits for something another process does.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute) // only a failure takes so long
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited 30 s until %s", what)
+			t.Fatalf("waited two minutes until %s", what)
 		case <-tick.C:
 		}
 	}
