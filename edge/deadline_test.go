@@ -71,7 +71,9 @@ type hangingFixture struct {
 	service *origin.Service
 	edge    *edge.Edge
 	hangs   atomic.Pointer[string] // beginning of the paths that are not answered; nil: none
-	openAPI []byte
+
+	intercept atomic.Pointer[interceptor] // sees requests before the origin; nil: none
+	openAPI   []byte
 }
 
 func newHangingFixture(t *testing.T) *hangingFixture {
@@ -97,6 +99,9 @@ func newHangingFixture(t *testing.T) *hangingFixture {
 		if prefix := f.hangs.Load(); prefix != nil && strings.HasPrefix(r.URL.Path, *prefix) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done() // it accepts and never answers
+			return
+		}
+		if g := f.intercept.Load(); g != nil && (*g)(w, r) {
 			return
 		}
 		handler.ServeHTTP(w, r)

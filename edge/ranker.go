@@ -106,7 +106,7 @@ func (r *ranker) step(ctx context.Context) error {
 		return r.rerank(ctx, batch)
 	}
 	e.follow.caughtUp()
-	if now := time.Now(); now.Sub(r.asOf) > agedEvery {
+	if now := time.Now(); now.Sub(r.asOf) >= agedEvery {
 		r.findAged(now)
 	}
 	if len(r.aged) > 0 {

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -251,6 +252,77 @@ func TestRankingInPages(t *testing.T) {
 	if first.Load() != 1 || failed.Load() != 2 {
 		t.Errorf("the first page was read %d times and %d pages failed, want 1 and 2", first.Load(), failed.Load())
 	}
+}
+
+// TestRanksOnceADay lets a day pass without an event: all brands are read once more,
+// after midnight UTC. A brand whose facts pass the age of 30 days is read by itself.
+func TestRanksOnceADay(t *testing.T) {
+	startDate()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(22 * time.Hour) // a bubble begins at midnight
+		f := newHangingFixture(t)
+		old := factsWith(500)
+		began := time.Now()
+		old.AsOf = fieldmark.At(began.Add(time.Hour - fieldmark.ReadyWithin))
+		_, _, err := f.service.PutBrand(t.Context(), fieldmark.Brand{
+			Slug: "aged", Name: "Aged", URL: "https://aged.example/", Niche: "tools", Language: "en", Public: true})
+		must(t, err)
+		_, err = f.service.RecordFacts(t.Context(), "aged", old)
+		must(t, err)
+		time.Sleep(10 * time.Second)
+		quiet, err := f.service.Events(t.Context(), 1<<53, 0, 0)
+		must(t, err)
+		quiet.Events = []fieldmark.Event{}
+		var passes, single atomic.Int64
+		cheap := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+			switch path := r.URL.Path; {
+			case path == fieldmark.PathInternalEvents:
+				select { // without the looks at the database
+				case <-time.After(fieldmark.MaxWait * time.Second):
+				case <-r.Context().Done():
+				}
+				_ = json.NewEncoder(w).Encode(quiet)
+			case path == fieldmark.PathInternalNodes:
+				w.WriteHeader(http.StatusNoContent)
+			case path == fieldmark.PathInternalFacts && r.URL.Query().Get("after") == "":
+				passes.Add(1)
+				return false
+			case strings.HasPrefix(path, fieldmark.PathInternalFacts+"/"):
+				single.Add(1)
+				return false
+			default:
+				return false
+			}
+			return true
+		})
+		f.intercept.Store(&cheap)
+		confidence := func() (level fieldmark.ConfidenceLevel) {
+			var b fieldmark.Board
+			must(t, json.Unmarshal([]byte(f.do("GET", "/api/v1/leaderboard", "").body), &b))
+			for _, it := range b.Items {
+				if it.Slug == "aged" {
+					level = it.Confidence
+				}
+			}
+			return level
+		}
+		for _, tt := range []struct {
+			after          time.Duration
+			level          fieldmark.ConfidenceLevel
+			passes, single int64
+		}{
+			{59 * time.Minute, fieldmark.ConfidenceHigh, 0, 0},
+			{121 * time.Minute, fieldmark.ConfidenceMedium, 0, 1}, // ages are looked at once an hour
+			{200 * time.Minute, fieldmark.ConfidenceMedium, 1, 1},
+		} {
+			time.Sleep(time.Until(began.Add(tt.after)))
+			level, p, n := confidence(), passes.Load(), single.Load()
+			if level != tt.level || p != tt.passes || (n > 0) != (tt.single > 0) {
+				t.Errorf("after %v: confidence %s, all read %d times, the brand by itself %d times; want %s, %d, %d",
+					tt.after, level, p, n, tt.level, tt.passes, tt.single)
+			}
+		}
+	})
 }
 
 // TestFollowsWhileRanking has the reading of all brands hang: purges, changed and
