@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -70,10 +69,7 @@ type badgeRequest struct {
 // badges is what a node keeps for drawing.
 type badges struct {
 	painter badge.Painter
-
-	// A PNG takes a thousand times as long as an SVG. One is drawn at a time,
-	// so that asking for many keeps one core busy and not all.
-	mu sync.Mutex
+	pngs    *pngs
 }
 
 // serveBadge answers GET /api/badge/{slug}, with .svg, .json or .png behind it,
@@ -96,14 +92,23 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 		e.badgeError(ctx, &r, err)
 		return
 	}
+	if r.form == formPNG {
+		e.servePNG(ctx, &r)
+		return
+	}
+	e.serveDrawn(ctx, &r)
+}
+
+// serveDrawn answers a request for a badge from the cache, or draws it.
+func (e *Edge) serveDrawn(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	if r.look.Label != "" && r.form != formPNG {
-		// Free text is drawn for whoever asks: that takes less than an entry of
-		// the cache, and nobody can fill the cache with words.
-		entry, err := e.fillBadge(rc, r)
+	if r.look.Label != "" {
+		// A badge with a free label is drawn for each request and not kept, in any
+		// form: otherwise a client could fill the cache with labels.
+		entry, err := e.fillBadge(rc, *r)
 		if err != nil {
-			e.badgeError(ctx, &r, err)
+			e.badgeError(ctx, r, err)
 			return
 		}
 		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
@@ -112,12 +117,13 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	// As in deriveScore: a badge that was asked for while the module is loaded
 	// would stay away for a second after it.
 	if _, err := e.modules.active.Ref(); err != nil {
-		e.badgeError(ctx, &r, errNoModule)
+		e.badgeError(ctx, r, errNoModule)
 		return
 	}
-	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) })
+	kept := *r // outlives the request: another may wait for the same picture
+	entry, from, err := e.cache.Fetch(rc, r.key(), func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, kept) })
 	if err != nil {
-		e.badgeError(ctx, &r, err)
+		e.badgeError(ctx, r, err)
 		return
 	}
 	e.sendBadge(ctx, entry, from, r.seconds)
@@ -268,7 +274,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		return nil, err
 	}
 	page := e.cfg.BaseURL + fieldmark.PathBrandPage + string(r.slug)
-	body, err := e.drawBadge(score, &r, page)
+	body, err := e.drawBadge(ctx, score, &r, page)
 	if err != nil {
 		return nil, err
 	}
@@ -318,14 +324,12 @@ func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.
 		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
-func (e *Edge) drawBadge(score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
+func (e *Edge) drawBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
 	switch r.form {
 	case formJSON:
 		return badge.EndpointOf(score, r.look, badgeSeconds, page)
 	case formPNG:
-		e.badges.mu.Lock()
-		defer e.badges.mu.Unlock()
-		return badge.PNG(badge.Of(score), r.look, r.scale)
+		return e.badges.pngs.draw(ctx, func() ([]byte, error) { return badge.PNG(badge.Of(score), r.look, r.scale) })
 	}
 	// Kept for long: without the room that drawing took.
 	return bytes.Clone(e.badges.painter.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.look)), nil
@@ -354,10 +358,10 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 		h.Set("X-Badge-Status", "invalid")
 	}
 	setRetryAfter(ctx, status, fe.RetryAfter)
-	if r.proxied && status < http.StatusInternalServerError {
+	if r.proxied && (status == http.StatusNotFound || status == http.StatusBadRequest) {
 		status = http.StatusOK
 	}
-	body, kind := e.drawError(fe, r), r.form
+	body, kind := e.drawError(ctx, fe, r), r.form
 	if body == nil {
 		body, kind = badge.AppendError(nil, fe, r.look), formSVG
 	}
@@ -366,6 +370,9 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 	}
 	h.Set("Content-Type", formTypes[kind])
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeErrorSeconds))
+	if fe.Code == fieldmark.CodeRateLimited || fe.Code == fieldmark.CodeOverloaded {
+		h.Set("Cache-Control", "no-store") // it concerns this client, and others share its cache
+	}
 	ctx.SetStatusCode(status)
 	ctx.Response.SetBody(body)
 	ctx.Response.SkipBody = ctx.IsHead()
@@ -373,26 +380,18 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 
 // drawError draws what is wrong in the form that was asked for, or nothing if
 // that is an SVG or cannot be done.
-func (e *Edge) drawError(fe *fieldmark.Error, r *badgeRequest) []byte {
-	unknown := fe.Code == fieldmark.CodeNotFound
-	switch {
-	case r.form != formPNG && unknown:
-		return badge.AppendSVG(nil, badge.Badge{}, r.look)
-	case r.form != formPNG:
+func (e *Edge) drawError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
+	if r.form != formPNG {
+		if fe.Code == fieldmark.CodeNotFound {
+			return badge.AppendSVG(nil, badge.Badge{}, r.look)
+		}
 		return nil
 	}
-	e.badges.mu.Lock()
-	defer e.badges.mu.Unlock()
-	var body []byte
-	var err error
-	if unknown {
-		body, err = badge.PNG(badge.Badge{}, r.look, r.scale)
-	} else {
-		body, err = badge.ErrorPNG(fe, r.look, r.scale)
-	}
-	if err != nil {
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	body, err := e.badges.pngs.error(rc, fe, r)
+	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeOverloaded) {
 		e.log.Error("draw an error", "err", err)
-		return nil
 	}
 	return body
 }

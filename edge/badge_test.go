@@ -143,8 +143,11 @@ func TestBadgeKey(t *testing.T) {
 	if a := h.get("/api/badge/acme?cacheSeconds=900"); a.header.Get("Cache-Control") != "public, max-age=900, s-maxage=900, stale-while-revalidate=86400, stale-if-error=604800" {
 		t.Errorf("cacheSeconds=900: %q", a.header.Get("Cache-Control"))
 	}
-	if a := h.get("/api/badge/acme?label=One"); a.header.Get("Cache-Status") != "fieldmark; fwd=miss" {
-		t.Errorf("a free label is kept: %q", a.header.Get("Cache-Status"))
+	for _, path := range []string{"/api/badge/acme?label=One", "/api/badge/acme.json?label=One", "/api/badge/acme.png?label=One"} {
+		h.get(path)
+		if a := h.get(path); a.header.Get("Cache-Status") != "fieldmark; fwd=miss" {
+			t.Errorf("%s is kept: %q", path, a.header.Get("Cache-Status"))
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode),
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode), badges: badges{pngs: newPNGs()},
 		follow: follower{backlog: newBacklog()}}
 	e.clock.set(time.Now())
 	e.meters.watch(e)

@@ -1,0 +1,140 @@
+package edge
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/badge"
+)
+
+// Limits of PNGs that are not in the cache. One takes 1 to 5 ms to draw, a
+// thousand times as long as an SVG, and one is drawn at a time, so that they
+// keep one core busy and not all.
+const (
+	// maxPNGs bounds the requests that are answered at once: the last of them
+	// waits for a third of a second.
+	maxPNGs = 64
+	// maxPNGsOfNetwork is the share of one client network. A browser loads six
+	// pictures of a host at a time.
+	maxPNGsOfNetwork = 16
+	// maxErrorPNGs bounds the pictures of errors that are kept, at about 4 KB
+	// each. Beyond it, an error is shown as an SVG.
+	maxErrorPNGs = 1024
+)
+
+// pngs draws PNGs and bounds what that costs.
+type pngs struct {
+	drawing chan struct{} // has room for one
+
+	mu     sync.Mutex
+	active int
+	from   map[netip.Addr]int
+	errors map[errorPNG][]byte
+}
+
+// errorPNG is all that the picture of an error depends on.
+type errorPNG struct {
+	status int // of the words: 400, 404 or 503
+	look   badge.Look
+	scale  int
+}
+
+func newPNGs() *pngs {
+	return &pngs{drawing: make(chan struct{}, 1), from: map[netip.Addr]int{}, errors: map[errorPNG][]byte{}}
+}
+
+// tryAcquire reserves a place for a request from network and reports whether
+// there was one. The caller releases it.
+func (p *pngs) tryAcquire(network netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active >= maxPNGs || p.from[network] >= maxPNGsOfNetwork {
+		return false
+	}
+	p.active++
+	p.from[network]++
+	return true
+}
+
+func (p *pngs) release(network netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.active--
+	if p.from[network]--; p.from[network] == 0 {
+		delete(p.from, network)
+	}
+}
+
+// draw draws a picture when it is its turn. It returns CodeOverloaded if ctx ends
+// before.
+func (p *pngs) draw(ctx context.Context, picture func() ([]byte, error)) ([]byte, error) {
+	select {
+	case p.drawing <- struct{}{}:
+		defer func() { <-p.drawing }()
+		return picture()
+	case <-ctx.Done():
+		return nil, overloaded()
+	}
+}
+
+// error returns the picture of an error, which is drawn once, or nothing if it
+// cannot be had. A label is left out: there are too many of them to keep.
+func (p *pngs) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) ([]byte, error) {
+	key := errorPNG{status: fe.Code.Status(), scale: r.scale,
+		look: badge.Look{Style: r.look.Style, Theme: r.look.Theme, Lang: r.look.Lang}}
+	if key.status != fasthttp.StatusNotFound && key.status != fasthttp.StatusBadRequest {
+		key.status = fasthttp.StatusServiceUnavailable
+	}
+	find := func() (body []byte, decided bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		body, ok := p.errors[key]
+		return body, ok || len(p.errors) >= maxErrorPNGs
+	}
+	if body, decided := find(); decided {
+		return body, nil
+	}
+	return p.draw(ctx, func() ([]byte, error) {
+		if body, decided := find(); decided { // while this one waited
+			return body, nil
+		}
+		body, err := badge.ErrorPNG(fe, key.look, key.scale)
+		if err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.errors[key] = body
+		return body, nil
+	})
+}
+
+// servePNG answers a request for a PNG. What is not in the cache counts as a
+// request to an API.
+func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+	if r.look.Label == "" {
+		if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
+			e.sendBadge(ctx, entry, cache.SourceHit, r.seconds)
+			return
+		}
+	}
+	if e.limited(ctx, func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
+		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited, "too many pictures were asked for; Retry-After says when to ask again"))
+	}
+}
+
+func (e *Edge) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+	network := networkOf(e.client(ctx))
+	if !e.badges.pngs.tryAcquire(network) {
+		e.meters.shed.Inc()
+		e.badgeError(ctx, r, overloaded())
+		return
+	}
+	defer e.badges.pngs.release(network)
+	e.serveDrawn(ctx, r)
+}
