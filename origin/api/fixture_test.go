@@ -31,6 +31,7 @@ type world struct {
 	t       testing.TB
 	store   *store.Store
 	at      store.Config
+	closed  bool // a test closed the store itself
 	service *origin.Service
 	handler http.Handler
 	log     lockedBuffer
@@ -83,13 +84,13 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}
+	w := &world{t: t, store: db, at: at}
 	t.Cleanup(func() {
-		if err := db.Check(context.Background()); err != nil {
+		if err := db.Check(context.Background()); err != nil && !w.closed {
 			t.Errorf("the database is wrong at the end: %v", err)
 		}
 		db.Close()
 	})
-	w := &world{t: t, store: db, at: at}
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)

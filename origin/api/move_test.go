@@ -178,7 +178,7 @@ func TestCancel(t *testing.T) {
 		{nil, why, 200, &fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"}},
 		{nil, "", 200, nil},
 		{nil, "{}", 200, nil},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, why, 200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "not needed"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, why, 200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE", "ON_HOLD"}, "", 200, &fieldmark.Reason{Code: "LATE_CANCEL"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "UNABLE_TO_COMPLETE"}, `{"reason":{"code":"CUSTOMER"}}`, 200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED"}, why, 409, nil},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -245,6 +246,10 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 		return []netip.Addr{ip}, nil
 	}
 	if isLocalhost(host) {
+		// Either address will do; dial uses the one that is allowed.
+		if allowed := slices.DeleteFunc(loopback(), func(ip netip.Addr) bool { return !c.guard.allowed(ip) }); len(allowed) > 0 {
+			return allowed, nil
+		}
 		return loopback(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
