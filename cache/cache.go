@@ -313,6 +313,15 @@ func (c *Cache) Reset() {
 	c.tags.reset()
 }
 
+// Entries is how many entries are kept.
+func (c *Cache) Entries() int64 {
+	var n int64
+	for _, s := range c.shards {
+		n += s.entries.Load()
+	}
+	return n
+}
+
 // Used is how many bytes the cache accounts for, never more than Config.Bytes.
 func (c *Cache) Used() int64 {
 	var n int64

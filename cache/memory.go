@@ -54,6 +54,7 @@ type shard struct {
 	largest int64 // cost above which an entry is not kept
 	dropped atomic.Int64
 	evicted atomic.Int64
+	entries atomic.Int64
 
 	mu     sync.Mutex
 	closed bool
@@ -74,7 +75,7 @@ func newShard(bytes int64) (*shard, error) {
 		// The key is a hash already; the box has the whole key to compare.
 		KeyToHash: func(hash uint64) (uint64, uint64) { return hash, 0 },
 		OnReject:  func(*ristretto.Item[*box]) { s.dropped.Add(1) },
-		OnEvict:   func(*ristretto.Item[*box]) { s.evicted.Add(1) },
+		OnEvict:   func(*ristretto.Item[*box]) { s.evicted.Add(1); s.entries.Add(-1) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make a ristretto of %d bytes: %w", bytes, err)
@@ -103,6 +104,7 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 	droppedBefore, evictedBefore := s.dropped.Load(), s.evicted.Load()
 	cost := costOf(key, e)
 	b, found := s.store.Get(hash)
+	removed := false
 	switch {
 	case cost > s.largest:
 		if found { // or the smaller one would be served stale for ever
@@ -117,6 +119,7 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 	case found:
 		// Another key's box, or one that grows past the bound.
 		s.remove(hash)
+		removed = true
 		fallthrough
 	default:
 		b = &box{key: key}
@@ -127,7 +130,10 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 		s.dropped.Add(1)
 	}
 	s.store.Wait()
-	return s.dropped.Load() - droppedBefore, s.evicted.Load() - evictedBefore
+	if dropped = s.dropped.Load() - droppedBefore; dropped == 0 && (!found || removed) {
+		s.entries.Add(1)
+	}
+	return dropped, s.evicted.Load() - evictedBefore
 }
 
 func (b *box) swap(e *Entry) {
@@ -135,7 +141,9 @@ func (b *box) swap(e *Entry) {
 	b.early.Store(false)
 }
 
+// remove takes out what is there under hash.
 func (s *shard) remove(hash uint64) {
+	s.entries.Add(-1)
 	s.store.Del(hash)
 	s.store.Wait()
 }

@@ -54,6 +54,8 @@ type RedisEvents struct {
 	Failed func(err error)
 	// Skipped: a call was not made because those before it had failed.
 	Skipped func()
+	// Called: a call was made and took so long, whatever came of it.
+	Called func(took time.Duration)
 }
 
 func (ev RedisEvents) complete() RedisEvents {
@@ -64,6 +66,9 @@ func (ev RedisEvents) complete() RedisEvents {
 	}
 	if ev.Failed == nil {
 		ev.Failed = func(error) {}
+	}
+	if ev.Called == nil {
+		ev.Called = func(time.Duration) {}
 	}
 	return ev
 }
@@ -274,7 +279,9 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 	}
 	within, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
+	began := time.Now()
 	err := do(within)
+	r.events.Called(time.Since(began))
 	if errors.Is(err, redis.Nil) {
 		err = nil
 	}

@@ -57,6 +57,9 @@ type meters struct {
 	redis    [redisResults]*metrics.Counter
 	took     [routeCount]*metrics.PrometheusHistogram
 	fills    *metrics.PrometheusHistogram
+	glances  *metrics.PrometheusHistogram // of one fast-path read in sampledReads
+	calls    *metrics.PrometheusHistogram // to Redis
+	evicted  [2]*metrics.Counter          // by cache, as in cacheNames
 	scores   *metrics.PrometheusHistogram
 	modules  moduleMeters
 }
@@ -90,13 +93,36 @@ func newMeters() *meters {
 	for r, name := range redisNames {
 		m.redis[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_redis_total{result=%q}`, name))
 	}
+	m.glances = set.NewPrometheusHistogramExt("fieldmark_edge_hit_seconds", secondBuckets)
+	m.calls = set.NewPrometheusHistogramExt("fieldmark_edge_redis_call_seconds", secondBuckets)
+	for i, name := range cacheNames {
+		m.evicted[i] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_cache_evictions_total{cache=%q}`, name))
+	}
 	m.fills = set.NewPrometheusHistogramExt("fieldmark_edge_cache_fill_seconds", secondBuckets)
 	m.scores = set.NewPrometheusHistogramExt("fieldmark_edge_score_seconds", secondBuckets)
 	return m
 }
 
+// cacheNames are the caches of a node: what it derives itself, and answers of the
+// origin that it passed on.
+var cacheNames = [...]string{"derived", "passed"}
+
+// sampledReads is how many fast-path reads share one measurement: reading the
+// clock twice costs as much as parsing the request.
+const sampledReads = 256
+
 // watch adds what is read off the node when somebody looks.
 func (m *meters) watch(e *Edge) {
+	for _, name := range cacheNames {
+		memory := func() (bytes, entries int64) {
+			if name == cacheNames[1] {
+				return e.proxy.Memory()
+			}
+			return e.cache.Used(), e.cache.Entries()
+		}
+		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_bytes{cache=%q}`, name), func() float64 { n, _ := memory(); return float64(n) })
+		m.set.NewGauge(fmt.Sprintf(`fieldmark_edge_cache_entries{cache=%q}`, name), func() float64 { _, n := memory(); return float64(n) })
+	}
 	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.follow.cursor.Load()) })
 	m.set.NewGauge("fieldmark_edge_ranking_age_seconds", func() float64 { return e.follow.age(time.Now()).Seconds() })
 	m.set.NewGauge("fieldmark_edge_connections", func() float64 {
@@ -127,6 +153,7 @@ func (m *meters) cacheEvents() cache.Events {
 		Miss:       m.misses.Inc,
 		Filled:     func(took time.Duration) { m.fills.Update(took.Seconds()) },
 		FillFailed: func(error) { m.failures.Inc() },
+		Evicted:    m.evicted[0].Add,
 	}
 }
 
@@ -148,6 +175,7 @@ func (m *meters) proxyEvents() proxy.Events {
 	return proxy.Events{
 		Hit: m.passed[passHit].Inc, Stale: m.passed[passStale].Inc, Miss: m.passed[passMiss].Inc,
 		Passed: m.passed[passBypass].Inc, Collapsed: m.passed[passCollapsed].Inc, OnError: m.passed[passOnError].Inc,
+		Evicted: m.evicted[1].Add,
 	}
 }
 
@@ -169,5 +197,6 @@ func (m *meters) redisEvents() cache.RedisEvents {
 	return cache.RedisEvents{
 		Hit: m.redis[redisHit].Inc, Miss: m.redis[redisMiss].Inc, Filled: m.redis[redisFill].Inc, Waited: m.redis[redisWait].Inc,
 		Failed: func(error) { m.redis[redisError].Inc() }, Skipped: m.redis[redisSkip].Inc,
+		Called: func(took time.Duration) { m.calls.Update(took.Seconds()) },
 	}
 }

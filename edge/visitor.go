@@ -37,8 +37,9 @@ const (
 // desk is what one request needs while it is looked at. A waiting connection has
 // none.
 type desk struct {
-	in  [deskBytes]byte
-	out []byte
+	reads uint32 // answered from it, for one measurement in sampledReads
+	in    [deskBytes]byte
+	out   []byte
 }
 
 var desks = sync.Pool{New: func() any { return &desk{out: make([]byte, 0, deskAnswer)} }}
@@ -257,6 +258,10 @@ func (v *visitor) answer() bool {
 	now := e.clock.now.Load()
 	d.out = d.out[:0]
 	v.looked = false
+	var began time.Time // of one read in sampledReads
+	if d.reads++; d.reads%sampledReads == 0 {
+		began = time.Now()
+	}
 	for len(v.pending) > 0 && len(d.out) < maxDeskAnswer && !e.visitors.stopping.Load() {
 		g, ok := glance(v.pending)
 		if !ok {
@@ -275,6 +280,9 @@ func (v *visitor) answer() bool {
 		if _, err := v.Conn.Write(d.out); err != nil {
 			v.put()
 			return false
+		}
+		if !began.IsZero() {
+			since(e.meters.glances, began)
 		}
 	}
 	if len(v.pending) == 0 {

@@ -24,13 +24,24 @@ const (
 	pollGrace     = time.Second      // before a stop ends requests that only wait for news
 )
 
+// degraded is an error of a process that should get traffic all the same.
+type degraded string
+
+// Error implements error.
+func (d degraded) Error() string { return string(d) }
+
 // debugHandler answers the private listener: is the process alive, may it get
 // traffic, what has it counted, where does it spend its time.
 func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Writer)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := ready(r.Context()); err != nil {
+		err := ready(r.Context())
+		if note, ok := errors.AsType[degraded](err); ok {
+			fmt.Fprintln(w, "ready, but", note)
+			return
+		}
+		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, "not ready:", err)
 			return

@@ -50,7 +50,7 @@ func (c *serveCmd) logToFile(s *streams) (close func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log = slog.New(slog.NewJSONHandler(f, nil))
+	s.log = newLogger(f, slog.LevelInfo)
 	return f.Close, nil
 }
 

@@ -125,7 +125,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	}
 	return telling(ctx, c.tracing, func() error {
 		return runEdge(ctx, e, []func(context.Context) error{origins.Run, renew}, public, debug,
-			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.tracing.WriteMetrics))
+			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.writeMetrics, c.tracing.WriteMetrics))
 	})
 }
 

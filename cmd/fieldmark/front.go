@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -25,6 +26,7 @@ type frontSettings struct {
 	NetworkConns    int            `env:"FIELDMARK_NETWORK_CONNS" default:"1024" help:"Connections that one client network may have open."`
 	MaxInflight     int            `env:"FIELDMARK_MAX_INFLIGHT" default:"4096" help:"Requests answered at once; half of them may be at the origins."`
 	DrainDelay      time.Duration  `env:"FIELDMARK_DRAIN_DELAY" default:"0s" help:"How long a stopping edge says so on /readyz while it still takes connections; give balancers that ask every 2 s 5s."`
+	certificate     *keeper        // nil: the edge speaks no TLS itself
 	ServerTiming    bool           `env:"FIELDMARK_SERVER_TIMING" help:"Tell every client in Server-Timing how long its answer took."`
 }
 
@@ -50,6 +52,7 @@ func (c *frontSettings) secure(ln net.Listener, log *slog.Logger) (net.Listener,
 	if _, err := k.renew(); err != nil {
 		return nil, nil, err
 	}
+	c.certificate = k
 	return tls.NewListener(ln, &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"},
@@ -57,6 +60,13 @@ func (c *frontSettings) secure(ln net.Listener, log *slog.Logger) (net.Listener,
 			return k.now.Load(), nil
 		},
 	}), k.run, nil
+}
+
+// writeMetrics writes when the certificate expires, if there is one.
+func (c *frontSettings) writeMetrics(w io.Writer) {
+	if c.certificate != nil {
+		fmt.Fprintf(w, "fieldmark_edge_certificate_expiry_timestamp_seconds %d\n", c.certificate.now.Load().Leaf.NotAfter.Unix())
+	}
 }
 
 // certificateLook is how often the files are looked at: whoever renews a

@@ -81,6 +81,17 @@ type streams struct {
 	log      *slog.Logger
 }
 
+// newLogger writes JSON lines. A duration is written in seconds, under a name
+// that ends with its unit.
+func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration {
+			return slog.Float64(a.Key+"Seconds", a.Value.Duration().Seconds())
+		}
+		return a
+	}}))
+}
+
 // run parses args, runs one command and returns its exit status: 0 when it did
 // what it was asked, 1 when it could not, 2 when the call made no sense.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
@@ -112,7 +123,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return 2
 	}
 	s := &streams{in: in, out: out, err: errOut,
-		log: slog.New(slog.NewJSONHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
+		log: newLogger(errOut, c.LogLevel)}
 	k.BindTo(ctx, (*context.Context)(nil))
 	k.Bind(s)
 	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -32,9 +33,11 @@ func buildInfo(role string) func(io.Writer) {
 type originMeters struct {
 	set     *metrics.Set
 	service *origin.Service
+	pools   func() []store.Pool
 
 	events                map[fieldmark.EventType]*metrics.Counter
-	writes                *metrics.Counter
+	writes, refused       *metrics.Counter
+	lastRefused           atomic.Int64 // Unix time in seconds
 	wrote, answers, swept *metrics.PrometheusHistogram
 }
 
@@ -48,6 +51,7 @@ func newOriginMeters() *originMeters {
 		m.events[kind] = m.set.NewCounter(fmt.Sprintf(`fieldmark_events_total{type=%q}`, kind))
 	}
 	m.writes = m.set.NewCounter("fieldmark_record_writes_total")
+	m.refused = m.set.NewCounter("fieldmark_record_refused_writes_total")
 	m.wrote = m.set.NewPrometheusHistogramExt("fieldmark_record_write_seconds", recordBuckets)
 	m.answers = m.set.NewPrometheusHistogramExt("fieldmark_record_read_seconds", recordBuckets)
 	m.swept = m.set.NewPrometheusHistogramExt("fieldmark_sla_sweep_seconds", recordBuckets)
@@ -60,6 +64,10 @@ func (m *originMeters) record() store.Events {
 		Wrote: func(took time.Duration, writes int) {
 			m.wrote.Update(took.Seconds())
 			m.writes.Add(writes)
+		},
+		Refused: func() {
+			m.refused.Inc()
+			m.lastRefused.Store(time.Now().Unix())
 		},
 		Read: func(took time.Duration) { m.answers.Update(took.Seconds()) },
 		Told: func(kind fieldmark.EventType) {
@@ -122,9 +130,35 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap lets http.ResponseController reach what it needs.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// refusedWindow is how long a refused write is worth a word on /readyz.
+const refusedWindow = time.Minute
+
+// ready reports why the origin cannot answer, if it cannot. A database that
+// refuses writes still answers reads, so the origin stays ready and says so: with
+// a full disk behind all origins, taking them out would end the reads as well.
+func (m *originMeters) ready(ctx context.Context) error {
+	if err := m.service.Health(ctx); err != nil {
+		return err
+	}
+	if at := m.lastRefused.Load(); at > 0 && time.Since(time.Unix(at, 0)) < refusedWindow {
+		return degraded("the database refused a write within the last minute; is its disk full?")
+	}
+	return nil
+}
+
+// writePools writes how much the connections to the database are used.
+func (m *originMeters) writePools(w io.Writer, pools []store.Pool) {
+	for _, p := range pools {
+		fmt.Fprintf(w, "fieldmark_record_connections{pool=%q,state=\"in_use\"} %d\n", p.Name, p.InUse)
+		fmt.Fprintf(w, "fieldmark_record_connections{pool=%q,state=\"idle\"} %d\n", p.Name, p.Idle)
+		fmt.Fprintf(w, "fieldmark_record_connection_waits_total{pool=%q} %d\n", p.Name, p.Waits)
+	}
+}
+
 // write writes the counters and the record's vitals.
 func (m *originMeters) write(w io.Writer) {
 	m.set.WritePrometheus(w)
+	m.writePools(w, m.pools())
 	ctx, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
 	defer cancel()
 	v, err := m.service.Vitals(ctx)

@@ -147,7 +147,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	n.meters.service = n.service
+	n.meters.service, n.meters.pools = n.service, n.store.Pools
 	n.handler = n.meters.wrap(traced(o.tracing, side(apiHandler, adminHandler)))
 	return nil
 }
@@ -244,7 +244,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.service.Health, buildInfo("origin"), n.meters.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
+		return serveHTTP(ctx, debugHandler(n.meters.ready, buildInfo("origin"), n.meters.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
 	return telling(ctx, c.tracing, g.Wait)
 }

@@ -97,7 +97,12 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 		return errors.Join(err, n.store.Close())
 	}
 	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
-	ready := func(ctx context.Context) error { return errors.Join(n.service.Health(ctx), e.Ready()) }
+	ready := func(ctx context.Context) error {
+		if err := e.Ready(); err != nil {
+			return err
+		}
+		return n.meters.ready(ctx)
+	}
 
 	// The origin outlives the edge by its drain, so that what the edge still
 	// passes on is answered.
@@ -108,7 +113,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, renew}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, n.meters.write, n.service.WriteMetrics, tracing.WriteMetrics))
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.meters.write, n.service.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
 		base := siteBase(l.demo)

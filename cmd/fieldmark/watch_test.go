@@ -94,7 +94,7 @@ func promtoolPath(t *testing.T) string {
 }
 
 // onDemand are metrics that come into being with the first thing they count.
-const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds fieldmark_webhook_attempts_total fieldmark_trace_spans_total"
+const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds fieldmark_webhook_attempts_total fieldmark_trace_spans_total fieldmark_edge_certificate_expiry_timestamp_seconds"
 
 // TestWatching has the alert rules judged by Prometheus's own tool and reads the
 // dashboard as Grafana would.

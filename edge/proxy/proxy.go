@@ -69,6 +69,8 @@ type Config struct {
 // run on the request's path.
 type Events struct {
 	Hit, Stale, Miss, Passed, Collapsed, OnError func()
+	// Evicted: so many stored answers were displaced by another.
+	Evicted func(n int)
 }
 
 // ErrNotCached goes to Fail when a request asks for what is cached alone, and
@@ -93,6 +95,9 @@ type Proxy struct {
 	ending chan struct{}
 	behind sync.WaitGroup // what runs after its request was answered
 }
+
+// Memory returns how many bytes the stored answers take and how many they are.
+func (p *Proxy) Memory() (bytes, entries int64) { return p.cache.Used(), p.cache.Entries() }
 
 // New checks cfg. Like the cache inside, a Proxy needs its Close.
 func New(cfg Config) (*Proxy, error) {
@@ -119,7 +124,7 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: make a header: %w", err)
 	}
-	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards})
+	store, err := cache.New(cache.Config{Bytes: cfg.Bytes, Shards: shards, Events: cache.Events{Evicted: cfg.Events.Evicted}})
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}

@@ -31,6 +31,25 @@ type Events struct {
 	Wrote func(took time.Duration, writes int) // a transaction was over, with so many callers' writes in it
 	Read  func(took time.Duration)             // a question was answered, up to its first row
 	Told  func(fieldmark.EventType)            // an event was committed
+	// Refused: the database answered and did not write, as when its disk is full.
+	Refused func()
+}
+
+// Pool is the use of a pool of connections.
+type Pool struct {
+	Name        string // writer or readers
+	InUse, Idle int    // connections
+	Waits       int64  // requests for a connection that had to wait, since the start
+}
+
+// Pools returns how much the connections to the database are used.
+func (s *Store) Pools() []Pool {
+	pools := make([]Pool, 0, 2)
+	for name, db := range map[string]*sql.DB{"writer": s.writer, "readers": s.readers} {
+		use := db.Stats()
+		pools = append(pools, Pool{Name: name, InUse: use.InUse, Idle: use.Idle, Waits: use.WaitCount})
+	}
+	return pools
 }
 
 // Store is an open record. Its methods may be called from any goroutine.

@@ -297,7 +297,14 @@ func TestStampIsRecorded(t *testing.T) {
 // A full disk is told as something that passes, to everybody in the group, loses
 // nothing that was acknowledged, and is over when there is room again.
 func TestDiskFull(t *testing.T) {
-	s := scratch(t)
+	var told atomic.Int64
+	cfg := storetest.New(t)
+	cfg.Events.Refused = func() { told.Add(1) }
+	s, err := store.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
 	if err := s.Bound(t.Context(), 20); err != nil {
 		t.Fatal(err)
 	}
@@ -324,6 +331,9 @@ func TestDiskFull(t *testing.T) {
 	storm()
 	if written.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d written, %d refused; want some of both", written.Load(), refused.Load())
+	}
+	if told.Load() != refused.Load() {
+		t.Errorf("%d refusals counted, want %d", told.Load(), refused.Load())
 	}
 	if err := s.Bound(t.Context(), -1); err != nil {
 		t.Fatal(err)

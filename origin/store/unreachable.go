@@ -17,6 +17,10 @@ import (
 // primary is the part of a result code of SQLite that names the kind of failure.
 const primary = 0xff
 
+// detailRefuses is what a caller is told when the database answers and does not
+// write.
+const detailRefuses = "the database takes nothing just now"
+
 // unreachable tells a caller that the server is away or the record takes nothing,
 // if that is what went wrong; he may come again.
 func unreachable(err error) error {
@@ -32,20 +36,32 @@ func unreachable(err error) error {
 		// within lock_timeout.
 		case "57P01", "57P02", "57P03", "53300", "55P03":
 			away = true
+		}
+	}
+	if refusesWrites(err) {
+		away, detail = true, detailRefuses
+	}
+	if !away {
+		return err
+	}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: detail, RetryAfter: comeBack, Err: err}
+}
+
+// refusesWrites reports whether the database answers and does not write.
+func refusesWrites(err error) bool {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch said.Code {
 		// Out of disk, out of memory, a failing disk; a standby that was not promoted yet.
 		case "53100", "53200", "58030", "25006":
-			away, detail = true, "the database takes nothing just now"
+			return true
 		}
 	}
 	if said, ok := errors.AsType[*modernc.Error](err); ok {
 		switch said.Code() & primary {
 		// A full or failing disk, or another process that does not let go of the file.
 		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY:
-			away, detail = true, "the database takes nothing just now"
+			return true
 		}
 	}
-	if !away {
-		return err
-	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: detail, RetryAfter: comeBack, Err: err}
+	return false
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -199,7 +200,11 @@ func (s *Store) write(ctx context.Context, ahead *Foresight, fn func(context.Con
 	if w.crashed != "" {
 		panic("BUG: a write panicked: " + w.crashed)
 	}
-	return unreachable(w.err)
+	err := unreachable(w.err)
+	if told, ok := errors.AsType[*fieldmark.Error](err); ok && told.Detail == detailRefuses && s.events.Refused != nil {
+		s.events.Refused()
+	}
+	return err
 }
 
 // join puts w in line and reports whether it leads.
