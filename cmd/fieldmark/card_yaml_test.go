@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,6 +77,40 @@ func TestYAMLMistakes(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.new, err, tt.want)
+		}
+	}
+}
+
+// TestYAMLMemory gives the reader of cards files that are made to become large: each
+// is refused, within a bound of memory.
+func TestYAMLMemory(t *testing.T) {
+	const size, most = card.MaxFile, 150 << 20
+	bomb := "a0: &a0 [x]\n"
+	for i := range 30 {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	var deep strings.Builder
+	for i := 0; deep.Len() < size-1000; i++ {
+		fmt.Fprintf(&deep, "%s-\n", strings.Repeat(" ", i))
+	}
+	for name, text := range map[string]string{
+		"aliases of aliases":     bomb,
+		"merged aliases":         "a: &a {x: 1}\nb:\n" + strings.Repeat("  - <<: *a\n", 10_000),
+		"lists in lists":         "a: " + strings.Repeat("[", size-10),
+		"lists by indentation":   deep.String(),
+		"maps in maps":           strings.Repeat("{a: ", size/4-1),
+		"small values":           "a: [" + strings.Repeat("x,", size/2-10) + "]",
+		"keys":                   strings.Repeat("? a\n", size/4-1),
+		"documents":              strings.Repeat("---\n", size/4-1),
+		"tags":                   "a: [" + strings.Repeat("!!x y,", size/6-10) + "]",
+		"more than a card holds": strings.Repeat("#", size+1),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := parseCard("c.yml", []byte(text))
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > most || err == nil {
+			t.Errorf("%s: allocated %d MB for %d kB, error %.80v; want at most %d and an error", name, got>>20, len(text)>>10, err, most>>20)
 		}
 	}
 }

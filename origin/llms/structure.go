@@ -14,7 +14,7 @@ import (
 // Limits of what is parsed. Parsing time grows with the square of either, and
 // no real file comes near.
 const (
-	maxNesting = 32    // quotes and lists that one line opens inside each other
+	maxNesting = 32    // quotes and lists inside each other
 	maxMarks   = 4_000 // characters in one block that may begin or end markup
 )
 
@@ -147,7 +147,7 @@ func parseable(body []byte) int {
 			block, marks = end, 0
 		}
 		// A row of one marker is a rule and opens nothing.
-		if len(bytes.Trim(line, "-* \t\r\n")) > 0 && markers(line) > maxNesting {
+		if len(bytes.Trim(line, "-* \t\r\n")) > 0 && nesting(line) > maxNesting {
 			return block
 		}
 		for _, c := range line {
@@ -161,6 +161,28 @@ func parseable(body []byte) int {
 		end += len(line)
 	}
 	return len(body)
+}
+
+// nesting bounds how many quotes and lists a line is in: those it opens, and one for
+// each two columns in front of a marker, as no list is nested by less.
+func nesting(line []byte) int {
+	columns := 0
+	for _, c := range line {
+		switch c {
+		case ' ':
+			columns++
+			continue
+		case '\t':
+			columns += 4
+			continue
+		}
+		break
+	}
+	n := markers(line)
+	if n > 0 {
+		n += columns / 2
+	}
+	return n
 }
 
 // markers counts the quote and list markers a line begins with.
