@@ -24,7 +24,7 @@ const maxTwins = 2
 // Rules names the present rules of auditing: the vocabulary, the registry of
 // crawlers, and how facts are measured. Whoever changes one of these so that the
 // same site gets other facts changes it too; brands are then audited anew soon.
-const Rules = "2026-11-22.2"
+const Rules = "2026-11-22.3"
 
 // Config holds what an Auditor needs.
 type Config struct {
