@@ -170,6 +170,7 @@ func TestHostileShapes(t *testing.T) {
 		"nested tables":          nested("<table><tr><td>a<td>", 120, strings.Repeat("<b>x</b>", many)),
 		"attributes":             attrs + ">" + strings.Repeat("<h1 hidden>x</h1>", many),
 		"quotation marks":        "<main>" + strings.Repeat("“«„ ", many),
+		"units":                  "<main>5" + strings.Repeat("주일", 4*many) + "칙",
 		"properties":             "<div itemscope>" + nested("<b itemprop=x>", 400, strings.Repeat("<i itemprop=y>x</i>", many)),
 		"links":                  strings.Repeat("<link rel=alternate hreflang=de href=/x>", 2*many),
 		"menus":                  nested("<div class=menu>", 480, strings.Repeat("<a class=nav href=/x>x</a><div class=nav><a href=/x>x</a></div>", many)),

@@ -154,7 +154,8 @@ func attributes(text, tag string) bool {
 			return true
 		}
 	}
-	return saysPattern.MatchString(text)
+	// The patterns are of scripts that begin with Thai; most texts have none of them.
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= 'ก' && unicode.IsLetter(r) }) && saysPattern.MatchString(text)
 }
 
 // unitNames are the units of all languages.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -255,21 +256,34 @@ var particles = []string{"간", "의", "에", "을", "를", "은", "는", "이",
 	"여", "짜리", "씩", "쯤", "정도", "동안", "후", "전", "안", "당", "마다", "보다", "째", "차"}
 
 // startsWithUnit reports whether a run of letters begins with a unit. In Korean
-// what follows must be another unit or a particle, as syllables such as 원 begin
-// many words.
+// what follows must be a unit or a particle too, as syllables such as 원 begin many
+// words.
 func startsWithUnit(word, tag string) bool {
-	runes := []rune(word)
-	for n := min(len(runes), maxUnit); n > 0; n-- {
-		if !unitNames.has(string(runes[:n]), tag) {
-			continue
+	for rest := range afterUnits(word, tag) {
+		if first, _ := utf8.DecodeRuneInString(word); !unicode.Is(unicode.Hangul, first) || rest == "" {
+			return true
 		}
-		rest := string(runes[n:])
-		if !unicode.Is(unicode.Hangul, runes[0]) || rest == "" || startsWithUnit(rest, tag) ||
-			slices.ContainsFunc(particles, func(p string) bool { return strings.HasPrefix(rest, p) }) {
+		if slices.ContainsFunc(particles, func(p string) bool { return strings.HasPrefix(rest, p) }) {
+			return true
+		}
+		for range afterUnits(rest, tag) {
 			return true
 		}
 	}
 	return false
+}
+
+// afterUnits yields what follows each unit a run of letters begins with, the
+// longest unit first.
+func afterUnits(word, tag string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		runes := []rune(cutRunes(word, maxUnit))
+		for n := len(runes); n > 0; n-- {
+			if unit := string(runes[:n]); unitNames.has(unit, tag) && !yield(word[len(unit):]) {
+				return
+			}
+		}
+	}
 }
 
 // quoteMarks are the pairs that open and close a quotation.
