@@ -17,7 +17,14 @@ type Browser struct{ ctx context.Context }
 // skipped, but fails in CI.
 func Start(t testing.TB) *Browser {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir())}
+	return StartWith(t)
+}
+
+// StartWith is Start with variables added to the browser's environment, each as
+// NAME=value.
+func StartWith(t testing.TB, env ...string) *Browser {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Env(env...)}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
 		"disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
@@ -39,13 +46,13 @@ func chromium(t testing.TB) string {
 			return path
 		}
 	}
-	lacking(t, "pages are looked at in a browser: Chromium is missing (Debian: apt-get install chromium fonts-dejavu-core)")
+	Lacking(t, "pages are looked at in a browser: Chromium is missing (Debian: apt-get install chromium fonts-dejavu-core)")
 	return ""
 }
 
-// lacking leaves a test out on a developer's machine and fails it on the one
+// Lacking leaves a test out on a developer's machine and fails it on the one
 // that decides.
-func lacking(t testing.TB, format string, args ...any) {
+func Lacking(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf(format, args...)

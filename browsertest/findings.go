@@ -127,20 +127,20 @@ func install(t testing.TB) string {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		lacking(t, "no folder to keep axe-core in: %v", err)
+		Lacking(t, "no folder to keep axe-core in: %v", err)
 	}
 	folder := filepath.Join(cache, "fieldmark-npm", "browser-"+wanted.Dependencies["axe-core"])
 	if _, err := os.Stat(folder); err == nil {
 		return folder
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		lacking(t, "make a folder for axe-core: %v", err)
+		Lacking(t, "make a folder for axe-core: %v", err)
 	}
 	// Installed aside and moved whole: another package's tests may be doing the
 	// same, and half an installation is never taken for one.
 	fresh, err := os.MkdirTemp(filepath.Dir(folder), "browser-")
 	if err != nil {
-		lacking(t, "make a folder for axe-core: %v", err)
+		Lacking(t, "make a folder for axe-core: %v", err)
 	}
 	defer os.RemoveAll(fresh)
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(tools), 0o644); err != nil {
@@ -151,7 +151,7 @@ func install(t testing.TB) string {
 	npm := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
 	npm.Dir = fresh
 	if said, err := npm.CombinedOutput(); err != nil {
-		lacking(t, "npm could not install axe-core (a network to the package registry is needed once): %v: %.500s", err, said)
+		Lacking(t, "npm could not install axe-core (a network to the package registry is needed once): %v: %.500s", err, said)
 	}
 	if err := os.Rename(fresh, folder); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatalf("put axe-core in place: %v", err)

@@ -45,68 +45,6 @@ var browserBadges = []badge.Badge{
 
 var browserStyles = []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.Flat, badge.FlatSquare, badge.ForTheBadge}
 
-// measureText looks at every text of every badge: it must lie inside the badge,
-// inside its half of it, and on no other text.
-const measureText = `async () => {
-	await document.fonts.ready;
-	const wrong = [];
-	let texts = 0;
-	for (const svg of document.querySelectorAll("svg")) {
-		const width = svg.width.baseVal.value, height = svg.height.baseVal.value;
-		const path = svg.querySelector("rect+path[d$='z']");
-		const half = path && svg.getAttribute("fill") == "#fff" ? path.getBBox() : null;
-		const boxes = [...svg.querySelectorAll(":scope > text")].map(e => [e.textContent, e.getBBox()]);
-		texts += boxes.length;
-		for (const [i, [text, b]] of boxes.entries()) {
-			const say = what => wrong.push(svg.dataset.look + ": " + text + " " + what + " " + [b.x, b.x + b.width, width].map(v => v.toFixed(1)));
-			if (b.x < 2 || b.x + b.width > width - 2 || b.y < 0 || b.y + b.height > height) say("leaves the badge");
-			if (half && b.x < half.x + half.width && b.x + b.width > half.x && (b.x < half.x || b.x + b.width > half.x + half.width)) say("leaves its half");
-			for (const [other, o] of boxes.slice(i + 1))
-				if (b.x < o.x + o.width && o.x < b.x + b.width && b.y + 3 < o.y + o.height && o.y + 3 < b.y + b.height) say("lies on " + other);
-		}
-	}
-	return {wrong, texts};
-}`
-
-// Text stays in its place in every language, state and style, in the face this
-// browser takes and in the widest that is common.
-func TestBadgeTextFits(t *testing.T) {
-	b := browsertest.Start(t)
-	var page strings.Builder
-	page.WriteString(`<!doctype html><meta charset="utf-8"><style>FACE</style>`)
-	add := func(b badge.Badge, l badge.Look) {
-		image := string(badge.AppendSVG(nil, b, l))
-		page.WriteString(strings.Replace(image, "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
-	}
-	for _, style := range browserStyles {
-		for lang := range badge.Languages() {
-			for _, b := range browserBadges {
-				add(b, badge.Look{Style: style, Lang: badge.Lang(lang)})
-			}
-		}
-		for _, label := range []string{"Our score", "WWWWWWWW", "iiiiiiiiiiiiiiiiiiiii", "Zürich & Söhne", "Ελληνικά", "Привет", "我们的分数", "점수", "スコア", "שלום", "مرحبا بالعالم", "नमस्ते", "สวัสดี", "🚀🔥", "👩‍👩‍👧", "é", strings.Repeat("m", badge.MaxLabel)} {
-			add(browserBadges[0], badge.Look{Style: style, Label: label})
-		}
-	}
-	for _, face := range []string{"", `svg{font-family:"DejaVu Sans",sans-serif}`} {
-		var got struct {
-			Wrong []string
-			Texts int
-		}
-		ask(t, b, serve(t, strings.Replace(page.String(), "FACE", face, 1)), measureText, &got)
-		if got.Texts < 2500 {
-			t.Errorf("%q: the browser has seen %d texts, want thousands", face, got.Texts)
-		}
-		for i, wrong := range got.Wrong {
-			if i == 20 {
-				t.Errorf("and %d more", len(got.Wrong)-i)
-				break
-			}
-			t.Errorf("%q: %s", face, wrong)
-		}
-	}
-}
-
 // comparePictures draws pairs of pictures at two times the size and tells the
 // mean difference of a channel, in 255ths, and the share of pixels that differ
 // by more than a quarter.
