@@ -118,6 +118,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	limitMemory(s.log)
 	s.log.Info("edge", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "origin", c.Origin)
 	public, renew, err := c.secure(ln, s.log)
 	if err != nil {

@@ -240,6 +240,7 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	limitMemory(s.log)
 	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "database", n.at, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })

@@ -96,6 +96,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
+	limitMemory(s.log)
 	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
 	ready := func(ctx context.Context) error {
 		if err := e.Ready(); err != nil {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// memoryShare is the part of a container's memory, in percent, that the Go runtime
+// may use before it collects garbage more often. The rest is for stacks of the
+// kernel, file caches and what a request needs at once.
+const memoryShare = 90
+
+// limitMemory tells the Go runtime of the memory limit of the cgroup, unless
+// GOMEMLIMIT is set, so that it collects garbage before the kernel kills the process.
+func limitMemory(log *slog.Logger) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	if limit := cgroupLimit(os.DirFS("/")); limit > 0 {
+		soft := limit / 100 * memoryShare
+		debug.SetMemoryLimit(soft)
+		log.Info("memory limit set from the cgroup", "limitBytes", limit, "goMemoryLimitBytes", soft)
+	}
+}
+
+// cgroupLimit returns the memory limit of this process's cgroup in bytes, the
+// least of those of it and its parents; 0 where there is none. It reads version 2
+// and, for containers on older hosts, version 1.
+func cgroupLimit(root fs.FS) int64 {
+	least := int64(math.MaxInt64)
+	read := func(name string) {
+		raw, err := fs.ReadFile(root, name)
+		if err != nil {
+			return
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && n > 0 {
+			least = min(least, n) // "max" is no number
+		}
+	}
+	own, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range strings.Lines(string(own)) {
+		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
+		if !ok {
+			continue
+		}
+		for dir := path.Clean(group); dir != "." && !strings.HasPrefix(dir, ".."); dir = path.Dir(dir) {
+			read(path.Join("sys/fs/cgroup", dir, "memory.max"))
+		}
+	}
+	read("sys/fs/cgroup/memory.max")
+	read("sys/fs/cgroup/memory/memory.limit_in_bytes")
+	if least > 1<<50 { // version 1 says so where there is no limit
+		return 0
+	}
+	return least
+}
