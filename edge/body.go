@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
 // Limits of what clients send.
@@ -21,8 +22,8 @@ const (
 	// above what sites take, so that the site decides, and below what fills its disk.
 	DefaultPassBody = 1 << 30
 	// maxUploads bounds the bodies that are passed on as they come: half of the
-	// connections to an origin (upstream), as a slow client holds one all the time.
-	maxUploads = 128
+	// connections to an origin, as a slow client holds one all the time.
+	maxUploads = upstream.MaxConns / 2
 )
 
 // takeBody reads a short body. It reports whether the request can be answered;

@@ -108,8 +108,8 @@ type Edge struct {
 	visitors visitors
 	clock    clock
 	inflight atomic.Int64
-	uploads  atomic.Int64 // bodies that are passed on as they come
-	leaving  atomic.Bool  // the node was told to stop
+	uploads  *slots      // bodies that are passed on as they come
+	leaving  atomic.Bool // the node was told to stop
 	limits   *limits
 
 	edition edition // of the origin

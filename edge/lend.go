@@ -19,8 +19,12 @@ const (
 	// second after a first while. A telephone on a bad line is faster.
 	bodyGrace = 30 * time.Second
 	bodyRate  = 256
-	// writeIdle bounds how long a client may take nothing of its answer.
-	writeIdle = 30 * time.Second
+	// writeIdle and writePiece bound how slow a client may take its answer: it is
+	// waited for that long in all for each piece of so many bytes, or for what is left.
+	// That is 2 kB a second; a slower one would hold a connection to the origin for as
+	// long as it likes.
+	writeIdle  = 30 * time.Second
+	writePiece = 64 << 10
 	// lingerTime and lingerBytes bound what is still read of a client that was
 	// refused: closing on unread bytes would take the refusal back.
 	// The bytes are more than the buffers between hold, and what a fast client sends
@@ -42,6 +46,9 @@ type loan struct {
 	stopped atomic.Bool   // nobody wants the rest of it
 	waited  time.Duration // for the present body
 	taken   int64         // bytes of it
+
+	sent    int           // bytes of the present piece of an answer
+	blocked time.Duration // for the client to take them
 }
 
 // Read hands fasthttp the bytes of one request, those that are pending first.
@@ -163,15 +170,32 @@ func (v *visitor) readOn(p []byte) (int, error) {
 }
 
 // Write gives each piece of an answer its own time: a large one may take long on
-// the whole. A tunnel keeps its own time.
-func (v *visitor) Write(p []byte) (int, error) {
-	if !v.lent.tunnel {
-		v.renewed = 0
-		if err := v.Conn.SetWriteDeadline(time.Now().Add(writeIdle)); err != nil {
-			return 0, err
+// the whole. A tunnel has limits of its own.
+func (v *visitor) Write(p []byte) (n int, err error) {
+	if v.lent.tunnel {
+		return v.Conn.Write(p)
+	}
+	v.renewed = 0
+	for {
+		k, err := v.writeSome(p[n:min(len(p), n+writePiece-v.lent.sent)])
+		if n += k; err != nil || n == len(p) {
+			return n, err
 		}
 	}
-	return v.Conn.Write(p)
+}
+
+// writeSome writes what belongs to the present piece.
+func (v *visitor) writeSome(p []byte) (int, error) {
+	l, now := &v.lent, time.Now()
+	if err := v.Conn.SetWriteDeadline(now.Add(writeIdle - l.blocked)); err != nil {
+		return 0, err
+	}
+	n, err := v.Conn.Write(p)
+	l.sent, l.blocked = l.sent+n, l.blocked+time.Since(now)
+	if l.sent >= writePiece {
+		l.sent, l.blocked = 0, 0
+	}
+	return n, err
 }
 
 // Close closes the connection, unless fasthttp is only giving it back.

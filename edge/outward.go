@@ -3,14 +3,15 @@ package edge
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
 // outward is the way of requests to the origin. It bounds how many are under way
@@ -18,22 +19,27 @@ import (
 type outward struct {
 	next   http.RoundTripper
 	limits *limits
-	most   int64
-	flying atomic.Int64
-	shed   func()
-	within func(*http.Request) time.Duration // for the head of an answer
+	// requests and tunnels are what is under way, in total and for each network.
+	requests, tunnels *slots
+	network           func(client netip.Addr) netip.Addr // that a client is counted for
+	shed              func()
+	within            func(*http.Request) time.Duration // for the head of an answer
 }
 
 // RoundTrip implements http.RoundTripper. A refusal wraps a *fieldmark.Error; what
 // is cached may be sent in its place.
 func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
-	if o.flying.Add(1) > o.most {
-		o.flying.Add(-1)
+	use := o.requests
+	if rfc9111.WantsWebSocket(r.Header) {
+		use = o.tunnels
+	}
+	client := clientOf(r)
+	land, ok := use.acquire(o.network(client))
+	if !ok {
 		o.shed()
 		return nil, refuse(r, overloaded())
 	}
-	land := sync.OnceFunc(func() { o.flying.Add(-1) })
-	if err := o.admit(r); err != nil {
+	if err := o.admit(r, client); err != nil {
 		land()
 		return nil, refuse(r, err)
 	}
@@ -42,7 +48,8 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 		land()
 		return nil, err
 	}
-	land = sync.OnceFunc(func() { o.flying.Add(-1); release() })
+	acquired := land
+	land = func() { acquired(); release() }
 	o.limits.learn(r.Header.Get("Authorization"), resp)
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &flyingTunnel{rw, land}
@@ -52,10 +59,18 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// admit counts a request for the network it comes from.
-func (o *outward) admit(r *http.Request) error {
+// clientOf returns the client that the edge sends r for; invalid: for none.
+func clientOf(r *http.Request) netip.Addr {
 	client, err := netip.ParseAddr(cmp.Or(r.Header.Get(fieldmark.HeaderClient), r.Header.Get("X-Forwarded-For")))
-	if err != nil || o.limits.limiter == nil || o.limits.network.Quota == 0 {
+	if err != nil {
+		return netip.Addr{}
+	}
+	return client
+}
+
+// admit counts a request for the network it comes from.
+func (o *outward) admit(r *http.Request, client netip.Addr) error {
+	if !client.IsValid() || o.limits.limiter == nil || o.limits.network.Quota == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limitTimeout)
@@ -68,12 +83,13 @@ func (o *outward) admit(r *http.Request) error {
 	return &limitError{tooOften([]byte(r.URL.Path), b, v), b, v}
 }
 
-// refuse ends a request that is not sent, as a RoundTripper must.
+// refuse ends a request that is not sent, as a RoundTripper must. It says nothing of
+// the origin, and nothing to others that wait for the same answer.
 func refuse(r *http.Request, err error) error {
 	if r.Body != nil {
 		r.Body.Close()
 	}
-	return err
+	return fmt.Errorf("%w: %w", proxy.ErrRefused, err)
 }
 
 // flyingBody counts an answer as under way until it is read.

@@ -28,7 +28,12 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	if cfg.Tracer != nil {
 		e.origin = &trace.Transport{Next: e.origin, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
 	}
-	e.origin = &outward{next: e.origin, limits: e.limits, most: int64(cfg.Inflight) / 2, shed: e.meters.shed.Inc, within: e.headTimeout}
+	atOrigin := cfg.Inflight / 2
+	e.uploads = newSlots(maxUploads, maxUploads)
+	e.origin = &outward{
+		next: e.origin, limits: e.limits, shed: e.meters.shed.Inc, within: e.headTimeout, network: e.countedNetwork,
+		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),
+	}
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
@@ -43,12 +48,13 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 // pass hands the request to the origin, or answers with what it has said before.
 func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
-		defer e.uploads.Add(-1)
-		if e.uploads.Add(1) > maxUploads {
+		release, ok := e.uploads.acquire(e.countedNetwork(e.client(ctx)))
+		if !ok {
 			e.meters.shed.Inc()
 			e.fail(ctx, overloaded())
 			return
 		}
+		defer release()
 	}
 	e.proxy.Serve(ctx)
 }

@@ -23,8 +23,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy"
@@ -347,7 +345,7 @@ func TestUploadBothWays(t *testing.T) {
 // TestUploadRoom: so many slow bodies may be on their way to the origin, and no more.
 func TestUploadRoom(t *testing.T) {
 	const most = 128
-	w := newWitness(t)
+	w := newWitness(t, trustLoopback)
 	var under atomic.Int64
 	w.takes = func(rw http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 100 {
@@ -355,9 +353,11 @@ func TestUploadRoom(t *testing.T) {
 		}
 		io.Copy(io.Discard, r.Body)
 	}
+	clients := 0
 	begin := func() net.Conn {
 		c := w.dial()
-		fmt.Fprintf(c, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", 2*len(lengthy), lengthy)
+		clients++ // of as many networks, as one has a share alone
+		fmt.Fprintf(c, "POST /slow HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 198.51.100.%d\r\nContent-Length: %d\r\n\r\n%s", clients, 2*len(lengthy), lengthy)
 		return c
 	}
 	var slow []net.Conn
@@ -442,10 +442,7 @@ func TestUploadAsItCame(t *testing.T) {
 // TestUploadPace: a client that sends too slowly is given up, one whose origin takes
 // its time is not, and an origin that says nothing does not hold anybody for ever.
 func TestUploadPace(t *testing.T) {
-	here, there := net.Pipe() // fasthttp's date is kept outside of bubbles
-	go func() { _ = (&fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}).ServeConn(there) }()
-	fmt.Fprint(here, "GET / HTTP/1.0\r\n\r\n")
-	io.Copy(io.Discard, here)
+	warmDate()
 	const size = 200 << 10
 	errCut := errors.New("cut off")
 	for name, tt := range map[string]struct {
@@ -525,14 +522,27 @@ func TestUploadPace(t *testing.T) {
 }
 
 // pacedEdge is a node that is not run, before an origin in the same process.
-func pacedEdge(t *testing.T, origin func(*http.Request) error) *edge.Edge {
+// It answers with the body, if there is one.
+func pacedEdge(t *testing.T, origin func(*http.Request) error, body ...io.ReadCloser) *edge.Edge {
 	target, err := url.Parse("http://origin.example")
 	must(t, err)
 	asks, err := client.New(client.Config{BaseURL: target.String(), NodeToken: nodeToken})
 	must(t, err)
-	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20, Transport: asked(origin)})
+	var transport http.RoundTripper = asked(origin)
+	if len(body) > 0 {
+		transport = answering{body[0]}
+	}
+	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20, Transport: transport})
 	must(t, err)
 	return e
+}
+
+// answering is an origin that answers with one body.
+type answering struct{ body io.ReadCloser }
+
+// RoundTrip implements http.RoundTripper.
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: a.body, ContentLength: -1, Request: r}, nil
 }
 
 // asked is an origin that reads a body while its client sends it, as one behind a

@@ -48,9 +48,9 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		return nil, err
 	}
 	target := &url.URL{Scheme: "http", Host: anyOrigin}
-	var asking http.RoundTripper = origins
+	asking := origins.Internal()
 	if c.tracing != nil {
-		asking = &trace.Transport{Next: origins, Tracer: c.tracing, Name: "edge.ask"}
+		asking = &trace.Transport{Next: asking, Tracer: c.tracing, Name: "edge.ask"}
 	}
 	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: asking, NodeToken: token})
 	if err != nil {

@@ -247,7 +247,11 @@ func (p *Proxy) onError(q *query, f *found, t rfc9111.Trouble) bool {
 
 // unreachable answers without an origin.
 func (p *Proxy) unreachable(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, err error) {
-	p.flights.rest(q.key)
+	if !errors.Is(err, ErrRefused) {
+		p.flights.rest(q.key)
+	} else if fl != nil {
+		p.flights.end(fl, nil, false, err)
+	}
 	if f.v != nil && p.onError(q, f, rfc9111.Unreachable) {
 		p.tell(fl, f.v, true)
 		p.cfg.Events.OnError()

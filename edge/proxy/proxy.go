@@ -77,6 +77,11 @@ type Events struct {
 // that is nothing: a 504 (RFC 9111, 5.2.1.7).
 var ErrNotCached = errors.New("proxy: not in the cache, and the request asks for nothing else")
 
+// ErrRefused is within the error of a transport that did not send a request because
+// of whom it is for. The origin is well, so others who wait for the same answer ask
+// for themselves.
+var ErrRefused = errors.New("proxy: the request is not sent")
+
 // Proxy is the pass-through. It is safe for concurrent use.
 type Proxy struct {
 	cfg         Config
@@ -233,6 +238,9 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 		if !fl.wait() {
 			p.alone(ctx, q, &f)
 			return
+		}
+		if errors.Is(fl.err, ErrRefused) {
+			continue
 		}
 		if fl.err != nil {
 			p.failed(ctx, q, &f, fl.err)

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -225,6 +226,80 @@ func purgeWhileAsking(t *testing.T, warm, hard bool) {
 		}
 	}
 	before.Wait()
+}
+
+// TestTunnelIdle: a tunnel ends when both sides have been silent for long.
+func TestTunnelIdle(t *testing.T) {
+	for _, talks := range []time.Duration{0, 4 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, proxy.Config{})
+			defer w.close()
+			w.respond = func(conn net.Conn, r *http.Request) error {
+				io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				if talks > 0 {
+					time.Sleep(talks)
+					io.WriteString(conn, "still here")
+				}
+				_, err := io.Copy(io.Discard, conn)
+				return errors.Join(err, io.EOF)
+			}
+			here, there := net.Pipe()
+			defer here.Close()
+			began := time.Now()
+			var served sync.WaitGroup
+			served.Go(func() { _ = w.server.ServeConn(there) })
+			go io.WriteString(here, "GET /a HTTP/1.1\r\nHost: site.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			all, err := io.ReadAll(here)
+			if took, want := time.Since(began), talks+5*time.Minute; err != nil || took != want {
+				t.Errorf("an origin that talks after %s: the tunnel ended after %s with %v, want %s; %q", talks, took, err, want, all)
+			}
+			served.Wait()
+		})
+	}
+}
+
+// refusing is a transport that does not send its first request.
+type refusing struct {
+	next  http.RoundTripper
+	first atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if r.first.Swap(true) {
+		return r.next.RoundTrip(req)
+	}
+	time.Sleep(originDelay)
+	return nil, fmt.Errorf("%w: too much", proxy.ErrRefused)
+}
+
+// TestRefusedLeader: those who wait for an answer that is not asked for, because of
+// who asked first, get one.
+func TestRefusedLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, proxy.Config{Transport: &refusing{}})
+		defer w.close()
+		w.respond = func(conn net.Conn, r *http.Request) error {
+			return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: max-age=60"}, content: []string{"page"}}, time.Now())
+		}
+		var all sync.WaitGroup
+		var failed atomic.Int64
+		for range 10 {
+			all.Go(func() {
+				resp, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\n\r\n")
+				switch {
+				case err != nil:
+					t.Error(err)
+				case resp.StatusCode != 200 || body != "page":
+					failed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if failed.Load() != 1 {
+			t.Errorf("%d of 10 were refused, want the first alone", failed.Load())
+		}
+	})
 }
 
 // plain is a proxy on a real socket before a real origin.

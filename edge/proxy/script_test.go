@@ -55,7 +55,12 @@ func newWorld(t testing.TB, cfg proxy.Config) *world {
 	t.Helper()
 	w := &world{t: t}
 	w.carry = &http.Transport{DialContext: w.dial, DisableCompression: true, MaxIdleConnsPerHost: 200}
-	cfg.Transport, cfg.Scheme, cfg.Host = w.carry, "http", "origin.example"
+	if r, ok := cfg.Transport.(*refusing); ok {
+		r.next = w.carry
+	} else {
+		cfg.Transport = w.carry
+	}
+	cfg.Scheme, cfg.Host = "http", "origin.example"
 	cfg.Fail = func(ctx *fasthttp.RequestCtx, err error) {
 		ctx.SetStatusCode(http.StatusBadGateway)
 		if errors.Is(err, proxy.ErrNotCached) {

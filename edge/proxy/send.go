@@ -210,14 +210,46 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	ctx.Hijack(func(near net.Conn) {
 		defer cancel()
 		defer far.Close()
+		end := func() {
+			far.Close()
+			_ = near.SetDeadline(time.Now()) // fasthttp's Close does nothing until this handler returns
+		}
+		idle := time.AfterFunc(tunnelIdle, end)
+		defer idle.Stop()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = io.Copy(near, far)            // whichever side ends, ends both
-			_ = near.SetReadDeadline(time.Now()) // fasthttp's Close does nothing until this handler returns
+			_, _ = io.Copy(near, &heardFrom{far, idle}) // whichever side ends, ends both
+			_ = near.SetReadDeadline(time.Now())
 		}()
-		_, _ = io.Copy(far, near)
+		_, _ = io.Copy(far, &heardFrom{near, idle})
 		far.Close()
+		_ = near.SetWriteDeadline(time.Now().Add(tunnelFlush))
 		<-done
 	})
+}
+
+// Limits of a tunnel.
+const (
+	// tunnelIdle ends a tunnel in which neither side has said anything. WebSocket
+	// applications that keep one open send a ping every minute or more often, as
+	// balancers commonly allow that.
+	tunnelIdle = 5 * time.Minute
+	// tunnelFlush is how long a client may take for the last bytes after its own end.
+	tunnelFlush = 5 * time.Second
+)
+
+// heardFrom is one side of a tunnel; what it says puts the tunnel's end off.
+type heardFrom struct {
+	io.Reader
+	idle *time.Timer
+}
+
+// Read implements io.Reader.
+func (h *heardFrom) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if err == nil {
+		h.idle.Reset(tunnelIdle)
+	}
+	return n, err
 }

@@ -26,9 +26,26 @@ const via = "1.1 fieldmark"
 //
 // 1xx answers go to the Got1xxResponse of the context's httptrace.ClientTrace.
 func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	return u.roundTrip(u.transport, r)
+}
+
+// Internal returns a RoundTripper to the same origins with connections of its own,
+// for the scores and the event log of a node: clients whose requests take all others
+// do not keep it from them.
+func (u *Upstream) Internal() http.RoundTripper { return internal{u} }
+
+type internal struct{ *Upstream }
+
+// RoundTrip implements http.RoundTripper.
+func (u internal) RoundTrip(r *http.Request) (*http.Response, error) {
+	return u.roundTrip(u.internal, r)
+}
+
+func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	head := r.Header.Clone()
 	upgrade := dropHopByHop(head, true)
 	if upgrade != "" {
+		transport = u.tunnels
 		head.Set("Connection", "Upgrade")
 		head.Set("Upgrade", upgrade)
 	}
@@ -41,7 +58,7 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	for {
 		o := u.pick(tried)
 		tried = append(tried, o)
-		resp, began, err := u.try(r, o, head, body)
+		resp, began, err := u.try(transport, r, o, head, body)
 		if err == nil {
 			body.give()
 			return resp, nil
@@ -54,7 +71,7 @@ func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // try asks one origin. began reports whether a byte of an answer came.
-func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
+func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	var used *conn
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -85,7 +102,7 @@ func (u *Upstream) try(r *http.Request, o *origin, head http.Header, body *sentB
 	req.RequestURI = ""
 
 	o.flying.Add(1)
-	resp, err = u.transport.RoundTrip(req)
+	resp, err = transport.RoundTrip(req)
 	if err != nil {
 		o.flying.Add(-1)
 		if cause := context.Cause(ctx); errors.Is(cause, errNoSignOfLife) {

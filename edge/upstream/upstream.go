@@ -30,8 +30,10 @@ const (
 	// keepIdle is below what origins commonly keep an idle connection open (60 s
 	// and more), so that we never write on one that is just being closed.
 	keepIdle = 30 * time.Second
-	// maxConns bounds what one node opens to one origin; more would queue there.
-	maxConns = 256
+	// MaxConns bounds the connections for requests that one node opens to one origin;
+	// more would queue there. Tunnels, which are the edge's to count, and the internal
+	// interface (Internal) have connections of their own.
+	MaxConns = 256
 	// maxHead bounds the head of an answer, in bytes: four times what common
 	// servers can send, and no memory to speak of.
 	maxHead = 256 << 10
@@ -74,8 +76,10 @@ type Config struct {
 type Upstream struct {
 	cfg       Config
 	origins   []*origin
-	transport http.RoundTripper
-	own       *http.Transport // nil: the transport is the caller's
+	transport http.RoundTripper // of requests
+	tunnels   http.RoundTripper // of requests to switch to WebSocket
+	internal  http.RoundTripper // of Internal
+	own       []*http.Transport // none: the transport is the caller's
 	log       *slog.Logger
 }
 
@@ -107,9 +111,10 @@ func New(cfg Config) (*Upstream, error) {
 	for _, at := range cfg.Origins {
 		u.origins = append(u.origins, &origin{scheme: at.Scheme, host: at.Host})
 	}
-	if u.transport == nil {
-		u.own = newTransport(cfg)
-		u.transport = u.own
+	u.tunnels, u.internal = cfg.Transport, cfg.Transport
+	if cfg.Transport == nil {
+		u.own = []*http.Transport{newTransport(cfg, MaxConns), newTransport(cfg, 0), newTransport(cfg, MaxConns)}
+		u.transport, u.tunnels, u.internal = u.own[0], u.own[1], u.own[2]
 	}
 	return u, nil
 }
@@ -129,8 +134,9 @@ func checkOrigin(u *url.URL) error {
 }
 
 // newTransport pools connections and asks for no compression: what the client
-// asked for is what the origin is asked for.
-func newTransport(cfg Config) *http.Transport {
+// asked for is what the origin is asked for. maxConns is for one origin; 0: any
+// number.
+func newTransport(cfg Config, maxConns int) *http.Transport {
 	d := &dialer{net: net.Dialer{KeepAliveConfig: stillThere}, idle: cfg.IdleTimeout, tls: cfg.TLS}
 	if d.tls == nil {
 		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -140,7 +146,7 @@ func newTransport(cfg Config) *http.Transport {
 		DialTLSContext:         d.secure,
 		DisableCompression:     true,
 		MaxConnsPerHost:        maxConns,
-		MaxIdleConnsPerHost:    maxConns,
+		MaxIdleConnsPerHost:    MaxConns,
 		IdleConnTimeout:        keepIdle,
 		ResponseHeaderTimeout:  cfg.HeadTimeout,
 		MaxResponseHeaderBytes: maxHead,
@@ -149,7 +155,7 @@ func newTransport(cfg Config) *http.Transport {
 
 // CloseIdle closes the connections that nothing is using.
 func (u *Upstream) CloseIdle() {
-	if u.own != nil {
-		u.own.CloseIdleConnections()
+	for _, t := range u.own {
+		t.CloseIdleConnections()
 	}
 }
