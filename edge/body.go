@@ -82,7 +82,7 @@ func tooLarge(limit int64) *fieldmark.Error {
 func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
 	if n := int64(h.ContentLength()); n > proxy.WholeBody {
 		path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
-		if limit := e.bodyLimit(path); limit > 0 && n > limit {
+		if limit := e.bodyLimit(h.Host(), path); limit > 0 && n > limit {
 			h.Set("Expect", "100-continue")
 		}
 	}
@@ -92,7 +92,7 @@ func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConf
 // expects is asked before a client that waits for leave to send its body gets it
 // (RFC 9110, 10.1.1).
 func (e *Edge) expects(ctx *fasthttp.RequestCtx) int {
-	limit := e.bodyLimit(ctx.Path())
+	limit := e.bodyLimit(ctx.Host(), ctx.Path())
 	if limit <= 0 || int64(ctx.Request.Header.ContentLength()) <= limit {
 		return http.StatusContinue
 	}
@@ -104,8 +104,10 @@ func (e *Edge) expects(ctx *fasthttp.RequestCtx) int {
 // bodyLimit is what a body may weigh: administrators import lists, a file to be
 // linted may be too large by every rule, everyone else sends one document. What is
 // below zero has no limit.
-func (e *Edge) bodyLimit(path []byte) int64 {
+func (e *Edge) bodyLimit(host, path []byte) int64 {
 	switch {
+	case e.isSite(text(host)):
+		return e.cfg.PassBody
 	case strings.HasPrefix(text(path), fieldmark.PathAdminAPI), strings.HasPrefix(text(path), fieldmark.PathAdmin+"/"):
 		return fieldmark.MaxBulkBody
 	case strings.HasPrefix(text(path), fieldmark.PathAlerts):

@@ -53,9 +53,9 @@ var slowPaths = []struct {
 var originPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathCalendar, fieldmark.PathOpenAPI, "/problems/"}
 
 // headTimeout returns how long the head of the answer to r may take, from when r
-// was sent. Without a node token the origin is a site that is not Fieldmark's.
+// was sent.
 func (e *Edge) headTimeout(r *http.Request) time.Duration {
-	if e.cfg.NodeToken == "" {
+	if e.isSite(r.Host) {
 		return slowTimeout
 	}
 	for _, s := range slowPaths {

@@ -60,7 +60,14 @@ type Config struct {
 	Profile    rfc9111.Profile // how what is passed on is cached
 	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
-	PassBody   int64           // bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
+	// Site carries what is asked of any host but that of BaseURL to a site that is not
+	// Fieldmark's; nil: the edge is before no other. Without a NodeToken everything is
+	// passed on, to the site or the origin, and the edge has nothing of its own.
+	Site http.RoundTripper
+	// IgnoreCookies and CookielessPaths say which cookies do not keep what is passed
+	// on out of the cache (see proxy.Config).
+	IgnoreCookies, CookielessPaths []string
+	PassBody                       int64 // bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
 
 	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
 	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
@@ -91,6 +98,7 @@ type Edge struct {
 	cache  *cache.Cache
 	redis  *cache.Redis // nil: none
 	site   *site.Site
+	host   string // of BaseURL, without its port
 	server *fasthttp.Server
 	proxy  *proxy.Proxy
 	press  *coding.Press     // of own answers
@@ -161,6 +169,11 @@ func New(cfg Config) (*Edge, error) {
 	if e.site, err = site.New(); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("edge: the public base address: %w", err)
+	}
+	e.host = base.Hostname()
 	e.cursor = newCursorKey(cfg.NodeToken)
 	e.limits = newLimits(cfg.RateLimit, cfg.NetworkQuota, e.redis)
 	e.visitors.most = cfg.NetworkConns
@@ -198,10 +211,12 @@ func (quiet) Printf(string, ...any) {}
 func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return e.keepUp(ctx) })
-	g.Go(func() error { return e.keepRanked(ctx) })
+	if e.cfg.NodeToken != "" {
+		g.Go(func() error { return e.keepUp(ctx) })
+		g.Go(func() error { return e.keepRanked(ctx) })
+		g.Go(func() error { return e.report(ctx) })
+	}
 	g.Go(func() error { return e.clock.run(ctx) })
-	g.Go(func() error { return e.report(ctx) })
 	g.Go(func() error { e.press.Run(ctx.Done()); return nil })
 	for _, ln := range listeners {
 		g.Go(func() error {

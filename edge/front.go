@@ -176,7 +176,9 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 		}
 		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
 	}
-	e.identify(h, client.String())
+	if !e.isSite(host) {
+		e.identify(h, client.String())
+	}
 	h.Set("X-Forwarded-Proto", scheme) // Host is passed on as it came, so its twin says nothing new
 	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,12 +38,22 @@ type witness struct {
 
 	answer http.HandlerFunc // nil: 200 and what was asked
 	takes  http.HandlerFunc // instead of all that; reads the body itself
+
+	onInternal   func()      // called when the internal interface is asked; nil: nothing
+	isFieldmarks atomic.Bool // it answers for an event log, which has no events
 }
 
 func newWitness(t testing.TB, change ...func(*edge.Config)) *witness {
 	t.Helper()
 	w := &witness{house: &house{t: t}}
 	w.origin = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) && w.onInternal != nil {
+			w.onInternal()
+		}
+		if r.URL.Path == fieldmark.PathInternalEvents && w.isFieldmarks.Load() {
+			io.WriteString(rw, `{"log":"log_of_the_tests","events":[]}`)
+			return
+		}
 		if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
 			rw.WriteHeader(http.StatusNotFound)
 			return
@@ -347,6 +358,13 @@ func TestClaims(t *testing.T) {
 		w := newWitness(t, func(c *edge.Config) {
 			c.TrustedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 		})
+		w.isFieldmarks.Store(true)
+		w.answer = func(http.ResponseWriter, *http.Request) {}
+		w.until("the origin has shown that it is Fieldmark's", func() bool {
+			w.get("/" + rand.Text())
+			_, requests := w.take()
+			return len(requests) > 0 && requests[0].Header.Get(fieldmark.HeaderNode) == nodeToken
+		})
 		for _, tt := range []struct{ said, proto, want, wantProto string }{
 			{"198.51.100.7", "https", "198.51.100.7", "https"},
 			{"6.6.6.6, 198.51.100.7, 10.1.2.3", "https", "198.51.100.7", "https"},
@@ -360,8 +378,8 @@ func TestClaims(t *testing.T) {
 			w.do("POST", "/a", "x", "X-Forwarded-For", tt.said, "X-Forwarded-Proto", tt.proto, "X-Forwarded-Host", "evil.example")
 			_, requests := w.take()
 			h := requests[0].Header
-			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get("X-Forwarded-Host")}
-			if want := []string{tt.want, tt.wantProto, ""}; !slices.Equal(got, want) {
+			got := []string{h.Get("X-Forwarded-For"), h.Get("X-Forwarded-Proto"), h.Get(fieldmark.HeaderClient), h.Get("X-Forwarded-Host")}
+			if want := []string{tt.want, tt.wantProto, tt.want, ""}; !slices.Equal(got, want) {
 				t.Errorf("said %q %q: the origin saw %q, want %q", tt.said, tt.proto, got, want)
 			}
 		}

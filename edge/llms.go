@@ -55,7 +55,7 @@ func (e *edition) now() string {
 // serveLLMs answers POST /api/v1/llms-txt and its linter. A request that was
 // answered before is answered here, also while the origin is away.
 func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
-	if err := e.wholeBody(ctx, e.bodyLimit(ctx.Path())); err != nil {
+	if err := e.wholeBody(ctx, e.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
 		e.fail(ctx, err)
 		return routeLLMs
 	}

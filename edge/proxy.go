@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -28,6 +30,9 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	if cfg.Tracer != nil {
 		e.origin = &trace.Transport{Next: e.origin, Tracer: cfg.Tracer, Name: "edge.pass", Roots: true}
 	}
+	if cfg.Site != nil {
+		e.origin = &byHost{edge: e, origin: e.origin, site: cfg.Site}
+	}
 	atOrigin := cfg.Inflight / 2
 	e.uploads = newSlots(maxUploads, maxUploads)
 	e.origin = &outward{
@@ -37,12 +42,39 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
+		IgnoreCookies: cfg.IgnoreCookies, CookielessPaths: cfg.CookielessPaths,
 		Prepare:   e.forward,
-		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Path()) },
+		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Host(), ctx.Path()) },
 		Fail:      e.failPass,
 		Strip:     []string{fieldmark.HeaderEdition}, // between us and the origin only
 		Events:    e.meters.proxyEvents(),
 	})
+}
+
+// byHost sends to the site what is asked of its hosts, and all else to the origin.
+type byHost struct {
+	edge         *Edge
+	origin, site http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *byHost) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.edge.isSite(r.Host) {
+		return b.site.RoundTrip(r)
+	}
+	return b.origin.RoundTrip(r)
+}
+
+// isSite reports whether everything at a host belongs to a site behind the edge.
+// Requests that the edge makes for itself name no host, or that of the origin.
+func (e *Edge) isSite(host string) bool {
+	switch {
+	case e.cfg.NodeToken == "":
+		return true
+	case e.cfg.Site == nil || host == "" || host == e.cfg.OriginURL.Host:
+		return false
+	}
+	return !strings.EqualFold((&url.URL{Host: host}).Hostname(), e.host)
 }
 
 // pass hands the request to the origin, or answers with what it has said before.

@@ -28,6 +28,10 @@ func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 // the path, so that the whole surface of a node is read on one screen.
 func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	path := ctx.Path()
+	if e.isSite(text(ctx.Host())) {
+		e.pass(ctx)
+		return routePassed
+	}
 	switch {
 	case bytes.HasPrefix(path, badgePath):
 		return e.get(ctx, routeBadge, e.serveBadge)

@@ -104,7 +104,7 @@ func TestSlowReader(t *testing.T) {
 		whole bool
 	}{
 		"nothing":                  {0, time.Second, false},
-		"a kilobyte in 20 s":       {1 << 10, 20 * time.Second, false},
+		"half a kilobyte in 3 s":   {1 << 9, 3 * time.Second, false},
 		"a few kilobytes a second": {4 << 10, time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -264,7 +264,7 @@ func (v *visitor) answer() bool {
 	}
 	for len(v.pending) > 0 && len(d.out) < maxDeskAnswer && !e.visitors.stopping.Load() {
 		g, ok := glance(v.pending)
-		if !ok {
+		if !ok || e.cfg.Site != nil { // which host is asked is for the router to read
 			break
 		}
 		if d.out, ok = e.appendGlance(d.out, &g, now); !ok {

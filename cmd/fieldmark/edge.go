@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,7 +36,8 @@ type edgeSettings struct {
 	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Bound of a request's body that is passed on to a site, in bytes; 0 for none. It is passed on as it comes and not held in memory."`
 	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for half a second."`
 	tracing     *trace.Tracer
-	HideAdmin   bool `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
+	site        *siteSettings // nil: the edge is before no site
+	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
 }
 
 // build makes an edge that asks the origins. What is asked for by no address of
@@ -68,6 +68,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 		ModuleKeys: keys, WASI: c.WASIModules, BuiltIn: []fieldmark.Digest{fieldmark.DigestOf(sha256.Sum256(geo.Module()))},
 	}
 	c.apply(&cfg)
+	c.site.apply(&cfg)
 	return edge.New(cfg)
 }
 
@@ -88,6 +89,7 @@ type edgeCmd struct {
 	tokenSettings  `embed:""`
 	moduleSettings `embed:""`
 	traceSettings  `embed:""`
+	siteSettings   `embed:""`
 	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
 	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
 	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
@@ -114,6 +116,9 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if c.tracing, err = c.tracer("edge", s.log); err != nil {
 		return err
 	}
+	if c.edgeSettings.site, err = c.openSite(s.log); err != nil {
+		return err
+	}
 	e, err := c.build(origins, token, &c.moduleSettings, ln, s.log)
 	if err != nil {
 		return err
@@ -125,7 +130,7 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	return telling(ctx, c.tracing, func() error {
-		return runEdge(ctx, e, []func(context.Context) error{origins.Run, renew}, public, debug,
+		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, renew}, public, debug,
 			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.writeMetrics, c.tracing.WriteMetrics))
 	})
 }
@@ -136,25 +141,21 @@ const anyOrigin = "origin.internal"
 
 // origins reads the addresses of the origins.
 func (c *edgeCmd) origins(log *slog.Logger) (*upstream.Upstream, error) {
-	var all []*url.URL
-	for _, address := range c.Origin {
-		u, err := url.Parse(strings.TrimSpace(address))
-		if err != nil {
-			return nil, fmt.Errorf("--origin: %w", err)
-		}
-		all = append(all, u)
+	all, err := addresses(c.Origin, "--origin")
+	if err != nil {
+		return nil, err
 	}
 	return upstream.New(upstream.Config{Origins: all, HealthPath: c.HealthPath, Log: log})
 }
 
 // edgeToken is the node token. Without one the edge is a caching reverse proxy
-// before an origin that knows nothing of it, and can answer nothing itself.
+// before a site that knows nothing of it, and has nothing of its own.
 func (c *edgeCmd) edgeToken(log *slog.Logger) (string, error) {
 	token, err := c.token()
 	if err != nil || token != "" {
 		return c.requireToken()
 	}
-	log.Warn("no node token: passing everything on and caching it; badges, scores and pages need FIELDMARK_NODE_TOKEN")
+	log.Warn("no node token: passing everything on and caching it; badges, scores and Fieldmark's pages need FIELDMARK_NODE_TOKEN")
 	return "", nil
 }
 

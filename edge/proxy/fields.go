@@ -107,6 +107,31 @@ func imitates(twin fieldRule) fieldRule {
 	return foreign
 }
 
+// ignoresCookies reports whether no cookie of q matters, by its path or its names.
+func (p *Proxy) ignoresCookies(q *query) bool {
+	path, _, _ := strings.Cut(q.target, "?")
+	if slices.ContainsFunc(p.cfg.CookielessPaths, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
+		return true
+	}
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if name != "" && !slices.ContainsFunc(p.cfg.IgnoreCookies, func(pattern string) bool { return named(name, pattern) }) {
+				return false
+			}
+		}
+	}
+	return len(p.cfg.IgnoreCookies) > 0
+}
+
+// named reports whether a name is that of a pattern, which may end in *.
+func named(name, pattern string) bool {
+	if prefix, any := strings.CutSuffix(pattern, "*"); any {
+		return strings.HasPrefix(name, prefix)
+	}
+	return name == pattern
+}
+
 // withhold takes out of h, the fields of a request whose answer may be stored, the
 // negotiated ones that the answers stored for its key do not depend on, and returns
 // their names. So an origin that says by Vary what it looks at sees what it needs,
@@ -152,7 +177,7 @@ func (p *Proxy) variesBy(q *query, h http.Header) []string {
 	if p.cfg.Profile != rfc9111.Strict {
 		return names
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.own[name] })
+	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.own[name] || name == "Cookie" })
 }
 
 // variantNames returns the fields whose values the answer to q is stored for: those

@@ -48,6 +48,11 @@ type Config struct {
 	// Fields are names of request fields that may reach the origin on cached
 	// routes beside those that always may. They become part of the key.
 	Fields []string
+	// IgnoreCookies are names of cookies that answers do not depend on; * at the end
+	// stands for any rest. A request with no others is one without cookies, but where
+	// the answer is not stored the origin sees them. CookielessPaths begin the paths
+	// where no cookie matters. The rfc profile looks at no cookie.
+	IgnoreCookies, CookielessPaths []string
 	// Prepare writes what the edge says of a request to the origin (who asks, the
 	// request's id) into it; what clients may not say is no longer there. It must
 	// write nothing that the answer could depend on. It may be nil.

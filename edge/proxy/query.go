@@ -115,7 +115,9 @@ func (p *Proxy) classify(q *query) {
 		for name := range q.Header {
 			switch p.rule(name) {
 			case secret:
-				return
+				if name != "Cookie" || !p.ignoresCookies(q) {
+					return
+				}
 			case foreign:
 				q.foreign = true
 			}
@@ -187,7 +189,7 @@ func (p *Proxy) fieldsFor(q *query, shared bool) http.Header {
 		return h
 	}
 	for name := range h {
-		if p.rule(name) == dropped && !q.own[name] {
+		if rule := p.rule(name); rule == dropped && !q.own[name] || name == "Cookie" {
 			delete(h, name)
 		}
 	}

@@ -149,6 +149,7 @@ type script struct {
 	line     int
 	profiles []rfc9111.Profile
 	fields   []string
+	cookies  []string // that do not matter; those with a slash are paths
 	steps    []*step
 	real     bool // in real time, where a pause is for what runs behind
 }
@@ -203,6 +204,8 @@ func readScripts(t testing.TB, path string) []script {
 			inRealTime = true
 		case mark == "fields":
 			s.fields = strings.Fields(rest)
+		case mark == "cookies":
+			s.cookies = strings.Fields(rest)
 		case mark == "wait":
 			d, err := time.ParseDuration(rest)
 			if err != nil {
@@ -299,7 +302,7 @@ func grouped(all []script) (groups []*group) {
 	byKind := map[string]*group{}
 	for _, s := range all {
 		for _, profile := range s.profiles {
-			kind := fmt.Sprint(profile, s.fields, s.real)
+			kind := fmt.Sprint(profile, s.fields, s.cookies, s.real)
 			if byKind[kind] == nil {
 				byKind[kind] = &group{profile: profile}
 				groups = append(groups, byKind[kind])
@@ -311,7 +314,15 @@ func grouped(all []script) (groups []*group) {
 }
 
 func (g *group) run(t *testing.T, file string) {
-	w := newWorld(t, proxy.Config{Profile: g.profile, Fields: g.scripts[0].fields})
+	cfg := proxy.Config{Profile: g.profile, Fields: g.scripts[0].fields}
+	for _, c := range g.scripts[0].cookies {
+		if strings.Contains(c, "/") {
+			cfg.CookielessPaths = append(cfg.CookielessPaths, c)
+		} else {
+			cfg.IgnoreCookies = append(cfg.IgnoreCookies, c)
+		}
+	}
+	w := newWorld(t, cfg)
 	defer w.close()
 	for _, s := range g.scripts {
 		w.runScript(t, file, s, g.profile)
