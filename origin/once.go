@@ -77,7 +77,7 @@ func (s *Service) Begin(ctx context.Context, once Once) (answer Answer, end func
 	}
 	row, err := s.store.Kept(ctx, once.Account, once.Key, time.Now().Add(-OnceFor))
 	if err == nil {
-		answer, err = replayed(once, row)
+		answer, err = s.replayed(once, row)
 	} else if errors.Is(err, store.ErrNone) {
 		err = nil
 	}
@@ -116,7 +116,7 @@ func (s *Service) keep(ctx context.Context, once Once, opens []Intake, act func(
 		now := time.Now()
 		row, err := a.tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
 		if err == nil {
-			answer, err = replayed(once, row)
+			answer, err = s.replayed(once, row)
 			return err
 		}
 		if !errors.Is(err, store.ErrNone) {
@@ -134,11 +134,66 @@ func (s *Service) keep(ctx context.Context, once Once, opens []Intake, act func(
 }
 
 // replayed is the kept answer, if it is one to the same request.
-func replayed(once Once, row store.Kept) (Answer, error) {
+func (s *Service) replayed(once Once, row store.Kept) (Answer, error) {
 	if row.Request != once.Request {
 		return Answer{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused, "the key was sent with another method, address or body before")
 	}
+	if row.Status == reserved {
+		e := fieldmark.Errorf(fieldmark.CodeIdempotencyInFlight, "the first request with this key is still being answered, or its server stopped before it was: "+
+			"if this does not change, check what the first request did before you send another under a new key")
+		e.RetryAfter = inFlightRetry
+		return Answer{}, e
+	}
+	if row.Sealed {
+		plain, err := unseal(s.vault.responses, once.Account+" "+once.Key, string(row.Body))
+		if err != nil {
+			return Answer{}, fmt.Errorf("read a saved response: %w", err)
+		}
+		row.Body = []byte(plain)
+	}
 	return Answer{Status: row.Status, Fields: row.Fields, Body: row.Body, Mission: row.Mission, Replayed: true}, nil
+}
+
+// reserved is the status of a request that has no answer yet.
+const reserved = 0
+
+// Reserve is the first step of answering, under a key, a request whose effects
+// are not one transaction with its answer: what it sends, checks for long or does
+// in portions. It returns the answer that was given before, if there is one;
+// otherwise Save or Release must follow. The request runs at most once: where the
+// process ends in between, repeats are refused with CodeIdempotencyInFlight until
+// OnceFor is over.
+func (s *Service) Reserve(ctx context.Context, once Once) (answer Answer, err error) {
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		row, err := tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
+		if err == nil {
+			answer, err = s.replayed(once, row)
+			return err
+		}
+		if !errors.Is(err, store.ErrNone) {
+			return err
+		}
+		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request, Status: reserved, At: now})
+	})
+	return answer, err
+}
+
+// Save keeps the answer to a reserved request for OnceFor. It is encrypted, as
+// it may hold a secret that is shown once.
+func (s *Service) Save(ctx context.Context, once Once, a Answer) error {
+	body := seal(s.vault.responses, once.Account+" "+once.Key, string(a.Body))
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request,
+			Status: a.Status, Fields: a.Fields, Body: []byte(body), Sealed: true, At: time.Now()})
+	})
+}
+
+// Release gives the key of a reserved request back: it had no effect.
+func (s *Service) Release(ctx context.Context, once Once) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropKept(ctx, once.Account, once.Key)
+	})
 }
 
 // inFlight are the keys of requests that this process is answering. Those that

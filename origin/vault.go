@@ -22,6 +22,7 @@ const (
 	labelAudit         = "audit-log/v1"
 	labelTOTP          = "totp/v1"
 	labelSignOn        = "sign-on/v1"
+	labelSavedResponse = "saved-response/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -35,6 +36,7 @@ type vault struct {
 	webhook     cipher.AEAD
 	credentials cipher.AEAD // values of header fields and what receivers know us by
 	totp        cipher.AEAD // secrets of second factors
+	responses   cipher.AEAD // saved responses that may hold a secret
 	signOn      cipher.AEAD // what browsers keep while they are at the sign-in provider
 }
 
@@ -53,7 +55,7 @@ func newVault(secret []byte) (vault, error) {
 	for _, d := range []struct {
 		label string
 		seal  *cipher.AEAD
-	}{{labelWebhookSecret, &v.webhook}, {labelCredentials, &v.credentials}, {labelTOTP, &v.totp}, {labelSignOn, &v.signOn}} {
+	}{{labelWebhookSecret, &v.webhook}, {labelCredentials, &v.credentials}, {labelTOTP, &v.totp}, {labelSignOn, &v.signOn}, {labelSavedResponse, &v.responses}} {
 		sealing, err := newSeal(secret, d.label)
 		if err != nil {
 			return vault{}, err

@@ -98,6 +98,76 @@ func (s *server) handleOnce(c *call) error {
 	return c.sendAnswer(refusal)
 }
 
+// reservable reports whether a route takes an Idempotency-Key that is reserved
+// before its handler runs: every write with a key's rights whose answer is not
+// kept in the transaction of its effects.
+func (rt *route) reservable() bool {
+	return !rt.op.once && rt.access.scope != "" && rt.method != http.MethodGet
+}
+
+// handleReserved answers a request that may come under a key like handleOnce,
+// where next has effects that are not one transaction with the answer.
+func (s *server) handleReserved(c *call, next func(*call) error) error {
+	key, err := idempotencyKey(c.r.Header)
+	if err != nil || key == "" {
+		if err == nil {
+			err = next(c)
+		}
+		return err
+	}
+	if c.body, err = c.readBody(); err != nil {
+		return err
+	}
+	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
+	answer, err := s.origin.Reserve(c.r.Context(), once)
+	if err != nil {
+		return err
+	}
+	if answer.Replayed {
+		return c.sendAnswer(answer)
+	}
+	// What follows happens although the client leaves: its effects are there.
+	last, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.route.timeout()+handlerTimeout)
+	defer cancel()
+	saved := false
+	defer func() {
+		if !saved { // a failure that may pass, or a panic
+			if err := s.origin.Release(last, once); err != nil {
+				s.log.Error("release an idempotency key", "requestId", c.w.id, "error", err)
+			}
+		}
+	}()
+	c.held = &origin.Answer{Fields: map[string]string{}}
+	err = next(c)
+	answer, c.held = *c.held, nil
+	if e := fieldmark.AsError(err); err != nil {
+		if !keeps(e) {
+			return err
+		}
+		answer = origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e)}
+		c.w.code, c.w.cause = e.Code, e
+	}
+	saved = true
+	if err := s.origin.Save(last, once, answer); err != nil {
+		s.log.Error("save a response", "requestId", c.w.id, "error", err) // repeats are refused; this one is answered
+	}
+	return c.sendAnswer(answer)
+}
+
+// hold takes an answer that is sent after it was saved, and reports whether it is.
+func (c *call) hold(status int, body []byte) bool {
+	if c.held == nil {
+		return false
+	}
+	for _, name := range []string{"ETag", "Location"} {
+		if value := c.w.Header().Get(name); value != "" {
+			c.held.Fields[name] = value
+		}
+	}
+	c.held.Status, c.held.Body = status, body
+	return true
+}
+
 // keeps reports whether a refusal is one of what was asked for, and not of when.
 func keeps(e *fieldmark.Error) bool {
 	status := e.Code.Status()
@@ -156,6 +226,9 @@ func (c *call) sendAnswer(a origin.Answer) error {
 	}
 	if a.Replayed {
 		h.Set(fieldmark.HeaderReplayed, "true")
+	}
+	if a.Status == http.StatusNoContent || len(a.Body) == 0 {
+		return c.sendEmpty(a.Status)
 	}
 	mediaType := jsonType
 	if a.Status >= http.StatusBadRequest {

@@ -187,7 +187,7 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 		}
 		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: says, Schema: p.schema()})
 	}
-	for _, f := range r.op.fields() {
+	for _, f := range r.fields() {
 		out.Parameters = append(out.Parameters, &huma.Param{Name: f[0], In: "header", Description: f[1], Schema: &huma.Schema{Type: huma.TypeString}})
 	}
 	out.Deprecated = r.op.retiring != nil
@@ -228,11 +228,11 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 const problemRef = "#/components/responses/Problem"
 
 // fields are the names and meanings of the header fields a route looks at.
-func (o *op) fields() (all [][2]string) {
-	if o.once {
+func (rt *route) fields() (all [][2]string) {
+	if rt.op.once || rt.reservable() {
 		all = append(all, [2]string{fieldmark.HeaderIdempotencyKey, "Names this request for a day: the same request again gets the same answer, and has no further effect."})
 	}
-	if o.versioned {
+	if rt.op.versioned {
 		all = append(all, [2]string{"If-Match", "The ETag of the version this is meant for; any other is 412."})
 	}
 	return all

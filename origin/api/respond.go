@@ -58,6 +58,9 @@ func encode(v any) ([]byte, error) {
 
 // sendBytes answers b.
 func (c *call) sendBytes(status int, mediaType string, b []byte) error {
+	if c.hold(status, b) {
+		return nil
+	}
 	h := c.w.Header()
 	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
@@ -70,6 +73,9 @@ func (c *call) sendBytes(status int, mediaType string, b []byte) error {
 
 // sendEmpty answers without a body.
 func (c *call) sendEmpty(status int) error {
+	if c.hold(status, nil) {
+		return nil
+	}
 	c.w.WriteHeader(status)
 	return nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func (s *server) routes() []*route {
 		{"PATCH", missions + "/{id}", update, s.editMission, op{id: "editMission", does: "Change what a mission says, by a merge patch (RFC 7396)", in: of[fieldmark.MissionPatch](), takes: []string{mergePatchType}, out: of[fieldmark.Mission](), once: true, versioned: true}},
 		{"POST", missions + "/{id}/cancel", cancel, s.cancelMission, op{id: "cancelMission", does: "Call a mission off", in: of[cancellation](), maybe: true, out: of[fieldmark.Mission](), once: true, versioned: true}},
 		{"POST", missions + "/{id}/transitions", operate, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission](), once: true, versioned: true}},
-		{"PUT", missions + "/{id}/plan", operate, s.planMission, op{id: "planMission", does: "Say who goes and when", in: of[fieldmark.MissionPlan](), out: of[fieldmark.Mission](), versioned: true}},
+		{"PUT", missions + "/{id}/plan", operate, s.planMission, op{id: "planMission", does: "Say who goes and when", in: of[fieldmark.MissionPlan](), out: of[fieldmark.Mission](), once: true, versioned: true}},
 		{"POST", fieldmark.PathAlerts + "alertmanager", create, s.takeAlerts("alertmanager"), op{id: "takeAlertmanager", does: "Take a notification of Alertmanager (version 4); busy is 503, never 429", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
 		{"POST", fieldmark.PathAlerts + "grafana", create, s.takeAlerts("grafana"), op{id: "takeGrafana", does: "Take a notification of Grafana alerting (version 1); busy is 503, never 429", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
 		{"PUT", fieldmark.PathAlerts + "grafana", create, s.takeAlerts("grafana"), op{id: "putGrafana", does: "The same for contact points that are set to PUT", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
@@ -170,6 +171,9 @@ type op struct {
 	maybe     bool      // the body may be left out
 	retiring  *retiring // it will be gone one day; nil: nobody plans that
 }
+
+// timeout bounds a request.
+func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.within, handlerTimeout) }
 
 // handlerTimeout bounds an ordinary request. It is shorter than the patience of
 // the edges and clients in front, so that they see our 504 and not their own.

@@ -31,6 +31,8 @@ type call struct {
 	asked query
 	once  origin.Once // names the request; zero: it has no name
 	body  []byte      // what was read of the request; nil: not yet
+
+	held *origin.Answer // takes the answer until it was saved; nil: it is sent at once
 }
 
 // writer remembers what was sent, for the log and for late failures.
@@ -111,10 +113,7 @@ func requestID(r *http.Request) string {
 
 // serve runs a route: who asks, what is asked, the handler, and its failure.
 func (s *server) serve(rt *route) http.Handler {
-	within := rt.op.within
-	if within == 0 {
-		within = handlerTimeout
-	}
+	within := rt.timeout()
 	run := func(w *writer, r *http.Request) error {
 		c := &call{w: w, r: r, route: rt}
 		rt.op.retiring.tell(w.Header())
@@ -133,10 +132,14 @@ func (s *server) serve(rt *route) http.Handler {
 		if rt.op.once {
 			return s.handleOnce(c)
 		}
+		handle := rt.handle
 		if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
-			return s.administer(c)
+			handle = s.administer
 		}
-		return rt.handle(c)
+		if rt.reservable() {
+			return s.handleReserved(c, handle)
+		}
+		return handle(c)
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), within)

@@ -16,14 +16,15 @@ type Kept struct {
 	Status       int
 	Fields       map[string]string
 	Body         []byte
+	Sealed       bool // the body is encrypted
 	At           time.Time
 }
 
-const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.at`
+const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.sealed = 1, k.at`
 
 // scanKept reads an answer behind other columns.
 func scanKept(row scanner, before ...any) (k Kept, err error) {
-	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, clock{&k.At})...)
+	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, &k.Sealed, clock{&k.At})...)
 	return k, none(err)
 }
 
@@ -88,17 +89,28 @@ func (t *Tx) Keep(ctx context.Context, k Kept) error {
 	if k.Mission != "" {
 		mission = k.Mission
 	}
-	err = t.add(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	err = t.add(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at, sealed)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (account, name) DO UPDATE SET request = excluded.request, mission = excluded.mission,
-			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at`,
-		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro())
+			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at, sealed = excluded.sealed`,
+		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(), bit(k.Sealed))
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
 	}
 	name := KeptName{k.Account, k.Key}
 	if _, known := t.group.known.kept[name]; known {
 		t.group.known.kept[name], t.kept = &k, append(t.kept, name)
+	}
+	return nil
+}
+
+// DropKept deletes what is kept under an account's key.
+func (t *Tx) DropKept(ctx context.Context, account, key string) error {
+	if _, err := t.exec(ctx, `DELETE FROM idempotency WHERE account = $1 AND name = $2`, account, key); err != nil {
+		return fmt.Errorf("delete a kept answer: %w", err)
+	}
+	if name := (KeptName{account, key}); t.group.known.kept != nil {
+		delete(t.group.known.kept, name)
 	}
 	return nil
 }

@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store/storetest"
+)
+
+// noEffects are the writes of the API description that change nothing.
+var noEffects = []string{"generateLLMsTxt", "lintLLMsTxt"}
+
+// bodies are a request body for every write of the API description.
+func bodies(url string) map[string]string {
+	hook := fmt.Sprintf(`{"url":%q}`, url)
+	const mission = `{"source":"crm","externalId":"idem","title":"Mast"}`
+	const policy = `{"responseMinutes":60,"onsiteMinutes":120,"resolutionMinutes":240,"calendar":"24x7"}`
+	const alerts = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing","labels":{"alertname":"A"},"annotations":{},"startsAt":"2026-11-21T10:00:00Z","fingerprint":"f1"}]}`
+	return map[string]string{
+		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/","niche":"tools","language":"en"}]`, "deleteBrand": "",
+		"putBrand": `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`, "setAliases": `{"aliases":["other-name"]}`, "auditBrand": "",
+		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "", "rotateCalendar": "",
+		"createKey": `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "", "completeMission": "",
+		"setPayment": `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`, "pushModule": `{"name":"m","version":"1","module":"AGFzbQ=="}`,
+		"rollBackModule": "", "activateModule": `{}`, "previewModule": "", "refundPayment": `{"amount":1,"reference":"r"}`, "markPayment": `{"status":"PAID"}`,
+		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
+		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy, "importVisibility": `[]`,
+		"createEndpoint": hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`, "resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
+		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "", "patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
+		"replayWebhook": `{"afterEvent":0}`, "rotateWebhookSecret": "", "testWebhook": "",
+		"takeAlertmanager": alerts, "takeGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1), "putGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1),
+		"openMission": mission, "openMissions": `{"missions":[` + mission + `]}`, "editMission": `{"description":"d"}`, "cancelMission": "",
+		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
+	}
+}
+
+// unsaved are the writes that this origin refuses with an answer that is not
+// saved: it has no module to check, activate or go back to.
+var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBackModule", "importVisibility"}
+
+// Every write that is sent twice under one Idempotency-Key is answered as it was
+// the first time, with the same ids and secrets, and says so in its description.
+func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
+	w := newWorld(t, nil)
+	url := receiver(t)
+	type parameter struct{ Name string }
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Parameters  []parameter
+		}
+	}
+	if b, err := os.ReadFile("testdata/openapi.json"); err != nil || json.Unmarshal(b, &doc) != nil {
+		t.Fatalf("read the API description: %v", err)
+	}
+	all, n := bodies(url), 0
+	keys := map[bool]string{false: w.everyScopeAndHooks(), true: w.admin}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			if method == "get" || slices.Contains(noEffects, op.OperationID) {
+				continue
+			}
+			n++
+			body, ok := all[op.OperationID]
+			if !ok {
+				t.Errorf("%s has no request in this table", op.OperationID)
+				continue
+			}
+			if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
+				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
+			}
+			a := ask{method: strings.ToUpper(method), path: w.filled(path, url), key: keys[strings.HasPrefix(path, adminPath)], body: body}
+			a = a.keyed("once-" + op.OperationID)
+			first, again := w.send(a), w.send(a)
+			if slices.Contains(unsaved, op.OperationID) && first.Code >= 400 {
+				continue
+			}
+			if first.Code >= 300 || first.Code != again.Code || !bytes.Equal(first.Body.Bytes(), again.Body.Bytes()) || again.Header().Get(fieldmark.HeaderReplayed) != "true" {
+				t.Errorf("%s %s: first %d %s, again %d %s (replayed %q); want one success twice", a.method, a.path, first.Code, first.Body, again.Code, again.Body, again.Header().Get(fieldmark.HeaderReplayed))
+			}
+			a.body += " "
+			if other := w.send(a); other.Code != http.StatusUnprocessableEntity {
+				t.Errorf("%s with another body under the key: %d %s, want 422", op.OperationID, other.Code, other.Body)
+			}
+		}
+	}
+	if n != len(all) {
+		t.Errorf("the API description has %d writes, the table %d", n, len(all))
+	}
+	var made fieldmark.NewKey
+	w.must(201, ask{method: "POST", path: adminPath + "keys", key: w.admin, body: all["createKey"]}.keyed("sealed"), &made)
+	if kept := storetest.Kept(t, w.at); bytes.Contains(kept, []byte(made.Token)) {
+		t.Error("the token of a key is in the database in the clear")
+	}
+}
+
+// A failure that may pass gives its key back, and a request whose process ended
+// in the middle is not done a second time.
+func TestReservedKeys(t *testing.T) {
+	w := newWorld(t, nil)
+	create := ask{method: "POST", path: adminPath + "keys", key: w.admin, body: `{"name":"k","account":"later","scopes":["mission:read"]}`}.keyed("k1")
+	if rec := w.send(create); rec.Code != http.StatusNotFound {
+		t.Fatalf("a key for an account that does not exist: %d %s", rec.Code, rec.Body)
+	}
+	w.must(200, ask{method: "PUT", path: adminPath + "accounts/later", key: w.admin, body: `{"name":"Later"}`}, nil)
+	w.must(201, create, nil)
+	w.exec(`UPDATE idempotency SET status = 0 WHERE name = 'k1'`)
+	rec := w.send(create)
+	if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight || rec.Header().Get("Retry-After") == "" {
+		t.Errorf("the first request never ended: %d %+v", rec.Code, p)
+	}
+}
+
+func (w *world) everyScopeAndHooks() string {
+	w.t.Helper()
+	return w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
+}
+
+// filled puts what exists into the placeholders of a path, made for it alone.
+func (w *world) filled(path, url string) string {
+	w.t.Helper()
+	ctx := w.t.Context()
+	id := ""
+	switch {
+	case strings.Contains(path, "/missions/{id}"):
+		id = w.open(path + "s").ID
+	case strings.Contains(path, "/payments/{id}"):
+		var m fieldmark.Mission
+		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			body: fmt.Sprintf(`{"source":"crm","externalId":%q,"title":"Mast","payment":{"amount":{"value":9,"currency":"EUR"}}}`, path)}, &m)
+		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
+			m = w.transit(m.ID, `{"status":"`+to+`"}`)
+		}
+		if id = m.Payment.ID; strings.HasSuffix(path, "refunds") {
+			w.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
+		}
+	case strings.Contains(path, "/keys/{id}"):
+		k, err := w.service.CreateKey(ctx, "", fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		id = k.ID
+	case strings.Contains(path, "/calendars/{id}"):
+		c, err := w.service.CreateCalendar(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		id = c.ID
+	case strings.Contains(path, "/webhooks/{id}"):
+		id = strings.TrimPrefix(w.hook(url, ""), hooksPath+"/")
+		if strings.Contains(path, "{delivery}") {
+			ping, err := w.service.Ping(ctx, "", id, fieldmark.PingRequest{})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			path = strings.Replace(path, "{delivery}", ping.DeliveryID, 1)
+		}
+	case strings.Contains(path, "/brands/{slug}"):
+		id = "b" + fmt.Sprintf("%x", len(path))
+		w.must(200, ask{method: "PUT", path: adminPath + "brands/" + id, key: w.admin, body: `{"name":"A","url":"https://a.example/","niche":"tools","language":"en"}`}, nil)
+	case strings.Contains(path, "/sla/calendars/{name}"):
+		id = "shifts"
+		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/" + id, key: w.admin, body: bodies("")["putSLACalendar"]}, nil)
+	}
+	return strings.NewReplacer("{id}", id, "{slug}", id, "{name}", id, "{priority}", "LOW", "{account}", "acme", "{digest}", "sha256:"+strings.Repeat("0", 64)).Replace(path)
+}
