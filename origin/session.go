@@ -42,12 +42,16 @@ func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, er
 	if s.ssoOnly {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "passwords are switched off")
 	}
-	if err := s.prove(ctx, c); err != nil {
+	proof, err := s.prove(ctx, c)
+	if err != nil {
 		return "", err
 	}
 	token, row := newSession(c.User, c.By)
 	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := proof.accept(ctx, tx); err != nil {
+			return err
+		}
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
@@ -80,34 +84,67 @@ func (s *Service) Prove(ctx context.Context, token, password, code string, by Ca
 	if err != nil {
 		return err
 	}
-	if err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by, within: true}); err != nil {
+	proof, err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by, within: true})
+	if err != nil {
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := proof.accept(ctx, tx); err != nil {
+			return err
+		}
 		return tx.ProveSession(ctx, hashSession(token), time.Now())
 	})
 }
 
-// prove checks a password and, where there is one, the second factor.
-func (s *Service) prove(ctx context.Context, c Credentials) error {
-	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
+// proof is a right password, and a right code where one is asked for.
+type proof struct {
+	admin store.Admin // as they were checked
+	step  int64       // of the code; 0 without one
+	hash  string      // of the password at today's cost; empty: it is kept so already
+}
+
+// accept uses a proof up in the transaction of what it allows. The password and
+// the second factor must still be those that were checked: checking takes long,
+// and a change of either ends what the old one could open.
+func (p *proof) accept(ctx context.Context, tx *store.Tx) error {
+	now, err := tx.Admin(ctx, p.admin.Name)
+	if errors.Is(err, store.ErrNone) || err == nil && (now.Password != p.admin.Password || now.TOTP != p.admin.TOTP) {
 		return errSignIn()
+	}
+	if err != nil {
+		return err
+	}
+	if p.step > 0 {
+		if fresh, err := tx.UseCode(ctx, p.admin.Name, p.step); err != nil || !fresh {
+			return errors.Join(err, errSignIn())
+		}
+	}
+	if p.hash != "" {
+		return tx.RehashAdmin(ctx, p.admin.Name, p.hash)
+	}
+	return nil
+}
+
+// prove checks a password and, where there is one, the second factor.
+func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
+	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
+		return nil, errSignIn()
 	}
 	who := []string{"user " + c.User}
 	if network := networkOf(c.By.Addr); network != "" {
 		who = append(who, "network "+network)
 	}
 	if err := s.delays.check(time.Now(), who...); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.mayHash(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.hashed()
 	// Those who waited for their turn beside a failure are delayed by it as well;
 	// otherwise a thousand guesses sent at once would all count as the first.
 	if err := s.delays.check(time.Now(), who...); err != nil {
-		return err
+		return nil, err
 	}
 	kept, err := s.store.Admin(ctx, c.User)
 	known := !errors.Is(err, store.ErrNone)
@@ -115,11 +152,11 @@ func (s *Service) prove(ctx context.Context, c Credentials) error {
 		err = nil
 	}
 	if err != nil {
-		return fmt.Errorf("sign in: %w", err)
+		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	right, outdated, err := checkPassword(cmp.Or(kept.Password, dummyHash), c.Password)
 	if err != nil {
-		return fmt.Errorf("sign in: %w", err)
+		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	if known && kept.Password == "" { // somebody of the sign-in provider
 		right = c.within && kept.TOTP != ""
@@ -127,39 +164,20 @@ func (s *Service) prove(ctx context.Context, c Credentials) error {
 	var step int64
 	if right && kept.TOTP != "" {
 		if step, err = s.checkCode(kept, c.Code, time.Now()); err != nil {
-			return fmt.Errorf("sign in: %w", err)
+			return nil, fmt.Errorf("sign in: %w", err)
 		}
 		right = step > 0
 	}
 	if !right {
 		s.delays.fail(time.Now(), who...)
-		return errors.Join(errSignIn(), s.noteFailure(ctx, c, known))
+		return nil, errors.Join(errSignIn(), s.noteFailure(ctx, c, known))
 	}
 	s.delays.clear(who...)
-	return s.noteProof(ctx, c, step, outdated)
-}
-
-// noteProof keeps what a right password tells: a code that is used up, and a hash
-// at today's cost.
-func (s *Service) noteProof(ctx context.Context, c Credentials, step int64, outdated bool) error {
-	if step == 0 && !outdated {
-		return nil
+	p := &proof{admin: kept, step: step}
+	if outdated {
+		p.hash = hashPassword(c.Password)
 	}
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if step > 0 {
-			if fresh, err := tx.UseCode(ctx, c.User, step); err != nil || !fresh {
-				return errors.Join(err, errSignIn())
-			}
-		}
-		if outdated {
-			return tx.RehashAdmin(ctx, c.User, hashPassword(c.Password))
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("sign in: %w", err)
-	}
-	return nil
+	return p, nil
 }
 
 // noteFailure writes a failed sign-in into the audit log. A name nobody has may be

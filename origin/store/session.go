@@ -68,8 +68,13 @@ func (t *Tx) UseCode(ctx context.Context, user string, step int64) (bool, error)
 }
 
 // Admin reads an administrator; the error is ErrNone where there is none.
-func (s *Store) Admin(ctx context.Context, user string) (Admin, error) {
-	a, err := scanAdmin(s.queryRow(ctx, `SELECT `+adminColumns+` FROM admin_user WHERE name = $1`, user))
+func (s *Store) Admin(ctx context.Context, user string) (Admin, error) { return admin(ctx, s, user) }
+
+// Admin is Store.Admin inside a transaction.
+func (t *Tx) Admin(ctx context.Context, user string) (Admin, error) { return admin(ctx, t, user) }
+
+func admin(ctx context.Context, from asker, user string) (Admin, error) {
+	a, err := scanAdmin(from.queryRow(ctx, `SELECT `+adminColumns+` FROM admin_user WHERE name = $1`, user))
 	if err != nil {
 		return a, fmt.Errorf("read an administrator: %w", err)
 	}

@@ -1,0 +1,67 @@
+package origin_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// A sign-in whose password is checked while the password or the second factor
+// changes must not leave a session, nor bring the old password back.
+func TestSignInDuringChange(t *testing.T) {
+	factor, err := origin.NewSecondFactor("root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(ctx context.Context, w *world) error{
+		"password": func(ctx context.Context, w *world) error {
+			return w.SetAdminPassword(ctx, "root", "quite another password")
+		},
+		"second factor": func(ctx context.Context, w *world) error {
+			return w.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newAdmin(t)
+				ctx := t.Context()
+				old, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+				if err != nil {
+					t.Fatal(err)
+				}
+				errs := make(chan error, 4)
+				release := make(chan struct{})
+				go func() { // holds up all writes
+					errs <- w.Store.Write(ctx, func(context.Context, *store.Tx) error { <-release; return nil })
+				}()
+				synctest.Wait()
+				go func() { errs <- change(ctx, w) }()
+				synctest.Wait() // its write is in line
+				signIn, prove := make(chan error, 1), make(chan error, 1)
+				go func() {
+					_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+					signIn <- err
+				}()
+				go func() { prove <- w.Prove(ctx, old, goodPassword, "", origin.Caller{}) }()
+				synctest.Wait() // the old password was right, and their writes are in line
+				close(release)
+				for range 2 {
+					if err := <-errs; err != nil {
+						t.Error(err)
+					}
+				}
+				wantCode(t, "sign in with what was right before", <-signIn, fieldmark.CodeInvalidCredentials)
+				wantCode(t, "prove a session by what was right before", <-prove, fieldmark.CodeInvalidCredentials)
+				open, err := w.Sessions(ctx)
+				if err != nil || name == "password" && len(open) != 0 {
+					t.Errorf("sessions after the change: %+v, %v", open, err)
+				}
+			})
+		})
+	}
+}
