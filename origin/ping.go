@@ -3,6 +3,7 @@ package origin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 const pingLease = webhook.Timeout + 5*time.Second
 
 // Ping sends a test message to an endpoint of an account and waits for what
-// becomes of it. It goes the way of every message and lands in the same log; it
-// is not repeated, and it says nothing about the endpoint's health. An endpoint
-// that is paused or disabled gets it too: that is when one wants to know.
+// becomes of it. It goes the way of every message and is in the same log; it is
+// not repeated. A success closes an open circuit as that of a probe does; a
+// failure says nothing about the endpoint's health. An endpoint that is paused or
+// disabled gets it too: that is when one wants to know.
 func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
 	var none fieldmark.PingResult
 	if r.Type == "" {
@@ -51,13 +53,40 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if recorded.State == fieldmark.DeliveryDue {
 		recorded.State = fieldmark.DeliveryFailed
 	}
-	if err := s.store.Write(done, func(ctx context.Context, tx *store.Tx) error { return tx.RecordAttempt(ctx, recorded) }); err != nil {
+	a := sent.attempt
+	err = s.store.Write(done, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.RecordAttempt(ctx, recorded); err != nil || !a.OK() {
+			return err
+		}
+		return closeCircuit(ctx, tx, id, a)
+	})
+	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	a := sent.attempt
 	return fieldmark.PingResult{DeliveryID: job.ID, OK: a.OK(), Verdict: pingVerdict(a), Attempt: fieldmark.DeliveryAttempt{
 		Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error, Body: a.Body, AttemptDetail: a.Detail,
 	}}, nil
+}
+
+// closeCircuit lets an endpoint whose circuit is open get what is held for it,
+// after an attempt that succeeded.
+func closeCircuit(ctx context.Context, tx *store.Tx, id string, a webhook.Attempt) error {
+	e, err := tx.Endpoint(ctx, id, time.Now())
+	if errors.Is(err, store.ErrNone) {
+		return nil // it ended meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	h, err := health(&e)
+	if err != nil || h.Circuit != fieldmark.CircuitOpen {
+		return err
+	}
+	h.Note(a, flightLimit(&e.EndpointSettings))
+	if err := putHealth(ctx, tx, id, h); err != nil {
+		return err
+	}
+	return tx.Wake(ctx, id, time.Now())
 }
 
 // addPing writes a test into the log, leased to this process from the start.

@@ -1,0 +1,40 @@
+package origin_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// A test that succeeds shows that the receiver is back: what is held goes out.
+func TestPingClosesTheCircuit(t *testing.T) {
+	r := receive(t, status(503))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := createEndpoint(t, w, r.URL, "mission.created")
+		stop := w.run(t)
+		defer stop()
+		for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+			openMission(t, w, id)
+		}
+		time.Sleep(4 * time.Minute) // virtual
+		if _, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if e := w.endpoint(t, p.ID); e.Circuit != fieldmark.CircuitOpen {
+			t.Fatalf("after a test that failed: circuit %s, want open", e.Circuit)
+		}
+		fine := status(204)
+		r.answer.Store(&fine)
+		result, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
+		if err != nil || !result.OK {
+			t.Fatalf("test: %+v, %v", result, err)
+		}
+		time.Sleep(2 * time.Second)
+		if n := states(w.deliveries(t)); n[fieldmark.DeliveryHeld] != 0 || n[fieldmark.DeliveryDone] < 2 {
+			t.Errorf("two seconds after a test that succeeded: %v, want none held and more than the test done", n)
+		}
+	})
+}
