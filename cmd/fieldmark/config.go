@@ -118,20 +118,38 @@ func secretOrFile(value, file string) (string, error) {
 }
 
 // keptSecret reads a generated secret, or makes it, readable to its owner only.
+// Of processes that make it at the same time one wins, and all return its secret.
 func keptSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(b)), nil
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeSecret(path); err != nil {
+			return "", fmt.Errorf("keep a generated secret: %w", err)
+		}
+		b, err = os.ReadFile(path)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return "", fmt.Errorf("read a generated secret: %w", err)
 	}
-	secret := rand.Text() + rand.Text()
+	return strings.TrimSpace(string(b)), nil
+}
+
+// makeSecret writes a new secret to a file unless it exists. The file appears
+// with its whole content, because a link to it is made when it is on disk.
+func makeSecret(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", fmt.Errorf("make the data folder: %w", err)
+		return err
 	}
-	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep a generated secret: %w", err)
+	f, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // readable to its owner only
+	if err != nil {
+		return err
 	}
-	return secret, nil
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.WriteString(rand.Text() + rand.Text() + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
