@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -33,7 +32,10 @@ type dbCheckCmd struct {
 	databaseSettings `embed:""`
 }
 
-// Run prints a line per rule.
+// maxBrokenShown bounds the rows named under one rule: more say nothing new.
+const maxBrokenShown = 10
+
+// Run prints a line per rule, and one for each of the first rows that break it.
 func (c *dbCheckCmd) Run(ctx context.Context, s *streams) error {
 	return c.withStore(ctx, func(st *store.Store) error {
 		report, err := st.Inspect(ctx)
@@ -44,7 +46,13 @@ func (c *dbCheckCmd) Run(ctx context.Context, s *streams) error {
 				continue
 			}
 			broken++
-			fmt.Fprintf(s.out, "BROKEN  %s; not so: %s\n", f.Rule, strings.Join(f.Broken, ", "))
+			fmt.Fprintf(s.out, "BROKEN  %s\n", f.Rule)
+			for _, name := range f.Broken[:min(len(f.Broken), maxBrokenShown)] {
+				fmt.Fprintf(s.out, "        not so: %s\n", name)
+			}
+			if more := len(f.Broken) - maxBrokenShown; more > 0 {
+				fmt.Fprintf(s.out, "        and at least %d more\n", more)
+			}
 		}
 		if err == nil && broken > 0 {
 			err = fmt.Errorf("%d of %d rules are broken", broken, len(report))

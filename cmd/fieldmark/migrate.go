@@ -58,12 +58,21 @@ func (c *migrateStatusCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	unknown := 0
 	for _, step := range steps {
+		if step.Name == "" {
+			unknown++
+			continue
+		}
 		state := "pending"
 		if !step.AppliedAt.IsZero() {
 			state = "applied " + step.AppliedAt.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(s.out, "%05d %-20s %s\n", step.Version, step.Name, state)
+	}
+	if unknown > 0 {
+		fmt.Fprintf(s.out, "The database has steps of a newer version that this program does not know: %d, up to %05d. It works with them.\n",
+			unknown, steps[len(steps)-1].Version)
 	}
 	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"slices"
 
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/fieldmark/fieldmark"
 )
 
@@ -99,7 +102,7 @@ func (s *Store) Inspect(ctx context.Context) ([]Finding, error) {
 	for _, r := range slices.Concat(rules, s.dialect.engine) {
 		rows, err := s.query(ctx, fmt.Sprintf(`SELECT * FROM (%s) AS broken LIMIT %d`, r.question, maxFindings))
 		broken, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
-		if err != nil {
+		if broken, err = damaged(broken, err); err != nil {
 			return report, fmt.Errorf("check that %s: %w", r.name, err)
 		}
 		report = append(report, Finding{Rule: r.name, Broken: broken})
@@ -108,12 +111,22 @@ func (s *Store) Inspect(ctx context.Context) ([]Finding, error) {
 	for _, question := range []string{`SELECT digest, body FROM facts`, `SELECT digest, body FROM module`} {
 		rows, err := s.query(ctx, question)
 		wrong, err := collectDigests(rows, err)
-		if err != nil {
+		if wrong, err = damaged(wrong, err); err != nil {
 			return report, fmt.Errorf("check that %s: %w", named.Rule, err)
 		}
 		named.Broken = append(named.Broken, wrong...)
 	}
 	return append(report, named), nil
+}
+
+// damaged turns the engine's word that its file is damaged into a row that breaks
+// a rule, so that the other rules are checked as well.
+func damaged(broken []string, err error) ([]string, error) {
+	e, ok := errors.AsType[*modernc.Error](err)
+	if !ok || e.Code()&0xff != sqlite3.SQLITE_CORRUPT && e.Code() != sqlite3.SQLITE_NOTADB {
+		return broken, err
+	}
+	return append(broken, "(unreadable) "+e.Error()+"; restore a backup with fieldmark restore"), nil
 }
 
 // collectDigests names the documents that are not what their digest says.

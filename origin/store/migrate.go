@@ -29,7 +29,7 @@ var ErrOldSchema = errors.New("the database is older than this program; run fiel
 // Step is one migration.
 type Step struct {
 	Version   int64
-	Name      string
+	Name      string    // empty: the database has it, and this program does not know it
 	AppliedAt time.Time // zero while it is pending
 }
 
@@ -94,7 +94,7 @@ func step(from *goose.Source) Step {
 }
 
 // Steps lists every migration this program knows, oldest first, and when each
-// was applied to a record.
+// was applied to a record; then those of a newer program that the record has.
 func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	d, db, err := bare(cfg, writerPragmas)
 	if err != nil {
@@ -115,10 +115,21 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", unreachable(err))
 	}
+	known := map[int64]bool{}
 	for _, m := range all {
 		one := step(m.Source)
 		one.AppliedAt = m.AppliedAt
-		steps = append(steps, one)
+		steps, known[one.Version] = append(steps, one), true
+	}
+	rows, err := db.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE version_id > 0 ORDER BY version_id`)
+	applied, err := collect(rows, err, func(row scanner) (v int64, err error) { return v, row.Scan(&v) })
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", unreachable(err))
+	}
+	for _, v := range applied {
+		if !known[v] {
+			steps = append(steps, Step{Version: v})
+		}
 	}
 	return steps, nil
 }

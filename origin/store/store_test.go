@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
-		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull"},
+		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule"},
 		// These need processes that share a record, or both engines at once.
 		storetest.Alone{Engine: storetest.Postgres, Tests: "TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
 	))
