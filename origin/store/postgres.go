@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -47,6 +51,18 @@ func address(from string, settings map[string]string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
+// readWriteSetting is target_session_attrs=read-write in either form of an address.
+var readWriteSetting = regexp.MustCompile(`\btarget_session_attrs\s*=\s*'?read-write\b`)
+
+// readWrite reports whether an address, or the environment in its place, asks for
+// a server that accepts writes.
+func readWrite(from string) bool {
+	if strings.Contains(from, "target_session_attrs") {
+		return readWriteSetting.MatchString(from)
+	}
+	return os.Getenv("PGTARGETSESSIONATTRS") == "read-write"
+}
+
 // openPostgres opens the database at an address.
 func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error {
 	writer, err := address(from, writerSettings)
@@ -56,6 +72,11 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 	reader, err := address(from, readerSettings)
 	if err != nil {
 		return err
+	}
+	if readWrite(from) {
+		// The check of read-write would find the readers' own setting and refuse a
+		// primary; a server is read-write if it is not in recovery.
+		reader.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	s.writer = stdlib.OpenDB(*writer)
 	s.writer.SetMaxOpenConns(1)

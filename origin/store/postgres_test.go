@@ -192,3 +192,27 @@ func TestUnstorableNames(t *testing.T) {
 		}
 	}
 }
+
+// The address of a fail-over: several hosts, of which the one that accepts
+// writes is used by readers as well.
+func TestSeveralHosts(t *testing.T) {
+	at := storetest.New(t)
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, attrs := range []string{"read-write", "primary"} {
+		q := u.Query()
+		q.Set("host", t.TempDir()+","+u.Query().Get("host")) // nothing listens at the first
+		q.Set("target_session_attrs", attrs)
+		two := *u
+		two.RawQuery = q.Encode()
+		s := open(t, store.Config{URL: two.String()})
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return appendEvent(ctx, tx, attrs) }); err != nil {
+			t.Errorf("%s: write: %v", attrs, err)
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("%s: read: %v", attrs, err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
 		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule"},
 		// These need processes that share a record, or both engines at once.
-		storetest.Alone{Engine: storetest.Postgres, Tests: "TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
+		storetest.Alone{Engine: storetest.Postgres, Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
 	))
 }
 
