@@ -78,7 +78,7 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 	}
 	if added {
 		if err := a.begin(ctx, &row); err != nil {
-			return fieldmark.Mission{}, false, err
+			return fieldmark.Mission{}, true, err
 		}
 		_, err := a.s.tell(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
 		return row.Mission, true, err

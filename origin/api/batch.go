@@ -46,8 +46,8 @@ func (s *server) openMissions(c *call) error {
 			problem := refused[i]
 			if problem == nil {
 				m, created, err := a.OpenMission(ctx, intakes[i])
-				if problem = itemRefusal(err); err != nil && problem == nil {
-					return reply{}, err
+				if problem = itemRefusal(err); err != nil && (problem == nil || created) {
+					return reply{}, err // the rows of a created mission must go: undo all
 				}
 				result.Mission, result.Status = &m, http.StatusOK
 				if created {
