@@ -31,7 +31,6 @@ type world struct {
 	t       testing.TB
 	store   *store.Store
 	at      store.Config
-	closed  bool // a test closed the store itself
 	service *origin.Service
 	handler http.Handler
 	log     lockedBuffer
@@ -80,17 +79,8 @@ func newWorld(t testing.TB, change func(*api.Config)) *world {
 func openWorld(t testing.TB, at store.Config, change func(*api.Config), configure ...func(*origin.Config)) *world {
 	t.Helper()
 	ctx := t.Context()
-	db, err := store.Open(ctx, at)
-	if err != nil {
-		t.Fatalf("open store: %v", err)
-	}
+	db := storetest.Open(t, at)
 	w := &world{t: t, store: db, at: at}
-	t.Cleanup(func() {
-		if err := db.Check(context.Background()); err != nil && !w.closed {
-			t.Errorf("the database is wrong at the end: %v", err)
-		}
-		db.Close()
-	})
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)

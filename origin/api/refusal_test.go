@@ -228,7 +228,6 @@ func TestExpiredAndRevokedKeys(t *testing.T) {
 func TestInternal(t *testing.T) {
 	w := newWorld(t, nil)
 	w.store.Close()
-	w.closed = true
 	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission, header: map[string]string{fieldmark.HeaderRequestID: "caller-id.01"}})
 	p := w.problem(rec)
 	if rec.Code != http.StatusInternalServerError || p.Code != fieldmark.CodeInternal || p.Detail != "" {
