@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -176,21 +177,33 @@ func (o *originSettings) facts(record string) []admin.Fact {
 		if d < 0 {
 			return "for ever"
 		}
-		return d.String()
+		return inDays(d)
 	}
 	yes := map[bool]string{true: "on", false: "off"}
 	return []admin.Fact{
 		{Name: "Version", Value: version},
-		{Name: "Record", Value: record},
+		{Name: "Database", Value: record},
 		{Name: "Address", Value: o.publicURL},
 		{Name: "Mission API", Value: yes[o.PublicAPI]},
 		{Name: "Secure cookies", Value: yes[o.secureCookies()]},
 		{Name: "Sign-in provider", Value: o.OIDCIssuer},
-		{Name: "Payments are due", Value: "when a mission is " + o.PaymentDueOn},
-		{Name: "Audits", Value: "every " + o.AuditEvery.String()},
-		{Name: "Messages are kept", Value: kept(o.KeepDeliveries)},
-		{Name: "Events are kept", Value: kept(o.KeepEvents)},
+		{Name: "Payments due", Value: "when a mission is " + o.PaymentDueOn},
+		{Name: "Audit interval", Value: "every " + inDays(o.AuditEvery)},
+		{Name: "Delivery retention", Value: kept(o.KeepDeliveries)},
+		{Name: "Event retention", Value: kept(o.KeepEvents)},
 		{Name: "Module keys", Value: strings.Join(o.ModuleKeys, " ")},
+	}
+}
+
+// inDays writes whole days as days: 720h0m0s is 30 days.
+func inDays(d time.Duration) string {
+	switch n := d / (24 * time.Hour); {
+	case n == 0 || d%(24*time.Hour) != 0:
+		return d.String()
+	case n == 1:
+		return "1 day"
+	default:
+		return strconv.Itoa(int(n)) + " days"
 	}
 }
 

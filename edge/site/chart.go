@@ -156,13 +156,14 @@ func newChart(h *fieldmark.ScoreHistory, labels map[string]string) *chart {
 func causesOf(it *fieldmark.HistoryChange, labels map[string]string) []string {
 	var causes []string
 	for _, g := range it.Gates {
+		reason := strings.TrimSuffix(plain(g.Reason), ".") // part of a list
 		switch {
 		case !g.Applied:
-			causes = append(causes, "cap lifted: "+plain(g.Reason))
+			causes = append(causes, "cap lifted: "+reason)
 		case g.Limit > 0:
-			causes = append(causes, fmt.Sprintf("capped at %d: %s", g.Limit, plain(g.Reason)))
+			causes = append(causes, fmt.Sprintf("capped at %d: %s", g.Limit, reason))
 		default:
-			causes = append(causes, "no score: "+plain(g.Reason))
+			causes = append(causes, "no score: "+reason)
 		}
 	}
 	for _, s := range it.Signals[:min(len(it.Signals), maxMoved)] {
