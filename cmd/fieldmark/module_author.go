@@ -26,8 +26,8 @@ type moduleNewCmd struct {
 
 // Help says what to begin with.
 func (moduleNewCmd) Help() string {
-	return `card is a scorecard, for which fieldmark alone is enough; c needs clang and wasm-ld,
-assemblyscript npm, rust cargo with wasm32-unknown-unknown, go TinyGo or Go. Each
+	return `card is a scorecard, for which fieldmark alone is enough; c needs clang 14 with wasm-ld,
+assemblyscript npm, rust 1.82 with wasm32-unknown-unknown, go TinyGo or Go. Each
 project has a README that leads from the first build to every edge.`
 }
 

@@ -111,8 +111,12 @@ func (e *example) build(t *testing.T) ([]byte, *card.Card) {
 		folder = "go" // it imports the SDK, which stands in this module
 	}
 	raw := filepath.Join(t.TempDir(), "raw.wasm")
-	build := exec.Command("sh", "build.sh", raw)
-	build.Dir, build.Env = folder, env
+	caller, err := filepath.Abs(filepath.Dir(folder))
+	must(t, err)
+	output, err := filepath.Rel(caller, raw) // as an author writes it, unlike the folder of the script
+	must(t, err)
+	build := exec.Command("sh", filepath.Join(filepath.Base(folder), "build.sh"), output)
+	build.Dir, build.Env = caller, env
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build.sh: %v\n%s", err, said)
 	}
