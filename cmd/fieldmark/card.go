@@ -25,6 +25,18 @@ func (c *cardFile) read() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, card.MaxFile+1))
 }
 
+// parse returns the card. It prints warnings, and each mistake on a line of its own.
+func (c *cardFile) parse(s *streams, text []byte) (*card.Card, error) {
+	parsed, warnings, err := parseCard(c.File, text)
+	if err != nil {
+		return nil, c.explain(s, err)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(s.err, "%s:%s (warning)\n", c.File, warning)
+	}
+	return parsed, nil
+}
+
 // explain shows each complaint on a line of its own, as compilers do.
 func (c *cardFile) explain(s *streams, err error) error {
 	list, ok := errors.AsType[abi.Complaints](err)
@@ -34,7 +46,7 @@ func (c *cardFile) explain(s *streams, err error) error {
 	for _, complaint := range list {
 		fmt.Fprintf(s.err, "%s:%s\n", c.File, complaint)
 	}
-	return fmt.Errorf("%s: %d mistakes", c.File, len(list))
+	return fmt.Errorf("%s: %s", c.File, counted(len(list), "mistake"))
 }
 
 type moduleBuildCmd struct {
@@ -48,9 +60,9 @@ func (c *moduleBuildCmd) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := parseCard(c.File, text)
+	parsed, err := c.parse(s, text)
 	if err != nil {
-		return c.explain(s, err)
+		return err
 	}
 	module, err := parsed.Compile()
 	if err != nil {

@@ -23,23 +23,34 @@ const (
 )
 
 // parseCard reads a scorecard in JSON or, by the name of its file, in YAML. Its
-// complaints name the place in the file as it was written.
-func parseCard(path string, text []byte) (*card.Card, error) {
+// warnings and complaints name the place in the file as it was written.
+func parseCard(path string, text []byte) (*card.Card, []string, error) {
 	if !isYAML(path) {
-		return card.Parse(text)
+		c, err := card.Parse(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Warnings(), nil
 	}
 	doc, asJSON, err := yamlToJSON(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := card.Parse(asJSON)
 	if list, ok := errors.AsType[abi.Complaints](err); ok {
 		for i := range list {
 			list[i] = locateYAML(doc, list[i])
 		}
-		return nil, fmt.Errorf("card: %w", list)
+		return nil, nil, fmt.Errorf("card: %w", list)
 	}
-	return c, err
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings := c.Warnings()
+	for i := range warnings {
+		warnings[i] = locateYAML(doc, warnings[i])
+	}
+	return c, warnings, nil
 }
 
 func isYAML(path string) bool {

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -25,7 +28,7 @@ func TestYAMLCard(t *testing.T) {
 	if bytes.Contains(text, []byte(`{"`)) {
 		t.Fatalf("still JSON: %.80s", text)
 	}
-	c, err := parseCard("geo.yaml", text)
+	c, _, err := parseCard("geo.yaml", text)
 	must(t, err)
 	module, err := c.Compile()
 	must(t, err)
@@ -56,7 +59,7 @@ func TestYAMLMistakes(t *testing.T) {
 	sound := "name: n\nversion: 1.0.0\nmethodology: {id: n, version: '1.0', url: /n}\nauthor: A\nlicence: MIT\n" +
 		"inputs:\n  - {name: text.words, unit: words, direction: up}\ncomponents:\n  - id: all\n    label: All\n    weight: 100\n    signals:\n" +
 		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: {linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
-	if _, err := parseCard("c.yml", []byte(sound)); err != nil {
+	if _, _, err := parseCard("c.yml", []byte(sound)); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ old, new, want string }{
@@ -68,7 +71,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"gates: []", "gates: *x", "unknown anchor"},
 		{"name: n\n", "name: [\n", "yaml: line"},
 	} {
-		_, err := parseCard("c.yml", []byte(strings.Replace(sound, tt.old, tt.new, 1)))
+		_, _, err := parseCard("c.yml", []byte(strings.Replace(sound, tt.old, tt.new, 1)))
 		if tt.new == "author: no" {
 			if err != nil {
 				t.Errorf("%s: %v", tt.new, err)
@@ -78,6 +81,31 @@ func TestYAMLMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.new, err, tt.want)
 		}
+	}
+}
+
+// TestYAMLWarnings builds a card with an input that nothing uses: the place of the
+// warning is that in the YAML file, and the module is written.
+func TestYAMLWarnings(t *testing.T) {
+	dir := t.TempDir()
+	path, module := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "c.wasm")
+	text := "name: n\nversion: 1.0.0\nmethodology: {id: n, version: '1.0', url: /n}\nauthor: A\nlicence: MIT\n" +
+		"inputs:\n  - {name: text.words, unit: words, direction: up}\n  - {name: page.time, unit: ms, direction: down}\n" +
+		"components:\n  - id: all\n    label: All\n    weight: 100\n    signals:\n" +
+		"      - {id: one, label: One, points: 100, advice: Do., combine: mean, parts: [{input: text.words, curve: {linear: [[0, 0], [300, 1]]}}]}\ngates: []\n"
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	var stderr strings.Builder
+	build := moduleBuildCmd{cardFile: cardFile{File: path}, Output: module}
+	must(t, build.Run(&streams{out: io.Discard, err: &stderr}))
+	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` + "\n"; stderr.String() != want {
+		t.Errorf("got %q, want %q", stderr.String(), want)
+	}
+	if _, err := os.Stat(module); err != nil {
+		t.Error(err)
+	}
+	must(t, os.WriteFile(path, []byte(strings.Replace(text, "weight: 100", "weight: 99", 1)), 0o600))
+	if err := build.Run(&streams{out: io.Discard, err: io.Discard}); err == nil || !strings.HasSuffix(err.Error(), ": 1 mistake") {
+		t.Errorf("got error %v, want 1 mistake", err)
 	}
 }
 
@@ -107,7 +135,7 @@ func TestYAMLMemory(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := parseCard("c.yml", []byte(text))
+		_, _, err := parseCard("c.yml", []byte(text))
 		runtime.ReadMemStats(&after)
 		if got := after.TotalAlloc - before.TotalAlloc; got > most || err == nil {
 			t.Errorf("%s: allocated %d MB for %d kB, error %.80v; want at most %d and an error", name, got>>20, len(text)>>10, err, most>>20)

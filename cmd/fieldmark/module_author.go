@@ -80,7 +80,7 @@ func (c *modulePackCmd) sections() (m abi.Manifest, v []abi.Vector, err error) {
 		if err != nil {
 			return m, nil, err
 		}
-		parsed, err := parseCard(c.Card, text)
+		parsed, _, err := parseCard(c.Card, text) // build and explain print its warnings
 		if err != nil {
 			return m, nil, fmt.Errorf("%s: %w", c.Card, err)
 		}

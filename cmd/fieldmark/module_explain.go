@@ -32,9 +32,9 @@ func (c *moduleExplainCmd) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := parseCard(c.File, text)
+	parsed, err := c.parse(s, text)
 	if err != nil {
-		return c.explain(s, err)
+		return err
 	}
 	var values []int64
 	var states []byte

@@ -2,6 +2,7 @@ package card
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
@@ -13,6 +14,7 @@ type Card struct {
 	points   []int64 // of the signals, in the order of a result
 	signals  []signal
 	gates    []condition
+	warnings []string
 }
 
 type signal struct {
@@ -43,6 +45,10 @@ type condition struct {
 	value int64
 	of    []condition // for opAll and opAny
 }
+
+// Warnings returns what is allowed and probably a mistake, such as an input that
+// no signal and no gate uses, each with its place as in the errors of Parse.
+func (c *Card) Warnings() []string { return slices.Clone(c.warnings) }
 
 // Manifest returns what the compiled module will say of itself.
 func (c *Card) Manifest() abi.Manifest { return c.manifest }

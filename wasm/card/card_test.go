@@ -2,13 +2,16 @@ package card_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/card"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -163,7 +166,6 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("mean", `{"input": "a", "curve": {"steps": [[1e3, 0]]}}`, anyGate), "not a decimal number"},
 		{one("mean", `{"input": "a", "curve": {"steps": [["1", 0]]}}`, anyGate), "not a decimal number"},
 		{one("mean", `{"input": "a", "curve": {"steps": [[1000000000.001, 0]]}}`, anyGate), "out of bounds"},
-		{one("mean", good, ``), `inputs[1] "b" is used nowhere`},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why."}`), "gates[0].when is missing"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {}}`), "gates[0].when must be one of"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": []}}`), "gates[0].when.all joins 0"},
@@ -176,6 +178,45 @@ func TestParseNamesThePlace(t *testing.T) {
 		if _, err := card.Parse([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got error %v, want one with %q", err, tt.want)
 		}
+	}
+}
+
+// TestParseNamesAllMistakes makes several mistakes of different kinds and wants
+// all of them, in the order of the file and none twice.
+func TestParseNamesAllMistakes(t *testing.T) {
+	text := strings.NewReplacer(`"version": "1.0.0"`, `"version": "new"`, `"weight": 100`, `"weight": 90`).Replace(
+		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`, `{"id": "g", "limit": 101, "reason": "Why."}`))
+	_, err := card.Parse([]byte(text))
+	list, _ := errors.AsType[abi.Complaints](err)
+	want := []string{"version is", "components[0].weight is 90", `signals[0].combine is "max"`, `parts[0].input "z"`,
+		"parts[1].curve must have", "gates[0].when is missing", "gates[0].limit is 101"}
+	if len(list) != len(want) {
+		t.Fatalf("got %d mistakes, want %d:\n%s", len(list), len(want), strings.Join(list, "\n"))
+	}
+	for _, w := range want {
+		if !slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, w) }) {
+			t.Errorf("got\n%s\nwant one with %q", strings.Join(list, "\n"), w)
+		}
+	}
+	if !strings.Contains(list[0], "version") || !strings.Contains(list[len(list)-1], "gates[0]") {
+		t.Errorf("got\n%s\nwant the order of the file", strings.Join(list, "\n"))
+	}
+}
+
+// TestUnusedInput wants a warning and a module: an author who has not written the
+// signal yet can build and try the rest.
+func TestUnusedInput(t *testing.T) {
+	c := parse(t, one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, ``))
+	got := c.Warnings()
+	if len(got) != 2 || !strings.Contains(got[0], `5:67: inputs[1] "b" is not used`) || !strings.Contains(got[1], `"c"`) {
+		t.Errorf("got warnings %q, want b and c", got)
+	}
+	module, err := c.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := wasm.Check(t.Context(), module); len(r.Complaints) > 0 {
+		t.Errorf("complaints: %q", r.Complaints)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,9 +79,9 @@ type (
 	}
 )
 
-// Parse is the only way to a Card. An error is abi.Complaints once the file is
-// JSON of the right shape; each names its place by line, column and path, as
-// 12:7: components[0].signals[2].parts[1].curve.
+// Parse is the only way to a Card. Once the file is JSON of the right shape, an
+// error is abi.Complaints: all mistakes in the order of the file, each with its
+// line, column and path, as 12:7: components[0].signals[2].parts[1].curve.
 func Parse(b []byte) (*Card, error) {
 	text, err := parseText(b)
 	if err != nil {
@@ -94,16 +95,14 @@ func Parse(b []byte) (*Card, error) {
 	}
 	p := parser{inputs: map[string]int{}, used: map[string]bool{}}
 	c := p.card(&f)
-	if list, ok := errors.AsType[abi.Complaints](c.manifest.Check()); ok && len(p.complaints) == 0 {
-		p.complaints = list
+	if list, ok := errors.AsType[abi.Complaints](c.manifest.Check()); ok {
+		p.addManifest(list)
 	}
-	if len(p.complaints) == 0 {
-		return c, nil
+	if len(p.complaints) > 0 {
+		return nil, fmt.Errorf("card: %w", abi.Complaints(text.locateAll(b, p.complaints)))
 	}
-	for i, complaint := range p.complaints {
-		p.complaints[i] = text.locate(b, complaint)
-	}
-	return nil, fmt.Errorf("card: %w", abi.Complaints(p.complaints))
+	c.warnings = text.locateAll(b, p.warnings)
+	return c, nil
 }
 
 // parser checks what a manifest does not show: curves, parts and conditions.
@@ -113,6 +112,25 @@ type parser struct {
 	points     int // of all curves so far
 	compared   int // by the gate at hand
 	complaints []string
+	warnings   []string
+}
+
+// derivedPath matches what a manifest says of a signal's parts. A card has no
+// such members, so it is wrong there wherever a part is.
+var derivedPath = regexp.MustCompile(`^(components\[[0-9]+\]\.signals\[[0-9]+\]\.)(inputs|unit)`)
+
+// addManifest adds the complaints about the manifest, except those that only
+// repeat what is wrong with a signal's parts.
+func (p *parser) addManifest(list abi.Complaints) {
+	own := p.complaints
+	for _, complaint := range list {
+		m := derivedPath.FindStringSubmatch(complaint)
+		if m != nil && slices.ContainsFunc(own, func(s string) bool { return strings.HasPrefix(s, m[1]) }) {
+			continue
+		}
+		p.complaints = append(p.complaints, complaint)
+	}
+	p.complaints = p.complaints[:min(len(p.complaints), maxComplaints)]
 }
 
 // maxComplaints keeps the answer to a hostile file short.
@@ -138,11 +156,11 @@ func (p *parser) card(f *file) *Card {
 	}
 	for i, g := range f.Gates {
 		path := fmt.Sprintf("gates[%d].when", i)
+		c.manifest.Gates = append(c.manifest.Gates, abi.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
 		if g.When == nil {
 			p.complain(path, "is missing")
 			continue
 		}
-		c.manifest.Gates = append(c.manifest.Gates, abi.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
 		p.compared = 0
 		c.gates = append(c.gates, p.condition(g.When, path, 1))
 		if p.compared > maxWhen {
@@ -150,8 +168,8 @@ func (p *parser) card(f *file) *Card {
 		}
 	}
 	for i, in := range f.Inputs {
-		if !p.used[in.Name] {
-			p.complain(fmt.Sprintf("inputs[%d]", i), "%q is used nowhere", in.Name)
+		if !p.used[in.Name] && len(p.warnings) < maxComplaints {
+			p.warnings = append(p.warnings, fmt.Sprintf("inputs[%d] %q is not used by any signal or gate", i, in.Name))
 		}
 	}
 	if p.points > maxPoints {

@@ -2,11 +2,13 @@ package card
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -151,7 +153,7 @@ var pathPattern = regexp.MustCompile(`[a-z_]+|\[[0-9]+\]`)
 
 // locate puts line and column before a complaint that begins with a path. Of a
 // member that is missing it names the place of the value it is missing in.
-func (n *node) locate(b []byte, complaint string) string {
+func (n *node) locate(complaint string) int {
 	path, _, _ := strings.Cut(complaint, " ")
 	for _, step := range pathPattern.FindAllString(path, -1) {
 		next := n.child(step)
@@ -160,7 +162,17 @@ func (n *node) locate(b []byte, complaint string) string {
 		}
 		n = next
 	}
-	return position(b, n.at) + ": " + complaint
+	return n.at
+}
+
+// locateAll puts the place of each complaint in front of it, in the order of the
+// file.
+func (n *node) locateAll(b []byte, complaints []string) []string {
+	slices.SortStableFunc(complaints, func(x, y string) int { return cmp.Compare(n.locate(x), n.locate(y)) })
+	for i, complaint := range complaints {
+		complaints[i] = position(b, n.locate(complaint)) + ": " + complaint
+	}
+	return complaints
 }
 
 func (n *node) child(step string) *node {
