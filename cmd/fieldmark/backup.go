@@ -31,7 +31,8 @@ type backupCmd struct {
 
 // Help tells what the copy is worth, and how it is done with PostgreSQL.
 func (backupCmd) Help() string {
-	return `The copy is as of one moment. Origins go on reading and writing meanwhile. It is checked before it gets its name.
+	return `The copy is as of one moment. Origins go on reading and writing meanwhile. It is checked before it gets its name:
+a damaged file, or an event that does not match its checksum, is an error, and no file is left.
 ` + postgresBackup
 }
 

@@ -10,7 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
+
+// maxNamed bounds the damaged events that the error of a backup names.
+const maxNamed = 10
 
 // ErrNotFile says that a record in PostgreSQL has no file to copy.
 var ErrNotFile = errors.New("the record is in PostgreSQL, which has tools of its own: pg_dump and pg_restore")
@@ -65,7 +69,29 @@ func copyOf(ctx context.Context, db *sql.DB, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(whole(ctx, copied), copied.Close())
+	err = whole(ctx, copied)
+	if err == nil {
+		err = wholeEvents(ctx, copied)
+	}
+	return errors.Join(err, copied.Close())
+}
+
+// wholeEvents reports the events that do not match their checksum. A database
+// that was not migrated yet has no checksums.
+func wholeEvents(ctx context.Context, db *sql.DB) error {
+	var summed bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('event') WHERE name = 'sum')`).Scan(&summed)
+	if err != nil || !summed {
+		return err
+	}
+	broken, err := damaged(damagedEvents(ctx, db.QueryContext))
+	if len(broken) > maxNamed {
+		broken = append(broken[:maxNamed], "and more; fieldmark db check lists them")
+	}
+	if err == nil && len(broken) > 0 {
+		err = fmt.Errorf("the database is damaged: %s", strings.Join(broken, "\n"))
+	}
+	return err
 }
 
 // whole asks SQLite whether a file is what it wrote, and the file whether it is

@@ -116,7 +116,12 @@ func (s *Store) Inspect(ctx context.Context) ([]Finding, error) {
 		}
 		named.Broken = append(named.Broken, wrong...)
 	}
-	return append(report, named), nil
+	summed := Finding{Rule: "every event matches its checksum"}
+	var err error
+	if summed.Broken, err = damaged(damagedEvents(ctx, s.query)); err != nil {
+		return report, fmt.Errorf("check that %s: %w", summed.Rule, err)
+	}
+	return append(report, named, summed), nil
 }
 
 // damaged turns the engine's word that its file is damaged into a row that breaks

@@ -26,9 +26,11 @@ func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
 	}
-	err = t.add(ctx, `INSERT INTO event (number, id, type, at, subject, brand, tags, data, account, trace)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags, string(e.Data), e.Account, e.Trace)
+	row := t.group.dialect.args([]any{e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags,
+		string(e.Data), e.Account, e.Trace})
+	sum, _ := checksum(row)
+	err = t.add(ctx, `INSERT INTO event (`+summedColumns+`, sum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, append(row, sum)...)
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m,
-		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule"},
+		storetest.Alone{Engine: storetest.SQLite, Tests: "TestRestoreReplaces|TestDiskFull|TestDamageIsReportedByRule|TestFlippedBitIsFound"},
 		// These need processes that share a record, or both engines at once.
 		storetest.Alone{Engine: storetest.Postgres, Tests: "TestSeveralHosts|TestNumbersOfTwoWriters|TestConnectionsBreak|TestDatabaseAwayForAWhile|TestHeadMoved|TestEnginesHaveOneSchema"},
 	))
