@@ -37,6 +37,8 @@ type result struct {
 	broken   bool // we hung up, not the receiver
 }
 
+func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDelivery, ID: r.job.ID} }
+
 // dispatch sends what is due until ctx ends and everything it began is over. One
 // goroutine asks and writes, so that what came of some messages and the claim of
 // the next ones share a transaction; each message has a goroutine of its own.
@@ -65,7 +67,7 @@ func (s *Service) dispatch(ctx context.Context) error {
 		kept = nil
 		flying += len(jobs)
 		for _, j := range jobs {
-			s.busy.Add(1)
+			s.held.add(j.lease())
 			go s.send(ctx, j, results)
 		}
 		if !next.IsZero() {
@@ -131,7 +133,9 @@ func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []re
 		}
 		s.settleOneByOne(ctx, tried) // one of them cannot be written; the others can
 	}
-	s.busy.Add(-int64(len(tried)))
+	for _, r := range tried {
+		s.held.remove(r.lease())
+	}
 	return jobs, next, nil
 }
 
@@ -142,8 +146,10 @@ func (s *Service) land(ctx context.Context, kept []result, flying int, results c
 	}
 	last, cancel := afterEnd(ctx)
 	defer cancel()
-	s.busy.Add(-int64(len(kept)))
 	s.settleOneByOne(last, kept)
+	for _, r := range kept {
+		s.held.remove(r.lease())
+	}
 	return nil
 }
 

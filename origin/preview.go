@@ -45,7 +45,7 @@ func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.Mo
 	return p, missing(err, "no preview of this module was asked for")
 }
 
-func (s *Service) claimPreviews(ctx context.Context, limit int) ([]func(context.Context), error) {
+func (s *Service) claimPreviews(ctx context.Context, limit int) ([]job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
@@ -55,9 +55,9 @@ func (s *Service) claimPreviews(ctx context.Context, limit int) ([]func(context.
 	if err != nil {
 		return nil, err
 	}
-	todo := make([]func(context.Context), len(claimed))
+	todo := make([]job, len(claimed))
 	for i, p := range claimed {
-		todo[i] = func(ctx context.Context) { s.preview(ctx, p) }
+		todo[i] = job{store.Lease{Kind: store.LeasePreview, ID: string(p.Digest)}, func(ctx context.Context) { s.preview(ctx, p) }}
 	}
 	return todo, nil
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -71,8 +70,8 @@ type Service struct {
 	swept      func(time.Duration)
 	log        *slog.Logger
 	publicAPI  bool
-	worker     string       // owns the leases of this process
-	busy       atomic.Int64 // pieces of work under a lease
+	worker     string // owns the leases of this process
+	held       heldLeases
 
 	baseURL                    string
 	feeds                      feeds

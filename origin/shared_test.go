@@ -176,7 +176,8 @@ func TestLeaseIsRenewed(t *testing.T) {
 		first := claim("first")
 		time.Sleep(14 * time.Second) // virtual
 		write(func(ctx context.Context, tx *store.Tx) error {
-			return tx.RenewLeases(ctx, "first", time.Now(), time.Now().Add(15*time.Second))
+			held := store.Lease{Kind: store.LeaseDelivery, ID: first[0].ID}
+			return tx.RenewLease(ctx, held, "first", time.Now(), time.Now().Add(15*time.Second))
 		})
 		time.Sleep(14 * time.Second)
 		if early := claim("second"); len(first) != 1 || len(early) != 0 {

@@ -139,25 +139,26 @@ func (a *Act) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 const maxSweeping = 256
 
 // claimDeadlines leases SLA timers, payments and pending alerts that are due.
-func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []func(context.Context), err error) {
+func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may be run again
 		now := time.Now()
 		for _, kind := range []struct {
 			what  string
+			lease store.LeaseKind
 			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
 			pass  func(*Act, context.Context, string) error
 		}{
-			{"clocks", tx.ClaimClocks, (*Act).passTime},
-			{"payment", tx.ClaimPayments, (*Act).passDue},
-			{"pending alert", tx.ClaimPendingAlerts, (*Act).openPending},
+			{"clocks", store.LeaseClocks, tx.ClaimClocks, (*Act).passTime},
+			{"payment", store.LeasePayment, tx.ClaimPayments, (*Act).passDue},
+			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*Act).openPending},
 		} {
 			ids, err := kind.claim(ctx, s.worker, now, now.Add(lease), limit-len(todo))
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
-				todo = append(todo, func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) })
+				todo = append(todo, job{store.Lease{Kind: kind.lease, ID: id}, func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) }})
 			}
 			if len(todo) == limit {
 				break

@@ -92,13 +92,16 @@ func (s *Service) renew(ctx context.Context) error {
 			return nil // what is still running is being broken off
 		case <-again.C:
 		}
-		if s.busy.Load() == 0 {
+		held := s.held.list()
+		if len(held) == 0 {
 			continue
 		}
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			now := time.Now()
-			if err := tx.RenewLeases(ctx, s.worker, now, now.Add(lease)); err != nil {
-				return err
+			for _, l := range held {
+				if err := tx.RenewLease(ctx, l, s.worker, now, now.Add(lease)); err != nil {
+					return err
+				}
 			}
 			return s.steps.each(func(slug fieldmark.Slug, n stepNote) error { return tx.NoteStep(ctx, slug, s.worker, n.step, n.count) })
 		})
@@ -108,8 +111,14 @@ func (s *Service) renew(ctx context.Context) error {
 	}
 }
 
-// claim takes up to limit pieces of work and returns what to do for each.
-type claim func(ctx context.Context, limit int) ([]func(context.Context), error)
+// job is a piece of work and the lease it is done under.
+type job struct {
+	lease store.Lease
+	do    func(context.Context)
+}
+
+// claim takes up to limit jobs.
+type claim func(ctx context.Context, limit int) ([]job, error)
 
 // work does what is claimed in up to limit places, until ctx ends and everything
 // it began is done.
@@ -127,19 +136,19 @@ func (s *Service) work(ctx context.Context, topic store.Topic, limit int, claim 
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("claim work", slog.Any("error", err)) // and try again: the record may come back
 			}
-			for _, do := range jobs {
+			for _, j := range jobs {
 				places <- struct{}{}
-				s.busy.Add(1)
+				s.held.add(j.lease)
 				begun.Go(func() {
 					defer func() {
-						s.busy.Add(-1)
+						s.held.remove(j.lease)
 						<-places
 						select {
 						case freed <- struct{}{}:
 						default:
 						}
 					}()
-					s.guard(ctx, do)
+					s.guard(ctx, j.do)
 				})
 			}
 		}
@@ -170,7 +179,7 @@ func afterEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), shutdownWriting)
 }
 
-func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Context), error) {
+func (s *Service) claimAudits(ctx context.Context, limit int) ([]job, error) {
 	var claimed []store.Audit
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
@@ -183,9 +192,9 @@ func (s *Service) claimAudits(ctx context.Context, limit int) ([]func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	todo := make([]func(context.Context), len(claimed))
+	todo := make([]job, len(claimed))
 	for i, a := range claimed {
-		todo[i] = func(ctx context.Context) { s.audit(ctx, a) }
+		todo[i] = job{store.Lease{Kind: store.LeaseAudit, ID: string(a.Brand)}, func(ctx context.Context) { s.audit(ctx, a) }}
 	}
 	return todo, nil
 }

@@ -6,35 +6,54 @@ import (
 	"time"
 )
 
-// leased are the tables whose rows are worked on under leases. A lease that is
-// over is nobody's, whoever stands in it.
-var leased = []string{"delivery", "audit", "preview", "sla", "payment", "pending_alert"}
+// LeaseKind is a table whose rows are worked on under leases. A lease that is
+// over belongs to no worker, whichever the row names.
+type LeaseKind string
 
-// RenewLeases moves the end of all leases of owner that are not over.
-func (t *Tx) RenewLeases(ctx context.Context, owner string, now, until time.Time) error {
-	for _, table := range leased {
-		_, err := t.exec(ctx, `UPDATE `+table+` SET lease_until = $1 WHERE lease_owner = $2 AND lease_until > $3`,
-			until.UnixMicro(), owner, now.UnixMicro())
-		if err != nil {
-			return fmt.Errorf("renew the leases of %s: %w", table, err)
-		}
+// The kinds of lease.
+const (
+	LeaseDelivery LeaseKind = "delivery"
+	LeaseAudit    LeaseKind = "audit"
+	LeasePreview  LeaseKind = "preview"
+	LeaseClocks   LeaseKind = "sla"
+	LeasePayment  LeaseKind = "payment"
+	LeaseAlert    LeaseKind = "pending_alert"
+)
+
+// leased maps each kind to the column that names its rows.
+var leased = map[LeaseKind]string{
+	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseClocks: "mission", LeasePayment: "id", LeaseAlert: "mission",
+}
+
+// Lease names a row that is worked on.
+type Lease struct {
+	Kind LeaseKind
+	ID   string
+}
+
+// RenewLease moves the end of a lease of owner, if it is not over.
+func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until time.Time) error {
+	err := t.post(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leased[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
+		until.UnixMicro(), l.ID, owner, now.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("renew the lease of %s %s: %w", l.Kind, l.ID, err)
 	}
 	return nil
 }
 
 // unclaimed takes back the count of a claim whose worker ends in order. Leases of
 // all workers are freed after a process ended without that.
-var unclaimed = map[string]string{
-	"delivery": `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	"preview":  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	"audit":    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+var unclaimed = map[LeaseKind]string{
+	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
 // FreeLeases ends all leases of owner; those of everybody where owner is empty,
 // which is right only when no worker runs.
 func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
-	for _, table := range leased {
-		n, err := t.exec(ctx, `UPDATE `+table+` SET lease_until = NULL, lease_owner = NULL`+unclaimed[table]+`
+	for table := range leased {
+		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+unclaimed[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("free the leases of %s: %w", table, err)
