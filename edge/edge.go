@@ -74,7 +74,7 @@ type Config struct {
 	HideAdmin  bool   // refuse /admin on this node
 
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for may score here; none: all may
-	WASI       bool                  // run modules of the class wasi-null too, which may hold the process up for half a second
+	WASI       bool                  // run modules of the class wasi-null too, which may hold the process up for two seconds
 	BuiltIn    []fieldmark.Digest    // modules that came with the program and need nobody to vouch for them
 
 	// TrustedNetworks are where proxies of the operator's stand: what one of them

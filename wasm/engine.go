@@ -63,7 +63,7 @@ type Config struct {
 	Interpret bool
 
 	// WASI lets modules of the class wasi-null run, which need more of everything
-	// and may hold the process up for half a second.
+	// and may hold the process up for two seconds.
 	WASI bool
 
 	// Observer is told what modules do.

@@ -34,7 +34,7 @@ type edgeSettings struct {
 	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bound of passed answers in memory, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Further request fields that an origin may see of what is cached; each value has answers of its own."`
 	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Bound of a request's body that is passed on to a site, in bytes; 0 for none. It is passed on as it comes and not held in memory."`
-	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for half a second."`
+	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for two seconds."`
 	tracing     *trace.Tracer
 	site        *siteSettings // nil: the edge is before no site
 	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
