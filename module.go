@@ -69,7 +69,7 @@ type NodeReport struct {
 	Module     ModuleRef       `json:"module"`           // that scores there; its digest is empty before the first
 	Generation int64           `json:"generation"`       // how many modules it has put in force since it started
 	Canary     *ModuleCanary   `json:"canary,omitempty"` // that is on trial there
-	Error      string          `json:"error,omitempty"`  // why the wanted module does not score
+	Error      string          `json:"error,omitempty"`  // why the wanted module does not score, or does not score every brand
 	RolledBack *ModuleRollback `json:"rolledBack,omitempty"`
 	Cursor     int64           `json:"cursor,omitempty"` // number of the newest event it has applied
 	Hits       int64           `json:"hits,omitempty"`   // answers from its cache since it started
@@ -233,16 +233,20 @@ type ModulePreview struct {
 
 // ModuleComparison is what two modules make of the same brands.
 type ModuleComparison struct {
-	Brands          int          `json:"brands"`          // compared: those with facts
-	GradesChanged   int          `json:"gradesChanged"`   // gaining or losing a score counts too
-	GradeShare      Milli        `json:"gradeShare"`      // of the brands, 0 to 1
-	Moved           int          `json:"moved"`           // whose score changes
-	MeanMove        Milli        `json:"meanMove"`        // of the absolute moves of all scored by both
-	LargestMove     Milli        `json:"largestMove"`     // up or down
-	RankCorrelation Milli        `json:"rankCorrelation"` // Spearman's, -1 to 1; 1 where there is nothing to order
-	Faults          int          `json:"faults"`          // brands the new one could not score
-	FirstFault      string       `json:"firstFault,omitempty"`
-	Movers          []ModuleMove `json:"movers"` // the largest moves first
+	Brands          int    `json:"brands"`          // compared: those with facts
+	GradesChanged   int    `json:"gradesChanged"`   // gaining or losing a score counts too
+	GradeShare      Milli  `json:"gradeShare"`      // of the brands, 0 to 1
+	Moved           int    `json:"moved"`           // whose score changes
+	MeanMove        Milli  `json:"meanMove"`        // of the absolute moves of all scored by both
+	LargestMove     Milli  `json:"largestMove"`     // up or down
+	RankCorrelation Milli  `json:"rankCorrelation"` // Spearman's, -1 to 1; 1 where there is nothing to order
+	Faults          int    `json:"faults"`          // brands the new one could not score
+	FirstFault      string `json:"firstFault,omitempty"`
+	// DirectionsBroken counts the brands whose score by the new module moves against
+	// a direction it declares when one of their facts grows or shrinks a little.
+	DirectionsBroken int          `json:"directionsBroken"`
+	FirstDirection   string       `json:"firstDirection,omitempty"`
+	Movers           []ModuleMove `json:"movers"` // the largest moves first
 }
 
 // ModuleMove is what a change does to one brand.

@@ -40,6 +40,7 @@ type modules struct {
 
 	generation atomic.Int64                             // how many were put in force
 	problem    atomic.Pointer[string]                   // why the wanted one is not in force
+	unscored   atomic.Pointer[string]                   // the brand that the active one failed for most recently, and why
 	fallen     atomic.Pointer[fieldmark.ModuleRollback] // the last that was taken back
 	took       func(fieldmark.ModuleRef)                // counts a rollback
 

@@ -145,12 +145,15 @@ func (e *Edge) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandSta
 	if ref, active := e.modules.active.Ref(); active != nil || ref != m.Ref() {
 		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
 	}
+	e.modules.unscored.Store(new(fmt.Sprintf("%s: %s", state.Brand.Slug, err)))
 	if s := e.boards.current(); s != nil && s.module.Ref() == m.Ref() {
 		if old := s.line(state.Brand.Slug); old != nil {
-			return old, nil, nil
+			kept := *old
+			kept.failed = true
+			return &kept, nil, nil
 		}
 	}
-	return &line{slug: state.Brand.Slug, status: fieldmark.StatusInsufficientData}, nil, nil
+	return &line{slug: state.Brand.Slug, status: fieldmark.StatusInsufficientData, failed: true}, nil, nil
 }
 
 // report tells the origin which module scores here, whenever that changes and
@@ -174,7 +177,8 @@ func (e *Edge) report(ctx context.Context) error {
 	}
 }
 
-// Report says which module scores on this node, and why not the wanted one.
+// Report says which module scores on this node, why not the wanted one, and
+// whether there are brands that it cannot score.
 func (e *Edge) Report() fieldmark.NodeReport {
 	s := e.modules
 	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(), RolledBack: s.fallen.Load(),
@@ -189,6 +193,8 @@ func (e *Edge) Report() fieldmark.NodeReport {
 	}
 	if problem := s.problem.Load(); problem != nil {
 		r.Error = *problem
+	} else if ranking := e.boards.current(); ranking != nil && ranking.failed > 0 && ranking.module.Ref() == r.Module {
+		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", ranking.failed, *s.unscored.Load())
 	}
 	return r
 }

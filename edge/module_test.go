@@ -120,6 +120,25 @@ func TestModuleGoesWrong(t *testing.T) {
 	h.until("the good one is back", func() bool { return h.score("plain").Module == good })
 }
 
+// TestModuleFailsForOneBrand activates a module that traps for one of three brands,
+// too few to take it back: the report names the brand until it is scored again.
+func TestModuleFailsForOneBrand(t *testing.T) {
+	h := newHouse(t)
+	h.brand("plain", "Plain", 500)
+	h.brand("odd", "Odd", wasmtest.BadWords)
+	h.until("both are ranked", func() bool { return h.board().Total == 2 })
+	bad := h.activate(wasmtest.Bad(t, "1.0.1"))
+	h.until("the report names the brand", func() bool {
+		r := h.edge.Report()
+		return r.Module == bad && strings.Contains(r.Error, "cannot score 1 of the brands, most recently odd: ")
+	})
+	if r := h.edge.Report(); strings.Contains(r.Error, "\n") {
+		t.Errorf("got %q, want one line", r.Error)
+	}
+	h.brand("odd", "Odd", 500) // it is audited again, with other facts
+	h.until("nothing is wrong", func() bool { return h.edge.Report().Error == "" && h.board().Total == 2 })
+}
+
 // TestModuleRefused has the origin name a module that no edge can load: what was
 // in force stays, and the report says why.
 func TestModuleRefused(t *testing.T) {

@@ -27,6 +27,7 @@ type line struct {
 	ranked   bool
 	full     bool // whether it also stands in the list of full scores
 	geoReady bool
+	failed   bool // the active module cannot score the brand
 
 	certainty fieldmark.Milli
 	scores    [bases]standing
@@ -230,6 +231,7 @@ type snapshot struct {
 	languages   map[string]int // of ranked brands
 	pending     int
 	unreachable int
+	failed      int             // brands that the module cannot score
 	asOf        *fieldmark.Time // of the newest audit in it
 	since       fieldmark.Time  // what changes are counted from
 	newest      int64           // asOf in microseconds; 0: none
@@ -265,7 +267,7 @@ func newSnapshot(m *wasm.Module, lines []*line, since fieldmark.Time) *snapshot 
 func (s *snapshot) with(changed map[fieldmark.Slug]*line) *snapshot {
 	next := &snapshot{
 		module: s.module, methodology: s.methodology, since: s.since, languages: maps.Clone(s.languages), views: &views{},
-		pending: s.pending, unreachable: s.unreachable, sum: s.sum,
+		pending: s.pending, unreachable: s.unreachable, failed: s.failed, sum: s.sum,
 	}
 	var out, in, outRanked, inRanked, outFull, inFull []*line
 	sort := func(l *line, all, ranked, full *[]*line) {
@@ -319,6 +321,9 @@ func (s *snapshot) seekNewest() {
 
 // count adds a line to what is said of all, or takes it away.
 func (s *snapshot) count(l *line, by int) {
+	if l.failed {
+		s.failed += by
+	}
 	switch {
 	case l.ranked:
 		if s.languages[l.language] += by; s.languages[l.language] == 0 {

@@ -7,13 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
 // How much a module is tried. Each part ends at its number of calls, or where
 // its calls together took the fuel, so that the dearest module is done in
-// seconds: 100 million units are up to half a second compiled and some seconds
+// seconds: 100 million units are up to two seconds compiled and some more
 // interpreted.
 const (
 	trialFuel      = 100_000_000
@@ -331,30 +330,15 @@ func (t *trial) directions(ctx context.Context) {
 			after := t.run(ctx, t.modules[0], base.values, base.states)
 			spent += after.fuel
 			t.report.Trial.Directions++
-			grew := t.shown(&after.result) - t.shown(&before.result)
+			grew := t.manifest.Shown(&after.result) - t.manifest.Shown(&before.result)
 			if base.values[j] < old {
 				grew = -grew
 			}
 			if after.fault == "" && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
 				t.complainOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
-					in.Name, in.Direction, old, base.values[j], t.shown(&before.result), t.shown(&after.result), base.values, base.states)
+					in.Name, in.Direction, old, base.values[j], t.manifest.Shown(&before.result), t.manifest.Shown(&after.result), base.values, base.states)
 			}
 			base.values[j] = old
 		}
 	}
-}
-
-// shown is the score with gates applied, in thousandths; no score is below all.
-func (t *trial) shown(r *abi.Result) int64 {
-	score := int64(r.Score)
-	for i, g := range t.manifest.Gates {
-		if r.Gates>>i&1 == 0 {
-			continue
-		}
-		if g.ID == fieldmark.GateUnreachable {
-			return int64(abi.NoScore)
-		}
-		score = min(score, int64(g.Limit)*1000)
-	}
-	return score
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
 const (
@@ -79,6 +80,9 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 	if err != nil {
 		return fmt.Errorf("score %s: %w", state.Brand.Slug, err)
 	}
+	if err := c.directions(ctx, &state); err != nil {
+		return err
+	}
 	if old.Grade != next.Grade {
 		c.out.GradesChanged++
 	}
@@ -100,6 +104,71 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 		Slug: state.Brand.Slug, From: old.Score, To: next.Score, Grades: [2]fieldmark.Grade{old.Grade, next.Grade},
 	}}, &old, &next)
 	return nil
+}
+
+// directionStep is how far a fact is moved to try its direction: one of its unit
+// (a word, a link, all of a yes). A module can be made to score one value as it
+// likes; a step in each direction leaves that value.
+const directionStep = 1000
+
+// directions moves each fact of a brand by a step up and a step down, and counts
+// the brand if the score moves against the direction that the new module declares.
+func (c *comparison) directions(ctx context.Context, state *fieldmark.BrandState) error {
+	b, err := c.to.bind(state.Facts)
+	if err != nil {
+		return nil // the module could not score it either, which is counted
+	}
+	before, ok, err := c.shown(ctx, &b)
+	if err != nil || !ok {
+		return err
+	}
+	for i := range c.to.manifest.Inputs {
+		in := &c.to.manifest.Inputs[i]
+		if in.Direction == abi.None || b.states[i] != abi.StateMeasured {
+			continue
+		}
+		own := b.values[i]
+		for _, step := range [2]int64{directionStep, -directionStep} {
+			b.values[i] = own + step
+			after, ok, err := c.shown(ctx, &b)
+			if err != nil {
+				return err
+			}
+			grew := after - before
+			if step < 0 {
+				grew = -grew
+			}
+			if ok && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
+				if c.out.DirectionsBroken++; c.out.DirectionsBroken == 1 {
+					c.out.FirstDirection = fmt.Sprintf("%s: %s is declared %s, but from %s to %s the score goes from %s to %s", state.Brand.Slug, in.Name,
+						in.Direction, fieldmark.Milli(own), fieldmark.Milli(own+step), scoreText(before), scoreText(after))
+				}
+				return nil
+			}
+		}
+		b.values[i] = own
+	}
+	return nil
+}
+
+func scoreText(shown int64) string {
+	if shown == int64(abi.NoScore) {
+		return "none"
+	}
+	return fieldmark.Milli(shown).String()
+}
+
+// shown returns the score that the new module gives to bound facts, in
+// thousandths with gates applied. A fault at values no brand has is no error.
+func (c *comparison) shown(ctx context.Context, b *binding) (score int64, ok bool, err error) {
+	var result abi.Result
+	if err := c.to.Score(ctx, b.values, b.states, &result); err != nil {
+		if _, fault := errors.AsType[*Fault](err); fault {
+			return 0, false, nil
+		}
+		return 0, false, err
+	}
+	return c.to.manifest.Shown(&result), true, nil
 }
 
 // rank keeps the largest moves; of equal ones the first told stays. Only what is

@@ -44,6 +44,15 @@ func TestCompare(t *testing.T) {
 	if err != nil || bad.Faults != 1 || !strings.HasPrefix(bad.FirstFault, "s1: ") || bad.Moved != 0 {
 		t.Errorf("a module that traps: %+v, %v", bad, err)
 	}
+	if bad.DirectionsBroken != 0 {
+		t.Errorf("a module that traps: %d directions broken, %s", bad.DirectionsBroken, bad.FirstDirection)
+	}
+	// No check finds one value at which a module lies; the brand that has it shows it.
+	partial, err := wasm.Compare(t.Context(), from, wasmtest.Partial(t, "3.0.1"), auditedAt, population(100, wasmtest.BadWords, 5))
+	want := "s1: text.words is declared up, but from 777 to 776 the score goes from 0 to 77.6"
+	if err != nil || partial.DirectionsBroken != 1 || partial.FirstDirection != want {
+		t.Errorf("a module that lies about one brand: got %d, %q (%v); want 1, %q", partial.DirectionsBroken, partial.FirstDirection, err, want)
+	}
 	stop := errors.New("stop")
 	if _, err := wasm.Compare(t.Context(), from, to, auditedAt, func(func(fieldmark.BrandState) error) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of the population: %v", err)

@@ -242,6 +242,9 @@ func printComparison(w io.Writer, r *fieldmark.ModuleComparison) error {
 	if r.Faults > 0 {
 		fmt.Fprintf(t, "cannot score\t%d, the first: %s\n", r.Faults, r.FirstFault)
 	}
+	if r.DirectionsBroken > 0 {
+		fmt.Fprintf(t, "against a direction\t%d, the first: %s\n", r.DirectionsBroken, r.FirstDirection)
+	}
 	for _, m := range r.Movers {
 		fmt.Fprintf(t, "%s\t%s → %s\t%s → %s", m.Slug, orDash(m.From), orDash(m.To), gradeOrDash(m.Grades[0]), gradeOrDash(m.Grades[1]))
 		for _, reason := range m.Reasons {
@@ -297,7 +300,21 @@ func (c *moduleActivateCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	if p, err := api.PreviewModule(ctx, digest, false); err == nil && p.Result != nil {
+		printPreviewWarnings(s.err, p.Result)
+	}
 	return printPlan(s.out, plan)
+}
+
+// printPreviewWarnings repeats what speaks against a module in its last preview.
+func printPreviewWarnings(w io.Writer, r *fieldmark.ModuleComparison) {
+	if r.Faults > 0 {
+		fmt.Fprintf(w, "warning: in the preview it could not score %d of %d brands, the first: %s\n", r.Faults, r.Brands, r.FirstFault)
+	}
+	if r.DirectionsBroken > 0 {
+		fmt.Fprintf(w, "warning: in the preview the score of %d of %d brands moved against a declared direction, the first: %s\n",
+			r.DirectionsBroken, r.Brands, r.FirstDirection)
+	}
 }
 
 func printPlan(w io.Writer, p fieldmark.ModulePlan) error {

@@ -276,13 +276,16 @@ func (f *moduleFleet) onTrial(edge string, d fieldmark.Digest) (n int) {
 func (f *moduleFleet) goesWrong(t *testing.T) {
 	before := f.score(f.base, 0).Module.Digest
 	bad := f.push("bad.wasm", wasmtest.Bad(t, "3.0.0"))
+	f.must("module", "preview", string(bad))
 	var reads atomic.Int64
 	var readers sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	defer readers.Wait()
 	defer stop()
 	f.load(ctx, &readers, &reads)
-	f.must("module", "activate", string(bad))
+	if printed := f.must("module", "activate", string(bad)); !strings.Contains(printed, "warning: in the preview it could not score ") {
+		t.Errorf("activate after a preview with faults printed %q, want a warning", printed)
+	}
 	var status fieldmark.ModuleStatus
 	eventually(t, "every edge has taken it back", func() bool {
 		must(t, json.Unmarshal([]byte(f.must("module", "status", "--json")), &status))

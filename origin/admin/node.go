@@ -22,7 +22,7 @@ type nodesData struct {
 
 func nodeLines(status fieldmark.ModuleStatus, head int64) (lines []nodeLine) {
 	for _, r := range status.Nodes {
-		line := nodeLine{NodeReport: r, Lag: max(head-r.Cursor, 0), Right: r.Error == "" && r.Module.Digest == status.Plan.Digest}
+		line := nodeLine{NodeReport: r, Lag: max(head-r.Cursor, 0), Right: r.Module.Digest == status.Plan.Digest}
 		if all := r.Hits + r.Misses; all > 0 {
 			line.Ratio = strconv.FormatFloat(100*float64(r.Hits)/float64(all), 'f', 1, 64) + " %"
 		}

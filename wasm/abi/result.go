@@ -3,6 +3,8 @@ package abi
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // Result is what a module says: a mark for each signal in the order of the
@@ -40,6 +42,22 @@ func AppendInput(dst []byte, values []int64, states []byte) []byte {
 
 // Clamp brings a value within MaxValue.
 func Clamp(v int64) int64 { return min(max(v, -MaxValue), MaxValue) }
+
+// Shown returns the score a page shows, with gates applied, in thousandths.
+// NoScore is below every score.
+func (m *Manifest) Shown(r *Result) int64 {
+	score := int64(r.Score)
+	for i, g := range m.Gates {
+		if r.Gates>>i&1 == 0 {
+			continue
+		}
+		if g.ID == fieldmark.GateUnreachable {
+			return int64(NoScore)
+		}
+		score = min(score, int64(g.Limit)*1000)
+	}
+	return score
+}
 
 // AppendResult appends a result as a module writes it.
 func AppendResult(dst []byte, r Result) []byte {

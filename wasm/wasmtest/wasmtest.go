@@ -39,17 +39,34 @@ const BadWords = 777
 // front of its scoring.
 func Bad(t testing.TB, version string) []byte {
 	t.Helper()
-	module := Words(t, version, "words", 1000)
-	prologue := []byte{0x41, 0, 0x29, 3, 16, 0x42} // the first input
-	for v := BadWords * 1000; ; v >>= 7 {
-		if v < 64 {
-			prologue = append(prologue, byte(v))
-			break
-		}
-		prologue = append(prologue, byte(v&0x7f)|0x80)
+	prologue := []byte{0x41, 0, 0x29, 3, 16} // the first input
+	prologue = appendConst(prologue, BadWords*1000)
+	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b)) // if equal: unreachable
+}
+
+// Partial returns the module of words that reads a site of BadWords words as one
+// of none, so that a word more or less earns more.
+func Partial(t testing.TB, version string) []byte {
+	t.Helper()
+	prologue := []byte{0x41, 0, 0x29, 3, 16}
+	prologue = appendConst(prologue, BadWords*1000)
+	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x41, 0, 0x42, 0, 0x37, 3, 16, 0x0b)) // if equal: the input becomes 0
+}
+
+// appendConst appends i64.const v, for v of 0 or more.
+func appendConst(b []byte, v int64) []byte {
+	for b = append(b, 0x42); v >= 64; v >>= 7 {
+		b = append(b, byte(v&0x7f)|0x80)
 	}
-	prologue = append(prologue, 0x51, 0x04, 0x40, 0x00, 0x0b) // if equal: unreachable
-	locals := []byte{2, 5, 0x7e, 3, 0x7f}                     // of the scoring function
+	return append(b, byte(v))
+}
+
+// withPrologue puts code in front of the scoring function of the module of words,
+// of which 1,000 are enough.
+func withPrologue(t testing.TB, version string, prologue []byte) []byte {
+	t.Helper()
+	module := Words(t, version, "words", 1000)
+	locals := []byte{2, 5, 0x7e, 3, 0x7f} // of the scoring function
 	out, rest := slices.Clone(module[:8]), module[8:]
 	for len(rest) > 0 {
 		id := rest[0]
