@@ -262,6 +262,40 @@ func TestFillFails(t *testing.T) {
 	})
 }
 
+// TestRefusedFill: a refusal that concerns one caller is neither shared with those
+// who wait for the same key nor remembered.
+func TestRefusedFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, cache.Config{})
+		s := &source{text: "one", delay: time.Second}
+		refused := &source{text: "none", delay: time.Second, err: fmt.Errorf("%w: too much", cache.ErrRefused)}
+		var all sync.WaitGroup
+		var got [5]string
+		for i := range got {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				if i == 0 {
+					got[i] = fetch(c, "k", refused)
+				} else {
+					got[i] = fetch(c, "k", s)
+				}
+			})
+		}
+		all.Wait()
+		want(t, "the caller who is refused", got[0], "error: cache: the fill was refused to its caller: too much")
+		for i, g := range got[1:] {
+			if g != "fill one" && g != "shared one" {
+				t.Errorf("caller %d that waited: %s, want the entry", i+1, g)
+			}
+		}
+		if n := s.fills.Load(); n != 1 {
+			t.Errorf("those who waited caused %d fills, want 1", n)
+		}
+		want(t, "refused for another key", fetch(c, "other", refused), "error: cache: the fill was refused to its caller: too much")
+		want(t, "at once after it", fetch(c, "other", s), "fill one")
+	})
+}
+
 func TestDeadlineFallsBackOnOldEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})

@@ -26,7 +26,7 @@ type Fill func(ctx context.Context) (*Entry, error)
 //     returned when the fill fails or ctx ends first; else the error is.
 //
 // A failed fill is not repeated for a second: who asks meanwhile gets what the
-// others got. One that failed with ErrGone is an answer of the source and not
+// others got, unless it failed with ErrRefused. One that failed with ErrGone is an answer of the source and not
 // trouble: it is repeated after 50 ms, and at once after a purge. key may be made over a borrowed buffer; see Fill for what fill
 // may hold.
 func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Source, error) {
@@ -78,6 +78,10 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 			return c.fallBack(p.entry, fmt.Errorf("wait for a fill: %w", ctx.Err()))
 		}
 		if p.flight.err != nil {
+			if p.source == SourceShared && errors.Is(p.flight.err, ErrRefused) {
+				round-- // it says nothing of this caller; ctx bounds how often others are refused first
+				continue
+			}
 			if round < maxRounds && c.outdated(p.flight) {
 				continue
 			}

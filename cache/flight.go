@@ -41,6 +41,10 @@ var (
 	// ErrGone, wrapped into a fill's error, says that what the key stands for
 	// exists no longer: nothing old is served in its place.
 	ErrGone = errors.New("cache: gone at the source")
+	// ErrRefused, wrapped into a fill's error, says that the fill was refused
+	// because of the caller that began it, as by a limit of that caller. It is not
+	// remembered, and others who wait for the key begin fills of their own.
+	ErrRefused = errors.New("cache: the fill was refused to its caller")
 	// ErrClosed: the cache was closed.
 	ErrClosed = errors.New("cache: closed")
 )
@@ -168,6 +172,9 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	}
 	f.ended, f.entry, f.err = true, stored, err
 	close(f.done)
+	if errors.Is(err, ErrRefused) && s.flights.byKey[f.key] == f {
+		delete(s.flights.byKey, f.key)
+	}
 	s.flights.mu.Unlock()
 
 	defer s.flights.forgetAfter(f, keep) // from when memory has it, if it takes it

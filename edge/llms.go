@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
 // How answers that follow from their request alone are kept. They cannot
@@ -175,6 +176,9 @@ func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, cl
 	}
 	e.identify(req.Header, client)
 	resp, err := e.origin.RoundTrip(req)
+	if errors.Is(err, proxy.ErrRefused) {
+		return nil, fmt.Errorf("%w: %w", cache.ErrRefused, passError(err))
+	}
 	if err != nil {
 		return nil, passError(err)
 	}
