@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/sha256"
 	"sync"
 	"time"
 )
@@ -20,9 +21,15 @@ const (
 	maxMarks = 1 << 16
 )
 
+// markKey stands for a key in what outlives its requests. Clients choose keys, of
+// up to 18 kB with an Origin that fills the head, and 65,536 of those are a gigabyte.
+type markKey [sha256.Size]byte
+
+func markOf(key string) markKey { return sha256.Sum256([]byte(key)) }
+
 // flight is one question to the origin whose answer several may wait for.
 type flight struct {
-	key  string
+	key  markKey
 	seq  int64 // Proxy.seq when it began
 	url  *asked
 	done chan struct{}
@@ -51,15 +58,15 @@ func (f *flight) wait() bool {
 // flights are the questions under way and the marks of those that ended.
 type flights struct {
 	mu    sync.Mutex
-	byKey map[string]*flight
-	rests map[string]time.Time // keys whose origin has failed just now
+	byKey map[markKey]*flight
+	rests map[markKey]time.Time // keys whose origin has failed just now
 }
 
 // join finds the flight of a key or begins one, which the caller then leads. No
 // flight means: ask alone. outdated tells whether what a flight will bring was
 // purged since it began: it is for those who asked before, and no one else.
-func (t *flights) join(key string, seq int64, url *asked, outdated func(*flight) bool) (f *flight, leads bool) {
-	now := time.Now()
+func (t *flights) join(of string, seq int64, url *asked, outdated func(*flight) bool) (f *flight, leads bool) {
+	now, key := time.Now(), markOf(of)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f = t.byKey[key]
@@ -113,13 +120,14 @@ func (t *flights) rest(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rests == nil || len(t.rests) >= maxMarks {
-		t.rests = map[string]time.Time{}
+		t.rests = map[markKey]time.Time{}
 	}
-	t.rests[key] = now.Add(restFor)
+	t.rests[markOf(key)] = now.Add(restFor)
 }
 
 // resting reports whether the origin has failed for a key just now.
-func (t *flights) resting(key string) bool {
+func (t *flights) resting(of string) bool {
+	key := markOf(of)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	until, ok := t.rests[key]

@@ -153,7 +153,7 @@ func New(cfg Config) (*Proxy, error) {
 		}
 	}
 	slices.Sort(p.keyed)
-	p.flights.byKey = map[string]*flight{}
+	p.flights.byKey = map[markKey]*flight{}
 	p.asks.byURL, p.asks.open = map[string]*asked{}, map[*exchange]func(){}
 	p.behind.Go(func() { p.press.Run(p.ending) })
 	return p, nil

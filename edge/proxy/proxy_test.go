@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -300,6 +301,38 @@ func TestRefusedLeader(t *testing.T) {
 			t.Errorf("%d of 10 were refused, want the first alone", failed.Load())
 		}
 	})
+}
+
+// TestMarksAreSmall: what is remembered of addresses whose answers are not shared
+// does not grow with the length of what clients ask for.
+func TestMarksAreSmall(t *testing.T) {
+	const requests, long = 2000, 1500 // each has a target and an Origin of this length
+	w := newWorld(t, proxy.Config{})
+	defer w.close()
+	w.respond = func(conn net.Conn, r *http.Request) error {
+		return writeOrigin(conn, r.Method, &step{origin: []string{"200", "Cache-Control: no-store"}, content: []string{"x"}}, time.Now())
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC() // the first one moves pooled buffers to where the second finds them
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	ask := func(i int) {
+		fill := strings.Repeat("x", long)
+		if _, _, _, err := w.do("GET", fmt.Sprintf("GET /%d/%s HTTP/1.1\r\nHost: site.example\r\nOrigin: https://%s\r\n\r\n", i, fill, fill)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(0)
+	before := heap()
+	for i := range requests {
+		ask(i + 1)
+	}
+	if grown := int64(heap()) - int64(before); grown > requests*long {
+		t.Errorf("%d requests with %d bytes of address each: the heap grew by %d bytes, want less than half of what they sent", requests, 2*long, grown)
+	}
 }
 
 // plain is a proxy on a real socket before a real origin.
