@@ -390,7 +390,7 @@ func TestUnknown(t *testing.T) {
 	h.wantProblem(h.get("/nothing/here"), 404, fieldmark.CodeNotFound)
 	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
 	if a := h.get("/nothing/here", "Accept", browser); a.status != 404 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
-		!strings.Contains(a.body, "There is no such page") || a.header.Get("Content-Encoding") != "" || a.header.Get("Vary") != "Accept" {
+		!strings.Contains(a.body, "Page not found") || a.header.Get("Content-Encoding") != "" || a.header.Get("Vary") != "Accept" {
 		t.Errorf("a browser that asks for nothing is told %d %v %.300s, want a page", a.status, a.header, a.body)
 	}
 	h.wantProblem(h.get("/api/public/v1/nothing", "Accept", browser), 404, fieldmark.CodeNotFound)

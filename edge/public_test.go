@@ -83,6 +83,7 @@ func TestMachineFiles(t *testing.T) {
 	h := newHouse(t)
 	h.brand("acme", "Acme", 900)
 	h.until("the sitemap has the brand", func() bool { return strings.Contains(h.get("/sitemap.xml").body, h.base+"/brands/acme<") })
+	h.until("it is ranked", func() bool { return strings.Contains(h.get(fieldmark.PathLeaderboard).body, `"slug":"acme"`) }) // llms.txt has the number
 	for path, want := range map[string][2]string{
 		"/robots.txt":  {"text/plain; charset=utf-8", "Sitemap: " + h.base + "/sitemap.xml\n"},
 		"/llms.txt":    {"text/markdown; charset=utf-8", "# Fieldmark\n\n> "},
