@@ -2,8 +2,6 @@ package cache_test
 
 import (
 	"bytes"
-	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"strings"
 	"testing"
@@ -47,38 +45,17 @@ func TestEntryIsReadAsWritten(t *testing.T) {
 	}
 }
 
-func TestDamagedEntryIsRefused(t *testing.T) {
-	raw, err := entries()[1].AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range raw {
-		bad := bytes.Clone(raw)
-		bad[i] ^= 1
-		if err := new(cache.Entry).UnmarshalBinary(bad); err == nil {
-			t.Errorf("bit flipped in byte %d: accepted", i)
-		}
-		if err := new(cache.Entry).UnmarshalBinary(raw[:i]); err == nil {
-			t.Errorf("cut off at byte %d: accepted", i)
-		}
-	}
-}
-
 func FuzzEntry(f *testing.F) {
 	for _, e := range entries()[:3] {
 		raw, err := e.AppendBinary(nil)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(raw[:len(raw)-4])
+		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var e cache.Entry
 		if e.UnmarshalBinary(data) == nil {
-			again(t, &e)
-		}
-		// Again with a right checksum, or hardly any input would get past it.
-		if e.UnmarshalBinary(sealed(data)) == nil {
 			again(t, &e)
 		}
 	})
@@ -97,10 +74,4 @@ func again(t *testing.T, e *cache.Entry) {
 	if diff := cmp.Diff(e, &got, cmpopts.IgnoreUnexported(cache.Entry{})); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
 	}
-}
-
-// sealed is data with its checksum.
-func sealed(data []byte) []byte {
-	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
-	return binary.BigEndian.AppendUint32(bytes.Clone(data), sum)
 }

@@ -40,6 +40,7 @@
 //
 // [Cache.Shared] makes a fill that asks the processes which follow the same log
 // first. An entry found in Redis is judged like any other, by the reader's own
-// table of purges, so Redis may hold what it likes; it is asked within a fill
-// only, never on a hit, and every fault of it is a miss.
+// table of purges; it is asked within a fill only, never on a hit, and every fault
+// of it is a miss. Entries carry a code under [RedisConfig.Secret]: a writer to
+// Redis without the secret can remove entries but not make or change any.
 package cache

@@ -85,6 +85,10 @@ type RedisConfig struct {
 	// Timeout bounds one call; what takes longer counts as failed, and what was
 	// to be written is dropped. Default 50 ms.
 	Timeout time.Duration
+	// Secret authenticates entries, so that a writer to Redis cannot make up or
+	// change any: an entry of a process with another secret counts as absent.
+	// Empty: entries are protected from damage only.
+	Secret []byte
 	// Events are told what happens, for metrics.
 	Events RedisEvents
 }
@@ -94,6 +98,7 @@ type RedisConfig struct {
 // it to a Cache by Config.Redis, and close it after that.
 type Redis struct {
 	client  redis.UniversalClient
+	seal    sealKey
 	timeout time.Duration
 	events  RedisEvents
 	breaker breaker
@@ -151,7 +156,11 @@ func NewRedis(cfg RedisConfig) (*Redis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure redis: %w", err)
 	}
-	return &Redis{client: client, timeout: timeout, events: cfg.Events.complete()}, nil
+	seal, err := newSealKey(cfg.Secret)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("configure redis: derive a key: %w", err), client.Close())
+	}
+	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.complete()}, nil
 }
 
 // newClient makes the client a URL asks for. Our limits win over its parameters.
@@ -317,18 +326,24 @@ func (r *Redis) releaseAbandoned(ctx context.Context) {
 }
 
 // load returns the entry under key, nil if there is none or Redis is in trouble.
+// An entry that is damaged, forged, of another secret or of another version of the
+// program is no failed call: in a rollout there are many.
 func (r *Redis) load(ctx context.Context, log, key string) *Entry {
+	name := entryKey(log, key)
 	var raw []byte
 	err := r.call(ctx, func(ctx context.Context) (err error) {
-		raw, err = r.client.Get(ctx, entryKey(log, key)).Bytes()
+		raw, err = r.client.Get(ctx, name).Bytes()
 		return err
 	})
 	if err != nil || len(raw) == 0 {
 		return nil
 	}
+	encoded, err := r.seal.open(name, raw)
+	if err != nil {
+		return nil
+	}
 	e := new(Entry)
-	if err := e.UnmarshalBinary(raw); err != nil {
-		r.events.Failed(err)
+	if e.UnmarshalBinary(encoded) != nil {
 		return nil
 	}
 	return e
@@ -341,8 +356,10 @@ func (r *Redis) save(ctx context.Context, log, key string, e *Entry) {
 	if err != nil || life < time.Millisecond {
 		return // too large, or not worth the way
 	}
+	name := entryKey(log, key)
+	raw = r.seal.seal(name, raw)
 	_ = r.call(ctx, func(ctx context.Context) error { // counted by call
-		return r.client.Set(ctx, entryKey(log, key), raw, life).Err()
+		return r.client.Set(ctx, name, raw, life).Err()
 	})
 }
 

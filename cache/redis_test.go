@@ -25,19 +25,25 @@ type counted struct {
 
 // dial makes a tier that gives Redis all the time it needs, so that nothing is
 // dropped because the machine is busy.
-func dial(t testing.TB, url string) *counted { return dialFor(t, url, 10*time.Second) }
+func dial(t testing.TB, url string) *counted { return dialSecret(t, url, "") }
 
-func dialFor(t testing.TB, url string, timeout time.Duration) *counted {
+func dialSecret(t testing.TB, url, secret string) *counted {
+	t.Helper()
+	return dialConfig(t, cache.RedisConfig{URL: url, Timeout: 10 * time.Second, Secret: []byte(secret)})
+}
+
+func dialConfig(t testing.TB, cfg cache.RedisConfig) *counted {
 	t.Helper()
 	n := new(counted)
 	add := func(to *atomic.Int64) func() { return func() { to.Add(1) } }
 	var err error
-	n.Redis, err = cache.NewRedis(cache.RedisConfig{URL: url, Timeout: timeout, Events: cache.RedisEvents{
+	cfg.Events = cache.RedisEvents{
 		Hit: add(&n.hits), Miss: add(&n.misses), Filled: add(&n.fills), Waited: add(&n.waits), Skipped: add(&n.skipped),
 		Failed: func(error) { n.failed.Add(1) },
-	}})
+	}
+	n.Redis, err = cache.NewRedis(cfg)
 	if err != nil {
-		t.Fatalf("NewRedis(%q): %v", url, err)
+		t.Fatalf("NewRedis(%q): %v", cfg.URL, err)
 	}
 	t.Cleanup(func() { _ = n.Close() })
 	return n
@@ -52,7 +58,7 @@ func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted)
 // hasty is a member with the usual deadlines.
 func hasty(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
 	t.Helper()
-	return join(t, dialFor(t, url, 0), url, cfg)
+	return join(t, dialConfig(t, cache.RedisConfig{URL: url}), url, cfg)
 }
 
 func join(t testing.TB, r *counted, url string, cfg cache.Config) (*cache.Cache, *counted) {

@@ -156,7 +156,7 @@ func New(cfg Config) (*Edge, error) {
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
-		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Events: e.meters.redisEvents()}); err != nil {
+		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Secret: []byte(cfg.NodeToken), Events: e.meters.redisEvents()}); err != nil {
 			return nil, fmt.Errorf("edge: %w", err)
 		}
 	}

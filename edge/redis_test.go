@@ -1,0 +1,61 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/edge"
+)
+
+// TestSharedScoresNeedTheNodeToken reads from Redis what an edge stored there, as
+// a process with the node token and as others.
+func TestSharedScoresNeedTheNodeToken(t *testing.T) {
+	server := cachetest.StartRedis(t)
+	h := newHouse(t)
+	h.change = func(cfg *edge.Config) { cfg.RedisURL = server.URL }
+	h.startEdge()
+	h.brand("acme", "Acme", 100)
+	const key = "/api/v1/score/acme"
+	var stored string
+	h.until("the score is shared", func() bool {
+		h.get(key)
+		for name := range strings.Lines(server.Do("KEYS", "*")) {
+			if strings.HasSuffix(strings.TrimSpace(name), key) && !strings.Contains(name, ":lease:") {
+				stored = strings.TrimSpace(name)
+			}
+		}
+		return stored != ""
+	})
+	log := strings.TrimSuffix(strings.TrimPrefix(stored, "fieldmark1:"), ":"+key)
+	for secret, want := range map[string]bool{nodeToken: true, "": false, "guess": false} {
+		if got := bytes.Contains(readShared(t, server.URL, secret, log, key), []byte(`"Acme"`)); got != want {
+			t.Errorf("reading with the secret %q: got the score %t, want %t", secret, got, want)
+		}
+	}
+}
+
+// readShared returns the body of an entry in Redis, nil if it does not open.
+func readShared(t *testing.T, url, secret, log, key string) []byte {
+	t.Helper()
+	r, err := cache.NewRedis(cache.RedisConfig{URL: url, Timeout: time.Minute, Secret: []byte(secret)})
+	must(t, err)
+	defer r.Close()
+	c, err := cache.New(cache.Config{Redis: r})
+	must(t, err)
+	defer c.Close()
+	const anyEvent = 1 << 40
+	c.Join(log, anyEvent)
+	e, _, err := c.Fetch(t.Context(), key, c.Shared(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
+		return nil, errors.New("not in Redis")
+	}))
+	if err != nil {
+		return nil
+	}
+	return e.Body
+}
