@@ -197,7 +197,7 @@ func TestSnapshotIsNamedByContent(t *testing.T) {
 	manyRanked(h)
 	h.ranked("a", "gardens", "fr", found{words: 120})
 	h.brand("last", "Last", -1) // its event is after all others
-	h.until("everything was heard of", func() bool { return h.get("/api/v1/score/last").status == 200 })
+	h.until("all of it is in the ranking", func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
 	first := h.listed("?limit=2")
 	h.startEdge()
 	second := h.listed("?limit=2")
@@ -231,7 +231,7 @@ func TestManyChanges(t *testing.T) {
 	_, err = h.service.ImportBrands(t.Context(), put)
 	must(t, err)
 	h.brand("last", "Last", -1) // its event is after all others
-	h.until("everything was heard of", func() bool { return h.get("/api/v1/score/last").status == 200 })
+	h.until("all of it is in the ranking", func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })
 	if all, n0 := h.listed("").Total, h.listed("?niche=n0").Total; all != 59 || n0 != 21 {
 		t.Errorf("%d ranked, %d of them in n0; want 59 and 21", all, n0)
 	}

@@ -112,7 +112,7 @@ func TestAdministrator(t *testing.T) {
 	d := &desk{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
 
 	d.send("/admin/sign-in", "", map[string]string{"user": "ada", "password": adminPassword})
-	d.says("A new key")
+	d.says("Create a key")
 	d.tab.Go(t, base+"/admin/accounts")
 	d.send("/admin/accounts", "", map[string]string{"id": "acme", "name": "Acme <b>"})
 	d.says("Acme <b>")
@@ -141,7 +141,7 @@ func TestAdministrator(t *testing.T) {
 	}
 	d.tab.Go(t, base+"/admin/missions")
 	d.send("/admin/missions/"+m.ID+"/complete", "", nil)
-	d.says("The mission is completed.")
+	d.says("Mission completed.")
 	got := <-received
 	d.tab.Go(t, base+"/admin/webhooks")
 	d.follow("a[href*='/deliveries/']")
@@ -178,7 +178,7 @@ func TestAdministrator(t *testing.T) {
 	d.tab.Go(t, base+"/admin/audit-log")
 	d.says("key.revoke")
 	d.send("/admin/audit-log/verify", "", nil)
-	d.says("entries hold.")
+	d.says("entries verified.")
 	for _, hidden := range []string{key, next, secret, adminPassword} {
 		if strings.Contains(p.printed(), hidden) {
 			t.Errorf("the log holds a secret")

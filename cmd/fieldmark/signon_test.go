@@ -184,15 +184,15 @@ func TestSignOn(t *testing.T) {
 
 	ann := newVisitor(t, base)
 	back := ann.enter(link+"?next=/admin/api-keys", "sub", "a-1", "group", "staff", "group", "operators", "email", "Ann@acme.example", "verified", "yes")
-	back.wants(t, 200, "/admin/api-keys", "ann@acme.example", "A new key")
+	back.wants(t, 200, "/admin/api-keys", "ann@acme.example", "Create a key")
 	ann.post("/admin/api-keys", url.Values{"name": {"made by ann"}, "scope": {"mission:read"}, "newest": {"none"}}).wants(t, 200, "/admin/api-keys", "fm_live_")
 	ann.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.begin", "a-1", "http://"+issuer)
 
 	vic := newVisitor(t, base)
-	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-", "change nothing")
+	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-", "read-only access")
 	vic.post("/admin/accounts", url.Values{"id": {"x"}, "name": {"X"}}).wants(t, 403, "/admin/accounts")
 	eve := newVisitor(t, base)
-	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403, "/admin/sign-in/return", "You may not come in", "Acme knows you")
+	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403, "/admin/sign-in/return", "Access denied", "Acme knows you")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
 	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes") // the provider still knows her
 	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return", "Acme did not let you in")
@@ -231,12 +231,12 @@ func TestSignOn(t *testing.T) {
 	again.enter(link, "sub", "a-1", "group", "retired").wants(t, 403, "/admin/sign-in/return")
 	ann.get("/admin/accounts").wants(t, 200, "/admin/sign-in")
 	settings := root.get("/admin/settings")
-	settings.wants(t, 200, "/admin/settings", "at the provider", "with a password")
+	settings.wants(t, 200, "/admin/settings", "single sign-on", "password")
 	action := regexp.MustCompile(`(?s)<th scope="row">sso-.*?action="(/admin/settings/sessions/[^"]+/end)"`).FindStringSubmatch(settings.body)
 	if len(action) != 2 {
 		t.Fatalf("no session of the provider's on the page: %s", settings.body)
 	}
-	root.post(action[1], url.Values{}).wants(t, 200, "/admin/settings", "The session is ended")
+	root.post(action[1], url.Values{}).wants(t, 200, "/admin/settings", "Session ended")
 	root.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.refused")
 
 	provesAnew(t, base, link)
@@ -258,10 +258,10 @@ func provesAnew(t *testing.T, base, link string) {
 	old := []string{"sub", "old", "group", "operators", "age", "3600"}
 	bob := newVisitor(t, base)
 	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm at Acme")
-	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Please confirm")
+	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Confirm your identity")
 	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as somebody else")
 	bob.get(keys).wants(t, 200, keys, "Confirm at Acme")
-	bob.enter(at, "sub", "old", "group", "operators").wants(t, 200, keys, "A new key")
+	bob.enter(at, "sub", "old", "group", "operators").wants(t, 200, keys, "Create a key")
 
 	const factor = "/admin/settings/second-factor"
 	offer := bob.post(factor, url.Values{"do": {"offer"}})
@@ -278,7 +278,7 @@ func provesAnew(t *testing.T, base, link string) {
 	bob.post(factor, url.Values{"do": {"on"}, "secret": {secret[1]}, "code": {codeOf(now)}}).wants(t, 200, "/admin/settings")
 	again := newVisitor(t, base)
 	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm at Acme", "authenticator app")
-	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200, keys, "A new key")
+	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200, keys, "Create a key")
 	// The code is no way in: who has no password cannot sign in with one.
 	name := regexp.MustCompile(`sso-[0-9a-f]+`).FindString(again.get("/admin").body)
 	newVisitor(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")
