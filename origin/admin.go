@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -74,12 +72,14 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 		if err := tx.EndSessionsOf(ctx, user); err != nil {
 			return err
 		}
+		if err := tx.DeleteLoginThrottle(ctx, s.throttleName("user", user)); err != nil {
+			return err
+		}
 		return s.did(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)
 	}
-	s.delays.clear("user " + user)
 	return nil
 }
 
@@ -118,75 +118,3 @@ func (s *Service) mayHash(ctx context.Context) error {
 }
 
 func (s *Service) hashed() { <-s.hashing; <-s.waiting }
-
-// The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
-// one, because a permanent lock would let anybody lock anybody out.
-const (
-	firstDelay   = time.Second
-	longestDelay = 15 * time.Minute
-	forgetAfter  = time.Hour // without a failure, an account's count begins anew
-	delaySlots   = 4096      // names share slots by hash: memory stays bounded whatever names are tried
-)
-
-// delays remembers failed sign-ins by user name, known or not, and by network. It is kept in
-// memory: a restart forgives, and an attacker cannot cause one.
-type delays struct {
-	seed maphash.Seed
-
-	mu    *sync.Mutex
-	slots []delay
-}
-
-type delay struct {
-	failures int
-	until    time.Time
-}
-
-func newDelays() delays {
-	return delays{seed: maphash.MakeSeed(), mu: new(sync.Mutex), slots: make([]delay, delaySlots)}
-}
-
-func (d *delays) slot(name string) *delay {
-	return &d.slots[maphash.String(d.seed, name)%delaySlots]
-}
-
-// check refuses a try that comes too early for any of those it is made as.
-func (d *delays) check(now time.Time, who ...string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var wait time.Duration
-	for _, name := range who {
-		wait = max(wait, d.slot(name).until.Sub(now))
-	}
-	if wait <= 0 {
-		return nil
-	}
-	e := fieldmark.Errorf(fieldmark.CodeRateLimited, "too many failed tries; wait a little")
-	e.RetryAfter = wait
-	return e
-}
-
-func (d *delays) fail(now time.Time, who ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, name := range who {
-		s := d.slot(name)
-		if now.Sub(s.until) > forgetAfter {
-			s.failures = 0
-		}
-		wait := longestDelay
-		if s.failures < 10 { // 2^10 s is past the longest
-			wait = min(firstDelay<<s.failures, longestDelay)
-		}
-		s.failures++
-		s.until = now.Add(wait)
-	}
-}
-
-func (d *delays) clear(who ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, name := range who {
-		*d.slot(name) = delay{}
-	}
-}

@@ -85,7 +85,6 @@ type Service struct {
 	outlets  outlets
 	sent     sent
 	uses     uses
-	delays   delays
 	hashing  chan struct{} // holds one word per password being hashed
 	waiting  chan struct{} // and one per password that is or waits to be
 }
@@ -131,7 +130,7 @@ func New(cfg Config) (*Service, error) {
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI, worker: rand.Text(),
 		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
-		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)}, delays: newDelays(),
+		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)},
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}, nil
 }

@@ -101,6 +101,8 @@ type proof struct {
 	admin store.Admin // as they were checked
 	step  int64       // of the code; 0 without one
 	hash  string      // of the password at today's cost; empty: it is kept so already
+
+	throttles []string // names whose failures end with this
 }
 
 // accept uses a proof up in the transaction of what it allows. The password and
@@ -119,6 +121,11 @@ func (p *proof) accept(ctx context.Context, tx *store.Tx) error {
 			return errors.Join(err, errSignIn())
 		}
 	}
+	for _, name := range p.throttles {
+		if err := tx.DeleteLoginThrottle(ctx, name); err != nil {
+			return err
+		}
+	}
 	if p.hash != "" {
 		return tx.RehashAdmin(ctx, p.admin.Name, p.hash)
 	}
@@ -130,11 +137,8 @@ func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
 		return nil, errSignIn()
 	}
-	who := []string{"user " + c.User}
-	if network := networkOf(c.By.Addr); network != "" {
-		who = append(who, "network "+network)
-	}
-	if err := s.delays.check(time.Now(), who...); err != nil {
+	names := s.throttleNames(c.User, c.By)
+	if err := s.checkThrottle(ctx, names); err != nil {
 		return nil, err
 	}
 	if err := s.mayHash(ctx); err != nil {
@@ -143,7 +147,7 @@ func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
 	defer s.hashed()
 	// Those who waited for their turn beside a failure are delayed by it as well;
 	// otherwise a thousand guesses sent at once would all count as the first.
-	if err := s.delays.check(time.Now(), who...); err != nil {
+	if err := s.checkThrottle(ctx, names); err != nil {
 		return nil, err
 	}
 	kept, err := s.store.Admin(ctx, c.User)
@@ -169,26 +173,18 @@ func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
 		right = step > 0
 	}
 	if !right {
-		s.delays.fail(time.Now(), who...)
-		return nil, errors.Join(errSignIn(), s.noteFailure(ctx, c, known))
+		// A failure that cannot be counted gets the answer of a right password
+		// that cannot be used: otherwise guesses were free while the disk is full.
+		if err := s.refuseSignIn(ctx, c, known, names); err != nil {
+			return nil, fmt.Errorf("sign in: %w", err)
+		}
+		return nil, errSignIn()
 	}
-	s.delays.clear(who...)
-	p := &proof{admin: kept, step: step}
+	p := &proof{admin: kept, step: step, throttles: names}
 	if outdated {
 		p.hash = hashPassword(c.Password)
 	}
 	return p, nil
-}
-
-// noteFailure writes a failed sign-in into the audit log. A name nobody has may be
-// a password in the wrong field, so it is not kept.
-func (s *Service) noteFailure(ctx context.Context, c Credentials, known bool) error {
-	name := c.User
-	if !known {
-		name = "(unknown)"
-	}
-	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: name, Address: addressOf(c.By), Agent: c.By.Agent})
-	return s.Note(ctx, "session.refused", name)
 }
 
 func errSignIn() error {

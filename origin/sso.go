@@ -113,14 +113,13 @@ func (s *Service) EndSignOn(ctx context.Context, r Return) (token, next string, 
 	if err != nil {
 		return "", "", err
 	}
-	network := "network " + networkOf(r.Caller.Addr)
-	if err := s.delays.check(time.Now(), network); err != nil {
+	names := s.throttleNames("", r.Caller)
+	if err := s.checkThrottle(ctx, names); err != nil {
 		return "", "", err
 	}
 	person, err := s.sso.Finish(ctx, r.Query.Get("code"), f.Flow)
 	if errors.Is(err, sso.ErrRefused) {
-		s.delays.fail(time.Now(), network)
-		return "", "", errors.Join(&Refused{Why: s.sso.Label() + " did not vouch for you.", Err: err}, s.noteFailure(ctx, Credentials{By: r.Caller}, false))
+		return "", "", errors.Join(&Refused{Why: s.sso.Label() + " did not vouch for you.", Err: err}, s.refuseSignIn(ctx, Credentials{By: r.Caller}, false, names))
 	}
 	if err != nil {
 		return "", "", s.away(err)

@@ -23,6 +23,7 @@ const (
 	labelTOTP          = "totp/v1"
 	labelSignOn        = "sign-on/v1"
 	labelSavedResponse = "saved-response/v1"
+	labelThrottle      = "login-throttle/v1"
 )
 
 // keyHashVersion marks hashes made under labelAPIKey.
@@ -33,6 +34,7 @@ type vault struct {
 	apiKey      []byte
 	calendar    []byte
 	audit       []byte
+	throttle    []byte // names that failed sign-ins are counted under
 	webhook     cipher.AEAD
 	credentials cipher.AEAD // values of header fields and what receivers know us by
 	totp        cipher.AEAD // secrets of second factors
@@ -45,7 +47,7 @@ func newVault(secret []byte) (vault, error) {
 	for _, d := range []struct {
 		label string
 		key   *[]byte
-	}{{labelAPIKey, &v.apiKey}, {labelCalendar, &v.calendar}, {labelAudit, &v.audit}} {
+	}{{labelAPIKey, &v.apiKey}, {labelCalendar, &v.calendar}, {labelAudit, &v.audit}, {labelThrottle, &v.throttle}} {
 		key, err := hkdf.Key(sha256.New, secret, nil, d.label, sha256.Size)
 		if err != nil {
 			return vault{}, fmt.Errorf("derive %s: %w", d.label, err)

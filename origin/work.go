@@ -335,6 +335,9 @@ func (s *Service) sweepOld(ctx context.Context, report func(what string, err err
 		if err := tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery))); err != nil {
 			return err
 		}
+		if err := tx.PruneLoginThrottles(ctx, now.Add(-throttleReset)); err != nil {
+			return err
+		}
 		return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
 	}))
 	report("sweep kept answers", s.sweepOnce(ctx))

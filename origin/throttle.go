@@ -1,0 +1,96 @@
+package origin
+
+import (
+	"context"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
+// one, because a permanent lock would let anybody lock anybody out.
+const (
+	firstDelay   = time.Second
+	longestDelay = 15 * time.Minute
+	// throttleReset is how long after the end of a delay a failure counts as the
+	// first again. Rows are pruned then, so the table holds no more failures than
+	// fit into an hour and a quarter; each costs the hash of a password, of which
+	// an origin makes maxHashing at once.
+	throttleReset = time.Hour
+)
+
+// throttleNames returns the names a sign-in's failures are counted under: the
+// user's, whether there is one or not, and the network's if it is known. The
+// counts are in the database, so all origins share them.
+func (s *Service) throttleNames(user string, by Caller) []string {
+	var names []string
+	if user != "" {
+		names = append(names, s.throttleName("user", user))
+	}
+	if network := networkOf(by.Addr); network != "" {
+		names = append(names, s.throttleName("network", network))
+	}
+	return names
+}
+
+// throttleName hides what was typed as a user's name: it may be a password.
+func (s *Service) throttleName(kind, name string) string {
+	return hashUnder(s.vault.throttle, kind+" "+name)
+}
+
+// checkThrottle refuses a sign-in that comes too early for any of its names.
+func (s *Service) checkThrottle(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	until, err := s.store.LoginDelay(ctx, names[0], names[len(names)-1])
+	if err != nil {
+		return err
+	}
+	wait := time.Until(until)
+	if wait <= 0 {
+		return nil
+	}
+	e := fieldmark.Errorf(fieldmark.CodeRateLimited, "too many failed tries; wait a little")
+	e.RetryAfter = wait
+	return e
+}
+
+// refuseSignIn counts a failed sign-in under its names and writes it into the
+// audit log. A user's name that does not exist may be a password in the wrong
+// field, so it is not stored. A caller who breaks off does not avoid the delay.
+func (s *Service) refuseSignIn(ctx context.Context, c Credentials, known bool, names []string) error {
+	user := c.User
+	if !known {
+		user = "(unknown)"
+	}
+	ctx = As(context.WithoutCancel(ctx), Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.By), Agent: c.By.Agent})
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		now := time.Now()
+		for _, name := range names {
+			l, err := tx.LoginThrottle(ctx, name)
+			if err != nil {
+				return err
+			}
+			if err := tx.PutLoginThrottle(ctx, nextThrottle(l, now)); err != nil {
+				return err
+			}
+		}
+		return s.did(ctx, tx, "session.refused", user, nil, nil)
+	})
+}
+
+// nextThrottle adds a failure.
+func nextThrottle(l store.LoginThrottle, now time.Time) store.LoginThrottle {
+	if now.Sub(l.Until) > throttleReset {
+		l.Failures = 0
+	}
+	wait := longestDelay
+	if l.Failures < 10 { // 2^10 s is past the longest
+		wait = min(firstDelay<<l.Failures, longestDelay)
+	}
+	l.Failures++
+	l.Until = now.Add(wait)
+	return l
+}
