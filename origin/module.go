@@ -170,6 +170,29 @@ func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, b
 	return err
 }
 
+// activateFirst activates the built-in module unless a module is active by then:
+// of several origins that start at once, and an operator who activates another
+// module meanwhile, the first one decides.
+func (s *Service) activateFirst(ctx context.Context) error {
+	if err := invalid(checkModule(s.moduleRef, s.module)); err != nil {
+		return err
+	}
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		plan, err := tx.ModulePlan(ctx)
+		if !errors.Is(err, store.ErrNone) {
+			return err
+		}
+		if err := tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: s.moduleRef}, s.module, nil, fieldmark.At(time.Now())); err != nil {
+			return err
+		}
+		return s.put(ctx, tx, s.moduleRef, 100, &plan)
+	})
+	if err != nil {
+		return fmt.Errorf("activate module %s: %w", s.moduleRef.Digest, err)
+	}
+	return nil
+}
+
 // activation is the data of the event: the module, and its share of the brands
 // where that is not all.
 type activation struct {

@@ -149,7 +149,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 	}
 	_, err = s.store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNone) {
-		err = s.ActivateModule(ctx, s.moduleRef, s.module)
+		err = s.activateFirst(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
