@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -177,24 +178,28 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d brands", MaxImport)
 		return report, e
 	}
-	var good []fieldmark.Brand
+	var good []int // places of brands without complaints
 	for i := range brands {
 		bad := checkBrand(&brands[i], fmt.Sprintf("/%d", i))
 		report.Rejected = append(report.Rejected, bad...)
 		if len(bad) == 0 {
-			good = append(good, brands[i])
+			good = append(good, i)
 		}
 	}
-	for len(good) > 0 {
-		n := min(len(good), importGroup)
+	for group := range slices.Chunk(good, importGroup) {
 		var puts [updated + 1]int
+		var taken complaints
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			for _, b := range good[:n] {
-				_, put, err := s.putBrand(ctx, tx, b)
-				if err != nil {
-					return fmt.Errorf("import brand %s: %w", b.Slug, err)
+			for _, i := range group {
+				_, put, err := s.putBrand(ctx, tx, brands[i])
+				switch {
+				case fieldmark.IsCode(err, fieldmark.CodeBrandExists): // nothing was written for it
+					taken.add(fmt.Sprintf("/%d/slug", i), "conflict", fieldmark.AsError(err).Detail)
+				case err != nil:
+					return fmt.Errorf("import brand %s: %w", brands[i].Slug, err)
+				default:
+					puts[put]++
 				}
-				puts[put]++
 			}
 			return nil
 		})
@@ -204,7 +209,7 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 		report.Added += puts[added]
 		report.Updated += puts[updated]
 		report.Unchanged += puts[unchanged]
-		good = good[n:]
+		report.Rejected = append(report.Rejected, taken...)
 	}
 	return report, nil
 }
