@@ -164,12 +164,15 @@ func (a *Act) openPending(ctx context.Context, mission string) error {
 // endOf says when the work of a mission ended, if it did. A completed mission
 // waits for its papers only: what fires after that wants somebody to go again.
 func endOf(m *store.Mission) (at time.Time, over bool) {
+	stamps := []*fieldmark.Time{m.CompletedAt, m.ClosedAt}
 	switch m.Status {
-	case fieldmark.MissionCompleted, fieldmark.MissionClosed, fieldmark.MissionCanceled:
+	case fieldmark.MissionCompleted, fieldmark.MissionClosed:
+	case fieldmark.MissionCanceled:
+		stamps = []*fieldmark.Time{m.CanceledAt} // a mission that was reopened keeps the time it was first completed at
 	default:
 		return time.Time{}, false
 	}
-	for _, t := range []*fieldmark.Time{m.CompletedAt, m.CanceledAt, m.ClosedAt} {
+	for _, t := range stamps {
 		if t != nil {
 			return t.Std(), true
 		}
