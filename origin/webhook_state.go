@@ -42,7 +42,12 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 	now := time.Now()
 	before := newID(fieldmark.PrefixDelivery, now)
 	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			if stopped, err := isStopped(ctx, tx, id, now); err != nil || !stopped {
+				n = 0
+				return err
+			}
+			var err error
 			n, err = tx.SkipHeld(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now, maxSkippedAtOnce)
 			return err
 		})
@@ -53,6 +58,13 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 	return nil
 }
 
+// isStopped reports whether an endpoint is paused or disabled, so that what is due
+// to it is held. Another request may have enabled it since it was read.
+func isStopped(ctx context.Context, tx *store.Tx, id string, now time.Time) (bool, error) {
+	e, err := tx.Endpoint(ctx, id, now)
+	return e.State != fieldmark.EndpointEnabled, missing(err, "there is no such endpoint")
+}
+
 // hastenHeld makes everything due that was held, before the endpoint is enabled:
 // a schedule that fits an endpoint which fails would have its owner wait for
 // hours to see that it works.
@@ -60,6 +72,10 @@ func (s *Service) hastenHeld(ctx context.Context, id string) error {
 	now := time.Now()
 	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			if stopped, err := isStopped(ctx, tx, id, now); err != nil || !stopped {
+				n = 0
+				return err
+			}
 			to, err := tx.Subscriber(ctx, id)
 			if err != nil {
 				return missing(err, "there is no such endpoint")
