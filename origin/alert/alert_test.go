@@ -146,6 +146,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{string(recorded(t, "grafana-8.json")), fieldmark.CodeValidationFailed, "before version 9"},
 		{`{}`, fieldmark.CodeValidationFailed, "Alertmanager"}, {`[]`, fieldmark.CodeValidationFailed, "Alertmanager"},
+		{`{"alerts":[{}` + strings.Repeat(",{}", 10_000) + `]}`, fieldmark.CodeBodyTooLarge, "10000 alerts"},
 		{`{`, fieldmark.CodeMalformedJSON, ""}, {``, fieldmark.CodeMalformedJSON, ""}, {`{} x`, fieldmark.CodeMalformedJSON, ""},
 	} {
 		_, err := alert.Decode([]byte(tt.body))

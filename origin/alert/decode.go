@@ -40,17 +40,17 @@ type link struct{ text, href string }
 // wire is a notification as it is written: that of Alertmanager, to which
 // Grafana adds members and takes none away.
 type wire struct {
-	GroupKey    string          `json:"groupKey"`
-	Status      string          `json:"status"`
-	Receiver    string          `json:"receiver"`
-	ExternalURL string          `json:"externalURL"`
-	Truncated   int             `json:"truncatedAlerts"`
-	Group       texts           `json:"groupLabels"`
-	Common      texts           `json:"commonLabels"`
-	Notes       texts           `json:"commonAnnotations"`
-	Alerts      []wireAlert     `json:"alerts"`
-	RuleID      json.RawMessage `json:"ruleId"`      // Grafana before version 9
-	EvalMatches json.RawMessage `json:"evalMatches"` // the same
+	GroupKey    string            `json:"groupKey"`
+	Status      string            `json:"status"`
+	Receiver    string            `json:"receiver"`
+	ExternalURL string            `json:"externalURL"`
+	Truncated   int               `json:"truncatedAlerts"`
+	Group       texts             `json:"groupLabels"`
+	Common      texts             `json:"commonLabels"`
+	Notes       texts             `json:"commonAnnotations"`
+	Alerts      []json.RawMessage `json:"alerts"`      // of wireAlert: counted before they are read
+	RuleID      json.RawMessage   `json:"ruleId"`      // Grafana before version 9
+	EvalMatches json.RawMessage   `json:"evalMatches"` // the same
 }
 
 type wireAlert struct {
@@ -89,6 +89,10 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// maxAlerts bounds the alerts of a notification: real ones have some hundred bytes,
+// and empty ones would take 200 times their size in memory.
+const maxAlerts = 10_000
+
 // Decode reads a notification. What it refuses is no JSON, or no notification
 // in a form that it knows.
 func Decode(body []byte) (Notification, error) {
@@ -97,6 +101,9 @@ func Decode(body []byte) (Notification, error) {
 	// A member of the wrong type is left out and the rest is read all the same.
 	if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mistyped {
 		return Notification{}, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON, Detail: "the notification is not valid JSON"}
+	}
+	if len(w.Alerts) > maxAlerts {
+		return Notification{}, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a notification has at most %d alerts: set max_alerts of the receiver", maxAlerts)
 	}
 	if len(w.Alerts) == 0 && (w.EvalMatches != nil || w.RuleID != nil) {
 		return Notification{}, unfit("/alerts", "this is the format of Grafana before version 9: change the contact point to Grafana's unified alerting")
@@ -108,7 +115,9 @@ func Decode(body []byte) (Notification, error) {
 		groupKey: w.GroupKey, status: w.Status, receiver: w.Receiver, externalURL: w.ExternalURL, truncated: max(w.Truncated, 0),
 		group: w.Group, common: w.Common, notes: w.Notes,
 	}
-	for _, a := range w.Alerts {
+	for _, raw := range w.Alerts {
+		var a wireAlert
+		_ = json.Unmarshal(raw, &a) // valid JSON; a member of the wrong type is left out
 		n.alerts = append(n.alerts, a.read())
 	}
 	if len(n.alerts) == 0 { // a template that left them out; what they share is told above
