@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -112,23 +113,48 @@ func isJSON(file []byte) bool {
 }
 
 func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
+	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.", record, jsonFault(err))
+	}
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
-	var records []struct {
-		fieldmark.Brand
-		Aliases   []string `json:"aliases"` // as exports have them; they have a form of their own
-		CreatedAt string   `json:"createdAt"`
-		UpdatedAt string   `json:"updatedAt"`
-	}
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&records); err != nil {
-		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "The file is no list of brands in JSON: %v.", err)
+	if _, err := dec.Token(); err != nil { // the bracket that begins the list
+		return refuse(1, err)
 	}
-	brands := make([]fieldmark.Brand, len(records))
-	for i, r := range records {
-		brands[i] = r.Brand
-		brands[i].CreatedAt, brands[i].UpdatedAt = fieldmark.Time{}, fieldmark.Time{}
+	var brands []fieldmark.Brand
+	for dec.More() && len(brands) <= origin.MaxImport {
+		var r struct {
+			fieldmark.Brand
+			Aliases   []string `json:"aliases"` // as exports have them; they have a form of their own
+			CreatedAt string   `json:"createdAt"`
+			UpdatedAt string   `json:"updatedAt"`
+		}
+		if err := dec.Decode(&r); err != nil {
+			return refuse(len(brands)+1, err)
+		}
+		r.Brand.CreatedAt, r.Brand.UpdatedAt = fieldmark.Time{}, fieldmark.Time{}
+		brands = append(brands, r.Brand)
+	}
+	if len(brands) <= origin.MaxImport {
+		if _, err := dec.Token(); err != nil { // the bracket that ends it
+			return refuse(len(brands), err)
+		}
 	}
 	return brands, func(record int) int { return record + 1 }, nil
+}
+
+// jsonFault says what is wrong with a record, in the words of the file.
+func jsonFault(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return "is not an object"
+		}
+		return fmt.Sprintf("has a %s in %s", wrong.Value, wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:])
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "has the unknown member " + name
+	}
+	return "is not valid JSON, or the file ends within it"
 }
 
 // brandColumns are the columns of a CSV file of brands, named as in JSON.
@@ -182,6 +208,9 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 			}
 		}
 		brands, lines = append(brands, b), append(lines, n)
+		if len(brands) > origin.MaxImport { // refused by the import
+			return brands, func(record int) int { return lines[record] }, nil
+		}
 	}
 }
 

@@ -94,6 +94,10 @@ func TestImportAndListBrands(t *testing.T) {
 		t.Errorf("all pages list %d brands, want 450", seen)
 	}
 
+	many := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin, body: "[{}" + strings.Repeat(",{}", 1_000_000) + "]"})
+	if p := w.problem(many); p.Code != fieldmark.CodeBodyTooLarge || !strings.Contains(p.Detail, "400000 members and elements") {
+		t.Errorf("a million records: %+v, want %s", p, fieldmark.CodeBodyTooLarge)
+	}
 	rec := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin, body: `[{"slug":"c","nmae":"x"},{"slug":7}]`})
 	if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 2 {
 		t.Errorf("records of the wrong form: %d %+v, want 422 with both", rec.Code, p)

@@ -23,6 +23,11 @@ import (
 // that recursion over it is harmless.
 const maxDepth = 32
 
+// maxValues bounds the members and elements of a document: each takes many times
+// its two bytes in memory. The largest import, origin.MaxImport brands or
+// origin.MaxSamples samples, has some 220,000.
+const maxValues = 400_000
+
 // bodyTimeout is how long a body may take to arrive, against clients that hold a
 // connection by sending a byte at a time.
 const bodyTimeout = 10 * time.Second
@@ -139,7 +144,8 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body begins with a byte order mark (EF BB BF), which JSON does not allow: send UTF-8 without it")
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
-	tree, err := readValue(dec, 0)
+	left := maxValues
+	tree, err := readValue(dec, 0, &left)
 	if err != nil {
 		return nil, syntaxError(err, dec.InputOffset())
 	}
@@ -149,12 +155,18 @@ func parseJSON(body []byte) (any, error) {
 	return tree, nil
 }
 
-var errTooDeep = errors.New("nests too deep")
+var (
+	errTooDeep = errors.New("nests too deep")
+	errTooMany = errors.New("has too many values")
+)
 
-// readValue reads the next value whole.
-func readValue(dec *jsontext.Decoder, depth int) (any, error) {
+// readValue reads the next value whole, if it is among the values that are left.
+func readValue(dec *jsontext.Decoder, depth int, left *int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
+	}
+	if *left--; *left < 0 {
+		return nil, errTooMany
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
@@ -169,7 +181,7 @@ func readValue(dec *jsontext.Decoder, depth int) (any, error) {
 				return nil, err
 			}
 			text := name.String()
-			if object[text], err = readValue(dec, depth+1); err != nil {
+			if object[text], err = readValue(dec, depth+1, left); err != nil {
 				return nil, err
 			}
 		}
@@ -178,7 +190,7 @@ func readValue(dec *jsontext.Decoder, depth int) (any, error) {
 	case '[':
 		array := []any{}
 		for dec.PeekKind() != ']' {
-			v, err := readValue(dec, depth+1)
+			v, err := readValue(dec, depth+1, left)
 			if err != nil {
 				return nil, err
 			}
@@ -200,6 +212,9 @@ func readValue(dec *jsontext.Decoder, depth int) (any, error) {
 func syntaxError(err error, offset int64) error {
 	if errors.Is(err, errTooDeep) {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "nests deeper than %d levels", maxDepth)
+	}
+	if errors.Is(err, errTooMany) {
+		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "at most %d members and elements in one document", maxValues)
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok { // nothing but io.EOF is left, and only before the first token
