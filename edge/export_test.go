@@ -4,7 +4,9 @@ import (
 	"net"
 	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/coding"
 )
 
 // Glance is glance for its fuzz test: what it made out, and whether it is sure.
@@ -43,4 +45,16 @@ func (e *Edge) KeepBadge(path string, body []byte) {
 		"Content-Type", formTypes[formSVG], "Cache-Control", badgeCacheControl,
 		"Link", "<https://marks.example" + path + `>; rel="describedby"`, "Surrogate-Key", "brand-x",
 		"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
+}
+
+// KeepScore has a node hold a score document in both forms, and returns how many
+// bytes the cache counts.
+func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
+	entry, err := newScoreEntry(score, 0)
+	if err != nil {
+		return 0, err
+	}
+	entry.Value.(*scoreValue).gzip.made.Store(coding.NewOpen(entry.Body))
+	e.cache.Put(fieldmark.PathScore+string(score.Slug), entry)
+	return e.cache.Used(), nil
 }

@@ -50,7 +50,10 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			return nil, err
 		}
-		score := entry.Value.(*scoreValue).score
+		score, err := decodeScore(entry.Body)
+		if err != nil {
+			return nil, err
+		}
 		score.Rank = e.boards.rank(score.Slug)
 		past, err := e.past(ctx, slug)
 		if err != nil {

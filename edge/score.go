@@ -35,11 +35,20 @@ const (
 // ends before the rank, which changes with other brands and is added per answer.
 type scoreValue struct {
 	head
-	score fieldmark.Score
-	etag  string // without the rank
-	stale bool   // what the module before made of it, for the present one could not
+	score fieldmark.Score // without signals and their evidence: see decodeScore
+	etag  string          // without the rank
+	stale bool            // what the module before made of it, for the present one could not
 	gzip  openForm
 }
+
+// What a score keeps beside its document; TestMemoryBound compares it with the heap.
+const (
+	// scoreWeight is the bytes of the value, the score without its signals and the
+	// header block.
+	scoreWeight = 2 << 10
+	// gzipWeight is what share of the document its compressed form is, or less.
+	gzipWeight = 4
+)
 
 // readerLease is how long a reader waits for a score that another node is making:
 // well below a reader's patience.
@@ -74,7 +83,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	end, etag := e.ending(v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
+	end, etag := e.ending(entry.Body, v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
 	e.writeHead(ctx, &v.head, v.head.tail, entry, from)
 	e.sendScore(ctx, entry.Body, v, end, etag)
 }
@@ -141,7 +150,7 @@ type ending struct {
 
 // ending completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) ending(v *scoreValue, end ending) (body []byte, etag string) {
+func (e *Edge) ending(beginning []byte, v *scoreValue, end ending) (body []byte, etag string) {
 	rank := e.boards.rank(v.score.Slug)
 	body = appendJSON(make([]byte, 0, 96), rank)
 	tag := append([]byte{'"'}, v.etag...)
@@ -158,8 +167,12 @@ func (e *Edge) ending(v *scoreValue, end ending) (body []byte, etag string) {
 		body, tag = append(body, `,"stale":true`...), append(tag, "-stale"...)
 	}
 	if end.advice {
+		score, err := decodeScore(beginning)
+		if err != nil {
+			panic("BUG: a kept score that cannot be decoded: " + err.Error())
+		}
 		body, tag = append(body, `,"gains":`...), append(tag, "-advice"...)
-		body = appendJSON(body, v.score.Advise(time.Now()))
+		body = appendJSON(body, score.Advise(time.Now()))
 	}
 	return append(body, "}\n"...), string(append(tag, '"'))
 }
@@ -293,6 +306,16 @@ func senseless(err error) error {
 // rankless ends a score document without a rank, which is its last member.
 const rankless = "null}"
 
+// decodeScore decodes a score document that ends before its rank, with all its
+// signals and their evidence: they are three times as large decoded as encoded,
+// and only pages and advice need them.
+func decodeScore(beginning []byte) (score fieldmark.Score, err error) {
+	if err := json.Unmarshal(append(slices.Clip(beginning), rankless...), &score); err != nil {
+		return score, fmt.Errorf("decode a score: %w", err)
+	}
+	return score, nil
+}
+
 // newScoreEntry encodes a score document up to its rank.
 func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	raw, err := json.Marshal(score)
@@ -304,11 +327,20 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	return &cache.Entry{
 		Body: raw[:len(raw)-len(rankless)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
 		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
-		Fresh: derivedFresh, OnError: derivedOnError, Weight: int64(len(raw) / formsWeight),
+		Fresh: derivedFresh, OnError: derivedOnError, Weight: weightOfScore(raw),
 	}, nil
 }
 
+// weightOfScore is what a score keeps beside its document.
+func weightOfScore(document []byte) int64 { return int64(scoreWeight + len(document)/gzipWeight) }
+
 func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
+	score.Components = nil
+	if score.Visibility != nil {
+		summary := *score.Visibility
+		summary.Engines = nil
+		score.Visibility = &summary
+	}
 	return &scoreValue{score: score, etag: etag, head: *newHead("",
 		"Content-Type", "application/json",
 		"Cache-Control", scoreCacheControl,
@@ -323,14 +355,14 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 // One that another module made is none of ours: that node may have gone back to
 // an earlier module by itself, or not yet have the one in force.
 func (e *Edge) reviveScore(entry *cache.Entry) error {
-	var score fieldmark.Score
-	if err := json.Unmarshal(append(slices.Clip(entry.Body), rankless...), &score); err != nil {
-		return fmt.Errorf("read a score of another node: %w", err)
+	score, err := decodeScore(entry.Body)
+	if err != nil {
+		return fmt.Errorf("of another node: %w", err)
 	}
 	if digest := e.modules.digest(score.Slug); score.Module.Digest != digest {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
-	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), int64(len(entry.Body)/formsWeight)
+	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), weightOfScore(entry.Body)
 	return nil
 }
 

@@ -1,7 +1,7 @@
 package coding
 
 import (
-	"slices"
+	"bytes"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -71,7 +71,7 @@ func (c Coding) Encode(body []byte) []byte {
 	if !worth(len(coded), len(body)) {
 		return nil
 	}
-	return slices.Clip(coded)
+	return bytes.Clone(coded) // kept for long: without the room that compressing took
 }
 
 func worth(coded, body int) bool {

@@ -5,7 +5,6 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"hash/crc32"
-	"slices"
 )
 
 // Open is the gzip form of the beginning of a body whose end differs from answer
@@ -37,7 +36,7 @@ func NewOpen(beginning []byte) *Open {
 	if !worth(b.Len(), len(beginning)) {
 		return nil
 	}
-	return &Open{coded: slices.Clip(b.Bytes()), sum: crc32.ChecksumIEEE(beginning), size: uint32(len(beginning))}
+	return &Open{coded: bytes.Clone(b.Bytes()), sum: crc32.ChecksumIEEE(beginning), size: uint32(len(beginning))}
 }
 
 // Append appends the gzip form of the whole body, which ends with end.
