@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -52,12 +53,25 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 		w.Header().Set("Content-Type", expositionType)
 		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...) // who asked has left
 	})
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/", loopbackOnly(pprof.Index))
+	mux.HandleFunc("/debug/pprof/cmdline", loopbackOnly(pprof.Cmdline))
+	mux.HandleFunc("/debug/pprof/profile", loopbackOnly(pprof.Profile))
+	mux.HandleFunc("/debug/pprof/symbol", loopbackOnly(pprof.Symbol))
+	mux.HandleFunc("/debug/pprof/trace", loopbackOnly(pprof.Trace))
 	return mux
+}
+
+// loopbackOnly refuses clients on other machines. A heap profile or a command line
+// may hold secrets, and a CPU profile costs time; a listener that is opened for a
+// monitoring system to read /metrics must not offer them.
+func loopbackOnly(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !peer.Addr().Unmap().IsLoopback() {
+			http.Error(w, "profiles are for this machine only; use ssh -L or kubectl port-forward", http.StatusForbidden)
+			return
+		}
+		next(w, r)
+	}
 }
 
 // serveHTTP answers on every listener until ctx ends, then drains: requests get

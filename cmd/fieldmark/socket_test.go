@@ -55,6 +55,25 @@ func TestInheritedSocket(t *testing.T) {
 	}
 }
 
+// man installs the manual page below dir as the runbook and the units say, and
+// returns whether systemd-analyze can look for it.
+func man(t *testing.T, dir string) string {
+	t.Helper()
+	for _, file := range []string{"README.md", "systemd/fieldmark.service", "systemd/fieldmark-edge.service", "systemd/fieldmark-origin.service"} {
+		if text := readFile(t, "..", "..", "deploy", file); !strings.Contains(text, "fieldmark man >/usr/local/share/man/man1/fieldmark.1") {
+			t.Errorf("deploy/%s does not install the manual page that the units name", file)
+		}
+	}
+	page, err := exec.Command(program(t), "man").Output()
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(dir, "man", "man1"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "man", "man1", "fieldmark.1"), page, 0o644))
+	if _, err := exec.LookPath("man"); err != nil {
+		return "--man=no"
+	}
+	return "--man=yes"
+}
+
 // TestUnits has systemd's own tool read the unit files, where it is installed.
 func TestUnits(t *testing.T) {
 	tool, err := exec.LookPath("systemd-analyze")
@@ -63,6 +82,7 @@ func TestUnits(t *testing.T) {
 	}
 	folder := filepath.Join("..", "..", "deploy", "systemd")
 	dir := t.TempDir()
+	manual := man(t, dir)
 	must(t, os.WriteFile(filepath.Join(dir, "fieldmark.socket"), []byte(readFile(t, folder, "fieldmark.socket")), 0o600))
 	for unit, role := range map[string]string{"fieldmark.service": "serve", "fieldmark-edge.service": "edge", "fieldmark-origin.service": "origin"} {
 		text := readFile(t, folder, unit)
@@ -74,7 +94,9 @@ func TestUnits(t *testing.T) {
 		if tool == "" {
 			continue
 		}
-		if out, err := exec.Command(tool, "verify", "--man=no", file).CombinedOutput(); err != nil || len(out) > 0 {
+		verify := exec.Command(tool, "verify", manual, file)
+		verify.Env = append(os.Environ(), "MANPATH="+filepath.Join(dir, "man"))
+		if out, err := verify.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("systemd-analyze verify %s: %v\n%s", unit, err, out)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -73,9 +74,11 @@ var variants = map[string]map[string]any{
 	"everything on": {
 		"ingress":        map[string]any{"enabled": true, "className": "nginx"},
 		"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
-		"networkPolicy":  map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}}},
-		"edge":           map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
-		"tolerations":    []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
+		"prometheusRule": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}}, "dashboard": map[string]any{"enabled": true},
+		"podAnnotations": map[string]any{"a": "b"}, "affinity": map[string]any{"nodeAffinity": map[string]any{}},
+		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}}},
+		"edge":          map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
+		"tolerations":   []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
 		"image": map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
 	},
 	"as little as can be": {
@@ -151,6 +154,10 @@ func strict(doc []byte) error {
 	switch head.APIVersion + " " + head.Kind {
 	case "apps/v1 Deployment":
 		into = &appsv1.Deployment{}
+	case "apps/v1 StatefulSet":
+		into = &appsv1.StatefulSet{}
+	case "v1 ConfigMap":
+		into = &corev1.ConfigMap{}
 	case "batch/v1 Job":
 		into = &batchv1.Job{}
 	case "v1 Service":
@@ -163,26 +170,55 @@ func strict(doc []byte) error {
 		into = &networkingv1.NetworkPolicy{}
 	case "networking.k8s.io/v1 Ingress":
 		into = &networkingv1.Ingress{}
-	case "monitoring.coreos.com/v1 ServiceMonitor":
-		into = &map[string]any{} // the operator's own kind; it is YAML at least
+	case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PrometheusRule":
+		into = &map[string]any{} // the operator's own kinds; they are YAML at least
 	default:
 		return fmt.Errorf("an object nobody expected: %s %s", head.APIVersion, head.Kind)
 	}
 	if err := yaml.UnmarshalStrict(doc, into); err != nil {
 		return err
 	}
-	return belongs(into)
+	return checkObject(into)
 }
 
-// belongs holds a Deployment to itself: its selector finds its pods.
-func belongs(o any) error {
-	d, ok := o.(*appsv1.Deployment)
-	if !ok {
-		return nil
+// checkObject checks what an object must have beside the right fields: a workload
+// selects its own pods, every container has limits, and files of the chart are there.
+func checkObject(o any) error {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return checkWorkload(o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template)
+	case *appsv1.StatefulSet:
+		return checkWorkload(o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template)
+	case *batchv1.Job:
+		return checkWorkload(o.Name, nil, o.Spec.Template)
+	case *corev1.ConfigMap:
+		if !json.Valid([]byte(o.Data["fieldmark.json"])) {
+			return fmt.Errorf("config map %s holds no dashboard", o.Name)
+		}
+	case *map[string]any:
+		spec, _ := (*o)["spec"].(map[string]any)
+		if (*o)["kind"] == "PrometheusRule" && spec["groups"] == nil {
+			return errors.New("the PrometheusRule has no groups")
+		}
 	}
-	for k, v := range d.Spec.Selector.MatchLabels {
-		if d.Spec.Template.Labels[k] != v {
-			return fmt.Errorf("deployment %s selects %s=%s, its pods have %q", d.Name, k, v, d.Spec.Template.Labels[k])
+	return nil
+}
+
+func checkWorkload(name string, selector map[string]string, pod corev1.PodTemplateSpec) error {
+	for k, v := range selector {
+		if pod.Labels[k] != v {
+			return fmt.Errorf("%s selects %s=%s, its pods have %q", name, k, v, pod.Labels[k])
+		}
+	}
+	for _, c := range pod.Spec.Containers {
+		limits := c.Resources.Limits
+		if limits.Cpu().IsZero() || limits.Memory().IsZero() || limits.StorageEphemeral().IsZero() {
+			return fmt.Errorf("%s: container %s has no limit of CPU, memory or ephemeral storage", name, c.Name)
+		}
+		for _, e := range c.Env {
+			if e.Name == "FIELDMARK_ORIGIN" && !strings.Contains(e.Value, "-origin-0.") {
+				return fmt.Errorf("%s: edges reach origins by %s, want the name of each pod", name, e.Value)
+			}
 		}
 	}
 	return nil

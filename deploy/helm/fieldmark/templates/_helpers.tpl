@@ -38,8 +38,17 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .Values.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+
+{{- /* A changed Secret restarts pods: they read it when they start. Empty where Helm
+cannot ask a cluster (helm template). */ -}}
+{{- define "fieldmark.annotations" -}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.existingSecret -}}
+{{- with $secret.data }}
+checksum/secret: {{ toJson . | sha256sum }}
+{{- end }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
@@ -61,10 +70,12 @@ volumeMounts:
 {{- end }}
 
 {{- define "fieldmark.probes" -}}
+# A pod has started when it answers. How long the first ranking takes depends on
+# the number of brands; until then the pod is not ready, and is not restarted.
 startupProbe:
-  httpGet: { path: /readyz, port: debug }
+  httpGet: { path: /livez, port: debug }
   periodSeconds: 1
-  failureThreshold: 120
+  failureThreshold: 60
 readinessProbe:
   httpGet: { path: /readyz, port: debug }
   periodSeconds: 2
@@ -84,4 +95,34 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "fieldmark.selector" .top | nindent 8 }}
         app.kubernetes.io/component: {{ .component }}
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "fieldmark.selector" .top | nindent 8 }}
+        app.kubernetes.io/component: {{ .component }}
+affinity:
+  {{- if .top.Values.affinity }}
+  {{- toYaml .top.Values.affinity | nindent 2 }}
+  {{- else }}
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels:
+              {{- include "fieldmark.selector" .top | nindent 14 }}
+              app.kubernetes.io/component: {{ .component }}
+  {{- end }}
+{{- end }}
+
+{{- /* Every origin by the name of its pod, so that edges check, choose and retry them
+one by one. */ -}}
+{{- define "fieldmark.origins" -}}
+{{- $name := printf "%s-origin" (include "fieldmark.name" .) -}}
+{{- range $i := until (int .Values.origin.replicas) -}}
+{{- if $i }},{{ end }}http://{{ $name }}-{{ $i }}.{{ $name }}:8081
+{{- end -}}
 {{- end }}
