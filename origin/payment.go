@@ -177,6 +177,17 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 // RefundPayment notes that money of a payment went back. The same reference with
 // the same amount again changes nothing.
 func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+	return s.refundPayment(ctx, id, nil, r)
+}
+
+// RefundPaymentAt is RefundPayment for a form, which is refused with
+// CodeVersionMismatch unless the payment is at the version that the form shows: a
+// form that is sent twice makes one refund.
+func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
+	return s.refundPayment(ctx, id, &version, r)
+}
+
+func (s *Service) refundPayment(ctx context.Context, id string, version *int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
 	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
 		list, err := a.tx.Refunds(ctx, m.Paid.ID)
 		if err != nil {
@@ -189,6 +200,9 @@ func (s *Service) RefundPayment(ctx context.Context, id string, r fieldmark.Refu
 				}
 				return nil, invalid([]fieldmark.FieldError{{Pointer: "/reference", Code: "conflict", Detail: "names a refund of another amount"}})
 			}
+		}
+		if version != nil && *version != m.Paid.Version {
+			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", m.Paid.Version)
 		}
 		if len(list) >= fieldmark.MaxRefunds {
 			return nil, invalid([]fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds)}})

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -96,12 +97,21 @@ func TestPayment(t *testing.T) {
 	checkEscaped(t, b.page(page, "unknown", "payment.failed"))
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
 	b.post(page+"/payment/mark", url.Values{"status": {"PAID"}}, page+"?done=marked")
-	b.refused(page+"/payment/refund", url.Values{"amount": {"13"}}, 422, "at most what is left")
+	version := func() string {
+		_, form, _ := strings.Cut(b.page(page), "/payment/refund")
+		return regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(form)[1]
+	}
+	b.refused(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422, "at most what is left")
 	b.refused(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
 	b.refused(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
-	b.post(page+"/payment/refund", url.Values{"amount": {"2.50"}, "reference": {"R-1"}, "reason": {"half the work"}}, page+"?done=refunded")
-	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR", "2.50 EUR · half the work", "R-1")
-	b.post(page+"/payment/refund", url.Values{}, page+"?done=refunded")
+	once := url.Values{"amount": {"2.00"}, "version": {version()}}
+	b.post(page+"/payment/refund", once, page+"?done=refunded")
+	b.refused(page+"/payment/refund", once, 409, "was changed after this page was opened")
+	again := url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}, "version": {version()}}
+	b.post(page+"/payment/refund", again, page+"?done=refunded")
+	b.post(page+"/payment/refund", again, page+"?done=refunded") // by its reference the same refund
+	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR", "0.50 EUR · half the work", "R-1")
+	b.post(page+"/payment/refund", url.Values{"version": {version()}}, page+"?done=refunded")
 	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") || strings.Contains(body, "Set amount") {
 		t.Errorf("what is refunded can be refunded or priced again: %s", body)
 	}

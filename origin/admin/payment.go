@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
@@ -92,7 +93,11 @@ func (a *area) refundPayment(v *visit) error {
 		}
 		refund.Amount = amount.Value
 	}
-	if _, err := a.origin.RefundPayment(v.r.Context(), p.ID, refund); err != nil {
+	version, err := strconv.Atoi(form.posted.Get("version"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Open the mission again.")
+	}
+	if _, err := a.origin.RefundPaymentAt(v.r.Context(), p.ID, version, refund); err != nil {
 		return a.missionRefused(v, err)
 	}
 	a.did(v, "payment.refund", p.ID)
