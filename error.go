@@ -217,10 +217,12 @@ type Problem struct {
 // thousands of wrong members must not become a larger answer.
 const MaxFieldErrors = 50
 
-// Problem renders e for the wire, under the id of the request it answers.
-func (e *Error) Problem(requestID string) Problem {
+// Problem renders e for the wire, under the id of the request it answers. Base
+// is the public address of the deployment, without a slash at the end: with it
+// the type can be opened from a log line; without it, it is a relative reference.
+func (e *Error) Problem(base, requestID string) Problem {
 	p := Problem{
-		Type:      "/problems/" + string(e.Code),
+		Type:      base + "/problems/" + string(e.Code),
 		Title:     e.Code.Title(),
 		Status:    e.Code.Status(),
 		Detail:    e.Detail,

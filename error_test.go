@@ -22,7 +22,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 			Fields: []fieldmark.FieldError{{Pointer: "/title", Code: "required", Detail: "is required"}},
 			Err:    errors.New("password=hunter2"),
 		}
-		raw, err := json.Marshal(in.Problem("req-12345678"))
+		raw, err := json.Marshal(in.Problem("", "req-12345678"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestAsError(t *testing.T) {
 
 func TestProblemIsBounded(t *testing.T) {
 	e := &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: make([]fieldmark.FieldError, 1000)}
-	if n := len(e.Problem("").Errors); n != fieldmark.MaxFieldErrors {
+	if n := len(e.Problem("", "").Errors); n != fieldmark.MaxFieldErrors {
 		t.Errorf("%d complaints on the wire, want %d", n, fieldmark.MaxFieldErrors)
 	}
 }

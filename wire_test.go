@@ -88,7 +88,7 @@ func TestWire(t *testing.T) {
 		"polled":   fieldmark.PolledEvents{Data: []fieldmark.PolledEvent{{Number: 7, Envelope: fieldmark.Envelope{ID: "evt_1", Type: fieldmark.EventMissionCompleted, Timestamp: at, Data: json.RawMessage(`{"id":"msn_1"}`)}}}, Next: 7},
 		"keys":     fieldmark.KeySet{Keys: []fieldmark.PublicJWK{{Type: "OKP", Curve: "Ed25519", X: "11qY", ID: "whk_1.1", Use: "sig", Algorithm: "EdDSA"}}},
 		"import":   fieldmark.ImportReport{Added: 1, Rejected: []fieldmark.FieldError{{Pointer: "/1/url", Code: "format", Detail: "must be absolute"}}},
-		"problem":  fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("req-12345678"),
+		"problem":  fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug").Problem("", "req-12345678"),
 	} {
 		golden(t, name, v)
 	}

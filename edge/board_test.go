@@ -157,6 +157,9 @@ func TestBoardRefusals(t *testing.T) {
 		h.wantProblem(a, 400, fieldmark.CodeInvalidParameter)
 		var p fieldmark.Problem
 		must(t, json.Unmarshal([]byte(a.body), &p))
+		if want := h.base + "/problems/invalid_parameter"; p.Type != want {
+			t.Errorf("leaderboard%s: the type of the problem is %q, want %q", tt.query, p.Type, want)
+		}
 		var at []string
 		for _, f := range p.Errors {
 			at = append(at, f.Pointer)

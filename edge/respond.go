@@ -157,7 +157,7 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	if fe.Code == fieldmark.CodeInternal {
 		e.log.Error("request failed", "requestId", id, "method", string(ctx.Method()), "path", fieldmark.LoggedPath(string(ctx.Path())), "err", err)
 	}
-	p := fe.Problem(id)
+	p := fe.Problem(e.cfg.BaseURL, id)
 	body, merr := json.Marshal(p)
 	if merr != nil {
 		e.log.Error("encode problem", "requestId", id, "err", merr)

@@ -140,7 +140,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err := n.service.Prepare(ctx); err != nil {
 		return err
 	}
-	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, PublicAPI: o.PublicAPI, Log: log, Version: version, Prober: prober})
+	apiHandler, err := api.New(api.Config{Service: n.service, NodeToken: nodeToken, BaseURL: o.publicURL, PublicAPI: o.PublicAPI, Log: log, Version: version, Prober: prober})
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func newDevelopersView(c chrome, p *DevelopersPage) *developersView {
 	v.Page.DevelopersPage = *p
 	v.Page.Reads = reads
 	for _, code := range fieldmark.Codes() {
-		v.Page.Errors = append(v.Page.Errors, errorLine{code.Status(), code, fieldmark.Errorf(code, "").Problem("").Title})
+		v.Page.Errors = append(v.Page.Errors, errorLine{code.Status(), code, fieldmark.Errorf(code, "").Problem("", "").Title})
 	}
 	slices.SortFunc(v.Page.Errors, func(a, b errorLine) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), strings.Compare(string(a.Code), string(b.Code)))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/llms"
@@ -17,6 +18,7 @@ import (
 type Config struct {
 	Service   *origin.Service
 	NodeToken string        // what edges present under /internal/, and to be believed about a client's address
+	BaseURL   string        // public address of the edges, for the types of problems; "": they are relative references
 	PublicAPI bool          // false: everything under /api/public/ is 404 module_disabled
 	Log       *slog.Logger  // one line for each request; nil: none
 	Version   string        // of the program, told in the OpenAPI document and in HeaderEdition
@@ -27,6 +29,7 @@ type Config struct {
 type server struct {
 	origin    *origin.Service
 	nodeToken [sha256.Size]byte // hashed, so that comparing takes the same time at any length
+	base      string            // Config.BaseURL without a slash at the end
 	publicAPI bool
 	log       *slog.Logger
 	prober    *probe.Prober
@@ -57,6 +60,7 @@ func newServer(cfg Config, more []*route) (http.Handler, error) {
 	s := &server{
 		origin:    cfg.Service,
 		nodeToken: sha256.Sum256([]byte(cfg.NodeToken)),
+		base:      strings.TrimSuffix(cfg.BaseURL, "/"),
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
 		prober:    cfg.Prober,

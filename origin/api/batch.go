@@ -55,7 +55,7 @@ func (s *server) openMissions(c *call) error {
 				}
 			}
 			if problem != nil {
-				p := problem.Problem(c.w.id)
+				p := problem.Problem(c.w.base, c.w.id)
 				*result = fieldmark.BatchResult{Index: i, Status: p.Status, Problem: &p}
 			}
 		}

@@ -33,6 +33,7 @@ type world struct {
 	at      store.Config
 	service *origin.Service
 	handler http.Handler
+	base    string // of the types of problems
 	log     lockedBuffer
 
 	creator, reader, admin string // API keys with one scope each
@@ -103,6 +104,7 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 	if change != nil {
 		change(&cfg)
 	}
+	w.base = strings.TrimSuffix(cfg.BaseURL, "/")
 	if w.handler, err = api.New(cfg); err != nil {
 		t.Fatalf("new API: %v", err)
 	}
@@ -179,7 +181,7 @@ func (w *world) problem(rec *httptest.ResponseRecorder) fieldmark.Problem {
 		w.t.Errorf("Content-Type of a problem = %q, want %q", got, fieldmark.ProblemType)
 	}
 	id := rec.Header().Get(fieldmark.HeaderRequestID)
-	if p.Status != rec.Code || p.RequestID != id || id == "" || p.Type != "/problems/"+string(p.Code) || p.Title != p.Code.Title() {
+	if p.Status != rec.Code || p.RequestID != id || id == "" || p.Type != w.base+"/problems/"+string(p.Code) || p.Title != p.Code.Title() {
 		w.t.Errorf("problem %+v does not agree with status %d and request id %q", p, rec.Code, id)
 	}
 	if got := rec.Header().Get("Cache-Control"); got != "no-store" {

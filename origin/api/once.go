@@ -239,7 +239,7 @@ func (c *call) sendAnswer(a origin.Answer) error {
 
 // problemBody is a failure as it leaves.
 func problemBody(w *writer, e *fieldmark.Error) []byte {
-	p := e.Problem(w.id)
+	p := e.Problem(w.base, w.id)
 	if e.Code == fieldmark.CodeInternal {
 		p.Detail = "" // whatever it was, it is ours to know
 	}

@@ -38,6 +38,7 @@ type call struct {
 // writer remembers what was sent, for the log and for late failures.
 type writer struct {
 	http.ResponseWriter
+	base     string // public address, for the types of problems
 	id       string // of the request
 	status   int
 	bytes    int64
@@ -75,7 +76,7 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // line about it when it is over.
 func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	w := &writer{ResponseWriter: rw, id: requestID(r)}
+	w := &writer{ResponseWriter: rw, base: s.base, id: requestID(r)}
 	defer s.account(w, r, began)
 	defer s.survive(w, r)
 
