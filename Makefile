@@ -5,11 +5,11 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 FUZZ    ?= 10s
 
-# SQLite is C translated to Go: its memory accesses cost three quarters of the
-# database tests under the race detector. It runs uninstrumented here; races in
+# SQLite (C translated to Go) and the WebAssembly compiler take most of the time
+# of their tests under the race detector. They run uninstrumented here; races in
 # our own code are still found. `make test-race-all` instruments everything.
 # vet and staticcheck use the same flags, so one compilation serves all three.
-RACE := -race -trimpath -gcflags=modernc.org/...=-race=false
+RACE := -race -trimpath -gcflags=modernc.org/...=-race=false -gcflags=github.com/tetratelabs/...=-race=false
 
 .DEFAULT_GOAL := help
 
@@ -31,7 +31,7 @@ test: ## every test, with the race detector; installs what it needs where it may
 	GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -timeout 15m ./...
 
 .PHONY: test-race-all
-test-race-all: ## every test, SQLite instrumented for the race detector too; weekly
+test-race-all: ## every test, dependencies instrumented for the race detector too; weekly
 	@.ci/tools
 	GORACE=atexit_sleep_ms=0 $(GO) test -race -trimpath -timeout 30m ./...
 
