@@ -245,6 +245,18 @@ func (s *Service) proveBy(ctx context.Context, f flow, p sso.Person, r Return) e
 			return err
 		}
 		same = err == nil && user == in.User && in.Session == f.Proves
+		if same && p.Role == "" { // the rules no longer admit the person
+			if err := tx.EndSessionsOf(ctx, user); err != nil {
+				return err
+			}
+			ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
+			return s.did(ctx, tx, "session.refused", user, nil, signedOn{Issuer: p.Issuer, Subject: clip(p.Subject)})
+		}
+		if same {
+			if err := tx.SeeIdentity(ctx, user, p.Role, time.Now()); err != nil {
+				return err
+			}
+		}
 		if !same || p.ProvedAt.Before(begun.Add(-proofSlack)) {
 			return nil
 		}
@@ -255,6 +267,8 @@ func (s *Service) proveBy(ctx context.Context, f flow, p sso.Person, r Return) e
 		return fmt.Errorf("prove a session: %w", err)
 	case !same:
 		return &Refused{Why: "You signed in as somebody else at " + s.sso.Label() + "."}
+	case p.Role == "":
+		return &Refused{Why: s.sso.Label() + " knows you, but you are not among those who may enter.", Known: true}
 	case p.ProvedAt.Before(begun.Add(-proofSlack)):
 		return &Refused{Why: s.sso.Label() + " does not say that you have just proved who you are."}
 	}
