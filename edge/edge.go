@@ -117,6 +117,7 @@ type Edge struct {
 	clock    clock
 	inflight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
+	named    *slots      // requests that wait for what fetchFor fetches
 	leaving  atomic.Bool // the node was told to stop
 	limits   *limits
 

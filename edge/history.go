@@ -105,6 +105,9 @@ func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at ti
 		return
 	}
 	key := fieldmark.PathScore + string(slug) + "@" + at.Format(time.RFC3339)
+	if today {
+		key += "/open" // the whole day has another answer once it is over
+	}
 	e.serveDerived(ctx, slug, key, "", scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
 		at := at
 		if today {
@@ -112,7 +115,7 @@ func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at ti
 		}
 		state, asOf, err := e.cfg.Origin.BrandStateAt(ctx, slug, at)
 		if err := notHere(slug, &state, err); err != nil {
-			return nil, 0, err
+			return nil, 0, senseless(err)
 		}
 		score, err := e.assessBy(ctx, m, state, at)
 		return score, asOf, err
@@ -132,9 +135,11 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		e.failOf(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
+	if _, err := e.modules.active.Ref(); err != nil { // as in deriveScore
+		e.fail(ctx, errNoModule)
+		return
+	}
+	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load() // before the module is read
 		registry, _ := e.modules.of(slug)
 		m, release, err := registry.Acquire()
@@ -240,7 +245,7 @@ func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 		}
 		past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
 		if err := notHere(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
-			return nil, 0, err
+			return nil, 0, senseless(err)
 		}
 		h, err := historyOf(ctx, m, &past, q)
 		return h, asOf, err
@@ -423,18 +428,16 @@ func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, key, func(ctx context.Context) (*cache.Entry, error) {
+	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
 		}
 		if err != nil {
-			return nil, err
+			return nil, senseless(err)
 		}
 		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
-			return nil, fmt.Errorf("asked for %s and got %s", digest, got)
+			return nil, senseless(fmt.Errorf("asked for %s and got %s", digest, got))
 		}
 		entry := newEntry(body, `"`+string(digest)+`"`,
 			"Content-Type", kind,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -188,7 +189,7 @@ func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, cl
 		return nil, passError(err)
 	}
 	if len(body) > maxAnswer {
-		return nil, fmt.Errorf("the origin's answer to %s is larger than %d bytes", q.path, maxAnswer)
+		return nil, senseless(fmt.Errorf("the origin's answer to %s is larger than %d bytes", q.path, maxAnswer))
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, refusal(resp, body)
@@ -211,7 +212,11 @@ func refusal(resp *http.Response, body []byte) error {
 		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later",
 			Err: fmt.Errorf("status %d without a problem document", resp.StatusCode)}
 	}
-	return p.Err()
+	fe := p.Err()
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		fe.RetryAfter = time.Duration(s) * time.Second
+	}
+	return fe
 }
 
 // llmsFields are what a kept answer says of itself; everything else an origin

@@ -194,7 +194,7 @@ func isFault(err error) bool {
 func (e *Edge) despite(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
 	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 	if err := notHere(slug, &state, err); err != nil {
-		return nil, err
+		return nil, senseless(err)
 	}
 	registry, _ := e.modules.of(slug)
 	score := fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment())

@@ -9,7 +9,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 )
@@ -39,7 +42,7 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 		o.shed()
 		return nil, refuse(r, overloaded())
 	}
-	if err := o.admit(r, client); err != nil {
+	if err := o.limits.admit(r.Context(), r.URL.Path, client); err != nil {
 		land()
 		return nil, refuse(r, err)
 	}
@@ -68,19 +71,41 @@ func clientOf(r *http.Request) netip.Addr {
 	return client
 }
 
-// admit counts a request for the network it comes from.
-func (o *outward) admit(r *http.Request, client netip.Addr) error {
-	if !client.IsValid() || o.limits.limiter == nil || o.limits.network.Quota == 0 {
+// admit counts a request to the origin for the network of its client.
+func (l *limits) admit(ctx context.Context, path string, client netip.Addr) error {
+	if !client.IsValid() || l.limiter == nil || l.network.Quota == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), limitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limitTimeout)
 	defer cancel()
-	b := bucket{name: "network", key: "network:" + networkOf(client).String(), rate: o.limits.network}
-	v := o.limits.limiter.Take(ctx, b.key, b.rate)
+	b := bucket{name: "network", key: "network:" + networkOf(client).String(), rate: l.network}
+	v := l.limiter.Take(ctx, b.key, b.rate)
 	if v.OK {
 		return nil
 	}
-	return &limitError{tooOften([]byte(r.URL.Path), b, v), b, v}
+	return &limitError{tooOften([]byte(path), b, v), b, v}
+}
+
+// fetchFor is cache.Fetch for answers of which a client can name any number, each of
+// them made of one of the origin's: of a time, a period or a digest. What is not in
+// the cache counts for the client's network like what is passed on.
+func (e *Edge) fetchFor(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
+	if entry, state := e.cache.Get(key); state == cache.Fresh {
+		return entry, cache.SourceHit, nil
+	}
+	client := e.client(ctx)
+	release, ok := e.named.acquire(e.countedNetwork(client))
+	if !ok {
+		e.meters.shed.Inc()
+		return nil, cache.SourceNone, overloaded()
+	}
+	defer release()
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	if err := e.limits.admit(rc, string(ctx.Path()), client); err != nil {
+		return nil, cache.SourceNone, err
+	}
+	return e.cache.Fetch(rc, key, fill)
 }
 
 // refuse ends a request that is not sent, as a RoundTripper must. It says nothing of

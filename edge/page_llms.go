@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -44,15 +45,18 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 		e.sendDownload(ctx, made.Content)
 		return routePage
 	}
-	status := http.StatusOK
+	status, after := http.StatusOK, time.Duration(0)
 	if err != nil {
 		fe := publicError(err)
-		status, p.Errors = fe.Code.Status(), faults(fe, check)
+		status, after, p.Errors = fe.Code.Status(), fe.RetryAfter, faults(fe, check)
 	} else {
 		p.Result = made.result(check, form["content"])
 	}
 	body, err := e.site.AppendLLMs(nil, p)
 	e.sendPage(ctx, status, body, err)
+	if err == nil {
+		setRetryAfter(ctx, status, after)
+	}
 	return routePage
 }
 
@@ -158,7 +162,7 @@ func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, check bool, form map[string]str
 	}
 	answer := &llmsAnswer{}
 	if err := json.NewDecoder(bytes.NewReader(entry.Body)).Decode(answer); err != nil {
-		return nil, err
+		return nil, senseless(err)
 	}
 	return answer, nil
 }

@@ -34,7 +34,7 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 		e.origin = &byHost{edge: e, origin: e.origin, site: cfg.Site}
 	}
 	atOrigin := cfg.Inflight / 2
-	e.uploads = newSlots(maxUploads, maxUploads)
+	e.uploads, e.named = newSlots(maxUploads, maxUploads), newSlots(maxNamed, maxNamed)
 	e.origin = &outward{
 		next: e.origin, limits: e.limits, shed: e.meters.shed.Inc, within: e.headTimeout, network: e.countedNetwork,
 		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),

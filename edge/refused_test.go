@@ -1,12 +1,17 @@
 package edge_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/wasm/wasmtest"
 )
 
 // TestQuotaOfOneNetwork: what one network is refused because of its own quota,
@@ -14,11 +19,7 @@ import (
 func TestQuotaOfOneNetwork(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
 	h := newHouse(t)
-	h.change = func(c *edge.Config) {
-		trustLoopback(c)
-		c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 1
-	}
-	h.startEdge()
+	h.quota(1)
 	if a := h.write(aBrand, "X-Forwarded-For", greedy); a.status != http.StatusOK {
 		t.Fatalf("the first request: %d %s", a.status, a.body)
 	}
@@ -26,5 +27,142 @@ func TestQuotaOfOneNetwork(t *testing.T) {
 	h.wantProblem(h.write(second, "X-Forwarded-For", greedy), 429, fieldmark.CodeRateLimited)
 	if a := h.write(second, "X-Forwarded-For", other); a.status != http.StatusOK {
 		t.Errorf("the same request of another network: %d %s, want 200", a.status, a.body)
+	}
+	form := url.Values{"name": {"Ccme"}, "niche": {"Tools"}, "description": {"Ccme makes hammers that last."}}.Encode()
+	a := h.do("POST", "/llms-txt", form, "Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", greedy)
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+		t.Errorf("the form: %d %v, want 429 with Retry-After", a.status, a.header)
+	}
+}
+
+// quota puts a node in front of the origin that lets one network cause so many
+// requests a minute there, and believes what a test says of its client.
+func (h *house) quota(perMinute int) {
+	h.t.Helper()
+	h.change = func(c *edge.Config) {
+		trustLoopback(c)
+		c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, perMinute
+	}
+	h.startEdge()
+}
+
+// TestQuotaOfWhatIsNamed: a client can name any number of times, periods and
+// digests, so those that are not in the cache count for its network.
+func TestQuotaOfWhatIsNamed(t *testing.T) {
+	const greedy, other = "198.51.100.1", "198.51.100.2"
+	h := newHouse(t)
+	h.brand("acme", "Acme", 300)
+	h.quota(1)
+	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	digest := strings.Repeat("0", 64)
+	for client, path := range map[string]string{
+		"198.51.100.3": "/api/v1/score/acme?asOf=",
+		"198.51.100.4": "/api/v1/score/acme/history?from=",
+	} {
+		today, before := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+		for range 2 {
+			if a := h.get(path+today, "X-Forwarded-For", client); a.status != http.StatusOK {
+				t.Errorf("%s%s: %d %s, want 200: it counts once", path, today, a.status, a.body)
+			}
+		}
+		a := h.get(path+before, "X-Forwarded-For", client)
+		h.wantProblem(a, 429, fieldmark.CodeRateLimited)
+		if a.header.Get("Retry-After") == "" {
+			t.Errorf("%s%s: no Retry-After", path, before)
+		}
+		if a := h.get("/api/v1/score/acme", "X-Forwarded-For", client); a.status != http.StatusOK {
+			t.Errorf("the present score: %d %s, want 200: it is not counted", a.status, a.body)
+		}
+	}
+	for _, path := range []string{"/api/v1/modules/sha256:" + digest, "/api/v1/score/acme/facts/sha256:" + digest} {
+		h.get(path, "X-Forwarded-For", greedy)
+		h.wantProblem(h.get(path[:len(path)-1]+"1", "X-Forwarded-For", greedy), 429, fieldmark.CodeRateLimited)
+	}
+	h.wantProblem(h.get("/api/v1/modules/sha256:"+digest, "X-Forwarded-For", other), 404, fieldmark.CodeNotFound)
+}
+
+// TestShareOfWhatIsNamed: one network has a quarter of what may wait for such
+// answers at the same time.
+func TestShareOfWhatIsNamed(t *testing.T) {
+	const share = 32
+	h := newHouse(t)
+	h.change = trustLoopback
+	h.brand("acme", "Acme", 300)
+	h.startEdge()
+	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	release, asked := h.hang(func(r *http.Request) bool { return r.URL.Query().Has("asOf") })
+	get := func(day int, client string) answer {
+		at := time.Now().UTC().AddDate(0, 0, -day).Format(time.DateOnly)
+		return h.get("/api/v1/score/acme?asOf="+at, "X-Forwarded-For", client)
+	}
+	var all sync.WaitGroup
+	for day := range share {
+		all.Go(func() { get(day, "198.51.100.1") })
+	}
+	h.until("the origin has them", func() bool { return asked.Load() == share })
+	a := get(share, "198.51.100.1")
+	h.wantProblem(a, 503, fieldmark.CodeOverloaded)
+	if a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	all.Go(func() { get(share, "198.51.100.2") })
+	h.until("the origin has that of another network", func() bool { return asked.Load() == share+1 })
+	release()
+	all.Wait()
+}
+
+// TestOriginThatRefusesTheNode: what the node asks for itself is no fault of its
+// client's, whatever the origin answers.
+func TestOriginThatRefusesTheNode(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 300)
+	h.until("it is ranked", func() bool { return h.board().Total == 1 })
+	digest := strings.Repeat("0", 64)
+	paths := []string{"/api/v1/score/acme?asOf=2020-01-%02d", "/api/v1/score/acme/history?from=2026-11-%02d",
+		"/api/v1/modules/sha256:" + digest[2:] + "%02d", "/api/v1/score/acme/facts/sha256:" + digest[2:] + "%02d"}
+	for i, says := range []http.HandlerFunc{
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", fieldmark.ProblemType)
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"status":401,"code":"unauthorized"}`)
+		},
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>parked</html>") },
+	} {
+		answers := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts) || strings.HasPrefix(r.URL.Path, fieldmark.PathInternalModules+"/") {
+				says(w, r)
+				return true
+			}
+			return false
+		})
+		h.intercept.Store(&answers)
+		for _, path := range paths {
+			a := h.get(fmt.Sprintf(path, i+1))
+			h.wantProblem(a, 503, fieldmark.CodeOriginUnavailable)
+			if a.header.Get("Retry-After") == "" {
+				t.Errorf("%s: no Retry-After", path)
+			}
+		}
+	}
+}
+
+// TestFaultIsNotOneRequestEach: readers of a brand that the active module cannot
+// score, and of which nothing is cached, share what there is instead.
+func TestFaultIsNotOneRequestEach(t *testing.T) {
+	h := newHouse(t)
+	h.brand("plain", "Plain", 500)
+	h.brand("odd", "Odd", wasmtest.BadWords)
+	h.until("both are ranked", func() bool { return h.board().Total == 2 })
+	bad := h.activate(wasmtest.Bad(t, "1.0.1"))
+	h.until("the module is active", func() bool { return h.edge.Report().Module == bad })
+	h.startEdge() // a node that has nothing of the module before
+	h.score("odd")
+	const readers = 100
+	before := h.asked.Load()
+	for range readers {
+		h.score("odd")
+	}
+	if asked := h.asked.Load() - before; asked >= readers/2 {
+		t.Errorf("%d readers caused %d requests to the origin", readers, asked)
 	}
 }

@@ -288,16 +288,17 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.
 		return newScoreEntry(score, min(asOf, known))
 	}))
 	if isFault(err) {
-		entry, err = e.despite(ctx, slug)
-		return entry, cache.SourceFill, err
+		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry, error) { return e.despite(ctx, slug) })
 	}
 	return entry, from, err
 }
 
 // senseless turns an answer that makes no sense, as from an origin that knows
-// nothing of brands, into one that did not come.
+// nothing of brands or does not accept the node's token, into one that did not
+// come: the client has no part in what the node asks for itself.
 func senseless(err error) error {
-	if fieldmark.AsError(err).Code != fieldmark.CodeInternal {
+	switch fieldmark.AsError(err).Code.Status() {
+	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return err
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}

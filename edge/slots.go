@@ -3,6 +3,8 @@ package edge
 import (
 	"net/netip"
 	"sync"
+
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
 // Limits of what clients hold at the origins. Everything of one kind together is
@@ -14,6 +16,10 @@ const (
 	// maxTunnels bounds the WebSocket connections that are passed through. Each
 	// takes two goroutines with a buffer of 32 KiB, so all of them 64 MiB.
 	maxTunnels = 1024
+	// maxNamed bounds the requests for answers that only one client may want, like
+	// the score of some day: half of a node's own connections to an origin, so that
+	// the other half is for present scores and the event log.
+	maxNamed = upstream.MaxConns / 2
 )
 
 // slots limits how many of something are in use at once, in total and for each
