@@ -46,8 +46,7 @@ func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
 	if search != "" {
 		q.cursor, q.limit, offset = "", fieldmark.MaxBoardLimit, 0
 	}
-	key := "page/board/" + s.id + "/" + strconv.Itoa(s.pending) + "/" + strconv.Itoa(s.unreachable) +
-		"/" + q.key(offset) + "/" + strconv.Quote(strings.ToLower(search))
+	key := "page/board/" + s.key() + "/" + q.key(offset) + "/" + strconv.Quote(strings.ToLower(search))
 	e.servePage(ctx, key, "", func(context.Context) (*cache.Entry, error) {
 		body, err := e.site.AppendBoard(nil, e.boardPage(s, &q, offset, search))
 		if err != nil {

@@ -134,7 +134,7 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.id+"/"+strconv.Itoa(s.slugs.size)+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
 		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)
 		if body == nil {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")

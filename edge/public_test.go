@@ -114,6 +114,35 @@ func TestMachineFiles(t *testing.T) {
 	}
 }
 
+// TestUnrankedBrandsChange: lists of brands without a rank follow them, although
+// there are as many as before and the ranking is the same.
+func TestUnrankedBrandsChange(t *testing.T) {
+	h := newHouse(t)
+	h.brand("acme", "Acme", 900)
+	h.brand("pending-one", "One", -1)
+	lists := []string{"/sitemap.xml", "/?q=pending"}
+	show := func(slug string) func() bool {
+		return func() bool {
+			for _, path := range lists {
+				if !strings.Contains(h.get(path).body, "/brands/"+slug) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	h.until("acme is ranked", func() bool { return h.board().Total == 1 })
+	h.until("the first is listed", show("pending-one"))
+	must(t, h.service.DeleteBrand(t.Context(), "pending-one"))
+	h.brand("pending-two", "Two", -1)
+	h.until("the second is listed", show("pending-two"))
+	for _, path := range lists {
+		if strings.Contains(h.get(path).body, "pending-one") {
+			t.Errorf("%s lists a brand that was deleted", path)
+		}
+	}
+}
+
 // TestSitemapParts: every page stands in one part, and no part is too large.
 func TestSitemapParts(t *testing.T) {
 	h := newHouse(t)

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"hash/maphash"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -236,6 +238,7 @@ type snapshot struct {
 	since       fieldmark.Time  // what changes are counted from
 	newest      int64           // asOf in microseconds; 0: none
 	sum         [2]uint64       // of its ranked lines
+	unranked    uint64          // sum of the hashes of all other slugs, which id does not cover
 
 	views *views
 }
@@ -267,7 +270,7 @@ func newSnapshot(m *wasm.Module, lines []*line, since fieldmark.Time) *snapshot 
 func (s *snapshot) with(changed map[fieldmark.Slug]*line) *snapshot {
 	next := &snapshot{
 		module: s.module, methodology: s.methodology, since: s.since, languages: maps.Clone(s.languages), views: &views{},
-		pending: s.pending, unreachable: s.unreachable, failed: s.failed, sum: s.sum,
+		pending: s.pending, unreachable: s.unreachable, failed: s.failed, sum: s.sum, unranked: s.unranked,
 	}
 	var out, in, outRanked, inRanked, outFull, inFull []*line
 	sort := func(l *line, all, ranked, full *[]*line) {
@@ -319,8 +322,14 @@ func (s *snapshot) seekNewest() {
 	}
 }
 
+// slugSeed is of the hashes in snapshot.unranked.
+var slugSeed = maphash.MakeSeed()
+
 // count adds a line to what is said of all, or takes it away.
 func (s *snapshot) count(l *line, by int) {
+	if !l.ranked {
+		s.unranked += uint64(by) * maphash.String(slugSeed, string(l.slug))
+	}
 	if l.failed {
 		s.failed += by
 	}
@@ -351,6 +360,11 @@ func (s *snapshot) finish() {
 	text = binary.BigEndian.AppendUint64(text, s.sum[1])
 	sum := sha256.Sum256(text)
 	s.id = hex.EncodeToString(sum[:8])
+}
+
+// key names all that pages made of this ranking show, of brands without a rank too.
+func (s *snapshot) key() string {
+	return s.id + "/" + strconv.FormatUint(s.unranked, 36) + "/" + strconv.Itoa(s.pending) + "/" + strconv.Itoa(s.unreachable)
 }
 
 // line returns the line of a slug, or nil.
