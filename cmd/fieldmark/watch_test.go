@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // TestMetricsTable holds the runbook's table of metrics to those a node has, and
@@ -95,6 +97,42 @@ func promtoolPath(t *testing.T) string {
 
 // onDemand are metrics that come into being with the first thing they count.
 const onDemand = "fieldmark_edge_cache_fill_seconds fieldmark_edge_score_seconds fieldmark_origin_request_seconds fieldmark_webhook_attempts_total fieldmark_trace_spans_total fieldmark_edge_certificate_expiry_timestamp_seconds"
+
+// TestAlertsNameTheirPage wants of every alert a link to a heading of the runbook.
+func TestAlertsNameTheirPage(t *testing.T) {
+	const page = "https://github.com/fieldmark/fieldmark/blob/main/deploy/README.md#"
+	anchors := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#{2,} (.+)$`).FindAllStringSubmatch(readFile(t, "..", "..", "deploy", "README.md"), -1) {
+		plain := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		anchors[strings.ReplaceAll(plain, " ", "-")] = true
+	}
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert       string
+				Annotations struct{ Summary, Runbook string }
+			}
+		}
+	}
+	must(t, yaml.Unmarshal([]byte(readFile(t, "..", "..", "deploy", "alerts", "fieldmark.rules.yml")), &file))
+	tests := readFile(t, "..", "..", "deploy", "alerts", "fieldmark.test.yml")
+	n := 0
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			n++
+			anchor, ok := strings.CutPrefix(rule.Annotations.Runbook, page)
+			if !ok || !anchors[anchor] || rule.Annotations.Summary == "" {
+				t.Errorf("%s: runbook %q, want %s and the anchor of a heading", rule.Alert, rule.Annotations.Runbook, page)
+			}
+			if !strings.Contains(tests, "alertname: "+rule.Alert+"\n        exp_alerts") {
+				t.Errorf("%s: no test fires it", rule.Alert)
+			}
+		}
+	}
+	if n < 19 {
+		t.Errorf("read %d alerts, want all", n)
+	}
+}
 
 // TestWatching has the alert rules judged by Prometheus's own tool and reads the
 // dashboard as Grafana would.
