@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -17,22 +18,35 @@ import (
 // of the SHA-256 keys derived from it.
 const minSecret = 32
 
+// maxNodeTokens is how many node tokens may be set: a change needs two, and and a
+// third would be one that should have been removed.
+const maxNodeTokens = 2
+
 // tokenSettings are how an edge and an origin know each other.
 type tokenSettings struct {
-	NodeToken     string `env:"FIELDMARK_NODE_TOKEN" placeholder:"TOKEN" help:"Token edges show to origins; the same on all of them, at least 32 characters."`
+	NodeToken     string `env:"FIELDMARK_NODE_TOKEN" placeholder:"TOKEN" help:"Token edges show to origins; the same on all of them, at least 32 characters. While it is changed: the new and the old one, with a comma between; origins accept both, edges send the first."`
 	NodeTokenFile string `env:"FIELDMARK_NODE_TOKEN_FILE" type:"path" placeholder:"FILE" help:"File that holds the node token."`
 }
 
-// token returns the node token, from its file if need be.
+// token returns the node tokens as they are set, from their file if need be.
 func (t *tokenSettings) token() (string, error) { return secretOrFile(t.NodeToken, t.NodeTokenFile) }
 
-// requireToken returns the node token or says how to set one.
+// requireToken returns the node tokens, with a comma between, or says how to set one.
 func (t *tokenSettings) requireToken() (string, error) {
-	token, err := t.token()
-	if err == nil && len(token) < minSecret {
-		err = fmt.Errorf("FIELDMARK_NODE_TOKEN must have at least %d characters; the same on every edge and origin", minSecret)
+	list, err := t.token()
+	if err != nil {
+		return "", err
 	}
-	return token, err
+	tokens := fieldmark.SplitNodeTokens(list)
+	if len(tokens) > maxNodeTokens {
+		return "", fmt.Errorf("FIELDMARK_NODE_TOKEN has %d tokens, want at most %d: the new and the old one", len(tokens), maxNodeTokens)
+	}
+	for _, token := range tokens {
+		if len(token) < minSecret {
+			return "", fmt.Errorf("FIELDMARK_NODE_TOKEN must have at least %d characters; the same on every edge and origin", minSecret)
+		}
+	}
+	return list, nil
 }
 
 // databaseSettings say where an origin's record is.

@@ -47,6 +47,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
+	token = fieldmark.SplitNodeTokens(token)[0]
 	target := &url.URL{Scheme: "http", Host: anyOrigin}
 	asking := origins.Internal()
 	if c.tracing != nil {

@@ -133,7 +133,7 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 func (c *serveCmd) ownToken() (string, error) {
 	token, err := c.token()
 	if err != nil || token != "" {
-		return token, err
+		return c.requireToken()
 	}
 	secret, err := c.appSecret()
 	if err != nil {

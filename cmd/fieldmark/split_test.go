@@ -11,14 +11,15 @@ import (
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	token := strings.Repeat("n", 32)
+	oldToken, newToken := strings.Repeat("n", 32), strings.Repeat("m", 32) // as while the token is changed
+	tokens := newToken + "," + oldToken
 	admin := newKey(t, dir, "admin:*")
 	key := newKey(t, dir, "mission:create")
-	origin := start(t, dir, "origin", "--data", "var", "--node-token", token, "--public-api", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
+	origin := start(t, dir, "origin", "--data", "var", "--node-token", tokens, "--public-api", "--origin-listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
 	originURL := origin.logged("origin", "listen")
 	var edges []string
 	var nodes []*process
-	for range 2 {
+	for _, token := range []string{oldToken, tokens} {
 		p := start(t, dir, "edge", "--origin", originURL, "--node-token", token, "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0")
 		edges = append(edges, p.logged("edge", "listen"))
 		nodes = append(nodes, p)

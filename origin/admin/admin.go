@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +15,7 @@ import (
 type Config struct {
 	Service   *origin.Service
 	Log       *slog.Logger // one line for each act of an administrator; nil: none
-	NodeToken string       // what edges show to be believed about a client's address and scheme; empty: none is
+	NodeToken string       // what edges show to be believed about a client's address and scheme, as a list of fieldmark.ParseNodeTokens; empty: none is
 	Facts     []Fact       // what the settings page tells of this origin
 	Secure    bool         // browsers reach the area by https only; otherwise an edge says of each request how it came
 }
@@ -29,8 +28,7 @@ type area struct {
 	origin *origin.Service
 	log    *slog.Logger
 	secure bool
-	node   [sha256.Size]byte // of the node token; hashed, so that comparing takes the same time at any length
-	edges  bool              // there is a node token
+	tokens fieldmark.NodeTokens
 	facts  []Fact
 	views  *views
 	mux    *http.ServeMux
@@ -49,7 +47,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("admin: templates: %w", err)
 	}
 	a := &area{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, views: v, mux: http.NewServeMux(),
-		node: sha256.Sum256([]byte(cfg.NodeToken)), edges: cfg.NodeToken != "", facts: cfg.Facts}
+		tokens: fieldmark.ParseNodeTokens(cfg.NodeToken), facts: cfg.Facts}
 	a.routes()
 
 	guard := http.NewCrossOriginProtection()

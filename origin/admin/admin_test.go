@@ -137,14 +137,14 @@ func TestClosedWithoutSession(t *testing.T) {
 // TestCookieFollowsScheme: behind an edge that says how a request came, cookies are
 // Secure and https is asked for where it came over https. Nobody else may say so.
 func TestCookieFollowsScheme(t *testing.T) {
-	const token = "node-token-of-the-tests-0123456789"
+	const token, before = "node-token-of-the-tests-0123456789", "node-token-that-is-replaced-0123456"
 	for _, tt := range []struct {
 		node, proto string
 		secure      bool
-	}{{token, "https", true}, {token, "http", false}, {"guess", "https", false}, {"", "https", false}} {
+	}{{token, "https", true}, {token, "http", false}, {before, "https", true}, {before + "," + token, "https", false}, {"guess", "https", false}, {"", "https", false}} {
 		b := newBrowser(t, false)
 		var err error
-		if b.handler, err = admin.New(admin.Config{Service: b.service, NodeToken: token, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		if b.handler, err = admin.New(admin.Config{Service: b.service, NodeToken: token + ", " + before, Log: slog.New(slog.DiscardHandler)}); err != nil {
 			t.Fatal(err)
 		}
 		b.header = map[string]string{"Fieldmark-Node": tt.node, "X-Forwarded-Proto": tt.proto}

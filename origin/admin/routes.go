@@ -2,8 +2,6 @@ package admin
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/url"
@@ -218,8 +216,7 @@ func (a *area) caller(r *http.Request) origin.Caller {
 }
 
 func (a *area) fromEdge(r *http.Request) bool {
-	sum := sha256.Sum256([]byte(r.Header.Get(fieldmark.HeaderNode)))
-	return a.edges && subtle.ConstantTimeCompare(sum[:], a.node[:]) == 1
+	return a.tokens.Contains(r.Header.Get(fieldmark.HeaderNode))
 }
 
 // overHTTPS reports whether a browser sent r over https, as the settings or an edge

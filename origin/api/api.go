@@ -1,7 +1,6 @@
 package api
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
@@ -17,7 +17,7 @@ import (
 // Config says whom the API serves and for whom.
 type Config struct {
 	Service   *origin.Service
-	NodeToken string        // what edges present under /internal/, and to be believed about a client's address
+	NodeToken string        // what edges send under /internal/ and with a client's address: see fieldmark.ParseNodeTokens
 	BaseURL   string        // public address of the edges, for the types of problems; "": they are relative references
 	PublicAPI bool          // false: everything under /api/public/ is 404 module_disabled
 	Log       *slog.Logger  // one line for each request; nil: none
@@ -28,8 +28,8 @@ type Config struct {
 // server holds what handlers share; nothing in it changes after New.
 type server struct {
 	origin    *origin.Service
-	nodeToken [sha256.Size]byte // hashed, so that comparing takes the same time at any length
-	base      string            // Config.BaseURL without a slash at the end
+	nodes     fieldmark.NodeTokens
+	base      string // Config.BaseURL without a slash at the end
 	publicAPI bool
 	log       *slog.Logger
 	prober    *probe.Prober
@@ -59,7 +59,7 @@ func newServer(cfg Config, more []*route) (http.Handler, error) {
 	}
 	s := &server{
 		origin:    cfg.Service,
-		nodeToken: sha256.Sum256([]byte(cfg.NodeToken)),
+		nodes:     fieldmark.ParseNodeTokens(cfg.NodeToken),
 		base:      strings.TrimSuffix(cfg.BaseURL, "/"),
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
