@@ -24,8 +24,8 @@ type Rate struct {
 	Burst  int
 }
 
-// interval is the time in which one more is allowed.
-func (r Rate) interval() time.Duration { return r.Window / time.Duration(r.Quota) }
+// interval is the time in which one more is allowed, at least a nanosecond.
+func (r Rate) interval() time.Duration { return max(r.Window/time.Duration(r.Quota), 1) }
 
 // Verdict is what a Limiter says of one request.
 type Verdict struct {

@@ -165,3 +165,13 @@ func BenchmarkLimiter(b *testing.B) {
 		}
 	})
 }
+
+// TestVeryLargeQuota: a quota of more than one request in a nanosecond, which an
+// origin may name for a key, is no limit in practice.
+func TestVeryLargeQuota(t *testing.T) {
+	l := cache.NewLimiter(nil)
+	r := cache.Rate{Quota: 1 << 62, Window: time.Minute, Burst: 60}
+	if v := l.Take(t.Context(), "k", r); !v.OK {
+		t.Errorf("the first of %d a minute: %+v", r.Quota, v)
+	}
+}
