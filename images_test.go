@@ -1,0 +1,30 @@
+package fieldmark_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// TestImagesAreQualified: an image without a registry is whatever the engine
+// searches first, and one without a tag is the newest of the day.
+func TestImagesAreQualified(t *testing.T) {
+	image := regexp.MustCompile(`(?m)^(?:FROM(?: --platform=\S+)?|\s+image:) +(\S+)`)
+	qualified := regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9._/-]+:[a-zA-Z0-9._-]+(@sha256:[0-9a-f]{64})?$`)
+	const built = "fieldmark" // by compose itself, from the Dockerfile
+	for file, want := range map[string]int{"deploy/Dockerfile": 2, "deploy/compose.yaml": 4} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := image.FindAllSubmatch(text, -1)
+		if len(found) < want {
+			t.Errorf("%s: found %d images, want %d or more", file, len(found), want)
+		}
+		for _, m := range found {
+			if name := string(m[1]); name != built && !qualified.MatchString(name) {
+				t.Errorf("%s: image %s: want REGISTRY/NAME:TAG", file, name)
+			}
+		}
+	}
+}
