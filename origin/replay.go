@@ -342,7 +342,7 @@ func (s *Service) forget(ctx context.Context, now time.Time) error {
 	}
 	return errors.Join(
 		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
-			return tx.TrimDeliveries(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, before, [10]byte{}), now, forgetAtOnce)
+			return tx.TrimDeliveries(ctx, before, now, forgetAtOnce)
 		}),
 		trim(s.keepEvents, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
 			return tx.TrimEvents(ctx, before, forgetAtOnce)

@@ -257,3 +257,47 @@ func TestForget(t *testing.T) {
 		openMission(t, w, "after") // the log goes on where it was
 	})
 }
+
+// TestRequeuedDeliveryIsKept: retention counts from when a delivery was queued
+// again, so a resend of an old message is not deleted before it is sent.
+func TestRequeuedDeliveryIsKept(t *testing.T) {
+	r := receive(t, status(204))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		short, err := origin.New(origin.Config{Store: w.Store, Secret: appSecret, KeepDeliveries: 5 * time.Minute, HTTP: loopback()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Service = short
+		endpoint := createEndpoint(t, w, r.URL, "mission.created")
+		stop := w.run(t)
+		openMission(t, w, "old")
+		time.Sleep(time.Minute) // virtual: it is sent
+		stop()
+		time.Sleep(10 * time.Minute)
+		paused := fieldmark.EndpointPaused
+		if _, err := w.PatchEndpoint(t.Context(), "", endpoint.ID, fieldmark.EndpointPatch{State: &paused}); err != nil {
+			t.Fatal(err)
+		}
+		old := w.deliveries(t)
+		if len(old) != 1 {
+			t.Fatalf("%d deliveries, want 1", len(old))
+		}
+		if _, err := w.Resend(t.Context(), endpoint.ID, old[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		stop = w.run(t) // which deletes what is old at once, and then every hour
+		time.Sleep(time.Second)
+		stop()
+		if list := w.deliveries(t); len(list) != 1 {
+			t.Errorf("%d deliveries after retention ran, want the one that was queued again", len(list))
+		}
+		time.Sleep(10 * time.Minute)
+		stop = w.run(t)
+		time.Sleep(time.Second)
+		stop()
+		if list := w.deliveries(t); len(list) != 0 {
+			t.Errorf("%d deliveries after another ten minutes, want none", len(list))
+		}
+	})
+}

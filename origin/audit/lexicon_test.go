@@ -47,7 +47,7 @@ var spoken = []struct{ tag, about, contact, offer, quotation, figure string }{
 	{"de", "Über uns", "Kontakt", "Leistungen", "„Die erste Woche bin ich nur so herumgefahren“, erzählt Anna.", "5 Jahre"},
 	{"el", "Σχετικά με εμάς", "ΕΠΙΚΟΙΝΩΝΙΑ", "Υπηρεσίες", "«Την πρώτη εβδομάδα έκανα βόλτες χωρίς λόγο», λέει η Μαρία.", "12 χρόνια"},
 	{"es", "Quiénes somos", "Contáctanos", "Servicios", "«La primera semana di vueltas por el barrio sin motivo», cuenta Ana.", "12 semanas"},
-	{"fa", "درباره ما", "تماس با ما", "محصولات", "«هفتهٔ اول فقط برای شادی بچه‌ها دور محله می‌گشتم»، مریم گفت.", "۱۲ سال"},
+	{"fa", "درباره ما", "تماس با ما", "محصولات", "«هفتهٔ اول فقط برای شادی بچه\u200cها دور محله می\u200cگشتم»، مریم گفت.", "۱۲ سال"},
 	{"fi", "Tietoa meistä", "Ota yhteyttä", "Palvelut", "”Ensimmäisen viikon ajelin vain huvin vuoksi ympäriinsä”, sanoo Aino.", "12 vuotta"},
 	{"fr", "Qui sommes-nous", "Contactez-nous", "Nos tarifs", "« La première semaine, j’ai fait le tour du quartier pour rien », raconte Maëlle.", "12 ans"},
 	{"he", "מי אנחנו", "צור קשר", "מחירון", "\"בשבוע הראשון נסעתי סתם סביב השכונה כל היום\", אמרה מאיה.", "12 חודשים"},

@@ -190,11 +190,14 @@ func (s *Store) AccountEvents(ctx context.Context, account string, after int64, 
 	return list, nil
 }
 
-// TrimDeliveries forgets up to limit deliveries whose ids lie before one, with
-// their attempts; those on the wire stay, and what waited for a deleted one is
-// due. It returns how many it forgot.
-func (t *Tx) TrimDeliveries(ctx context.Context, before string, now time.Time, limit int) (int64, error) {
-	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL ORDER BY id LIMIT $2`, before, limit)
+// TrimDeliveries deletes up to limit deliveries that were created before a time,
+// with their attempts. Those being sent stay, and those queued again since then,
+// by a resend or a replay, which are not sent yet. What waited for a deleted one
+// is due. It returns how many it deleted.
+func (t *Tx) TrimDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
+	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
+		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
+		fieldmark.NewID(fieldmark.PrefixDelivery, before, [10]byte{}), before.UnixMicro(), limit)
 	ids, err := collect(rows, err, scanText)
 	if err != nil {
 		return 0, fmt.Errorf("list old deliveries: %w", err)
