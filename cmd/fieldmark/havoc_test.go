@@ -348,10 +348,15 @@ func (h *havoc) pass(d time.Duration, p *phase, edges ...*node) {
 	}
 }
 
-// vitals are the goroutines and the memory of the nodes, in MiB.
+// vitals are the goroutines and the memory of the nodes, in MiB; zero of a node in
+// a network of its own, as profiles are answered to loopback only.
 func (h *havoc) vitals(nodes []*node) (goroutines, memory []int) {
 	h.t.Helper()
 	for _, n := range nodes {
+		if !strings.Contains(n.debug, "//127.") {
+			goroutines, memory = append(goroutines, 0), append(memory, 0)
+			continue
+		}
 		_, _, heap := ask(h.t, "GET", n.debug+"/debug/pprof/heap?gc=1&debug=1", "") // which collects first
 		_, _, text := ask(h.t, "GET", n.debug+"/debug/pprof/goroutine?debug=1", "")
 		var count, inUse int
