@@ -82,8 +82,8 @@ func TestParserMemory(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var err error
 			got := allocated(func() { err = tt.parse() })
-			if got > 2*tt.most { // the race detector has pools lose items at random
-				t.Errorf("allocated %d MB, want at most %d", got>>20, 2*tt.most>>20)
+			if got > tt.most {
+				t.Errorf("allocated %d MB, want at most %d", got>>20, tt.most>>20)
 			}
 			if fmt.Sprint(err) != tt.want && (err != nil || tt.want != "") {
 				t.Errorf("error %v, want %q", err, tt.want)
