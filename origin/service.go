@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,7 +42,6 @@ type Config struct {
 	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
 	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
-	BaseURL    string                // the public address, for links in calendars; "": they have none
 	// PaymentDueOn is what makes a payment due: that its mission is CLOSED, or
 	// already that it is COMPLETED; empty: CLOSED. All origins must say the same.
 	PaymentDueOn fieldmark.MissionStatus
@@ -73,7 +71,6 @@ type Service struct {
 	worker     string // owns the leases of this process
 	held       heldLeases
 
-	baseURL                    string
 	feeds                      feeds
 	keepDeliveries, keepEvents time.Duration
 
@@ -128,7 +125,7 @@ func New(cfg Config) (*Service, error) {
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
 		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI, worker: rand.Text(),
-		baseURL: strings.TrimSuffix(cfg.BaseURL, "/"), feeds: feeds{kept: make(map[string]*keptFeed)},
+		feeds:        feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
 		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)},
 		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),

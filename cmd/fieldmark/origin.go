@@ -132,7 +132,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
-		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn), BaseURL: o.publicURL,
+		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.meters.swept.Update(took.Seconds()) },
 	}); err != nil {
 		return err
@@ -226,7 +226,7 @@ type originCmd struct {
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
 	traceSettings  `embed:""`
-	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address of the edges, for links in calendars; none if unset."`
+	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address of the edges, for the types of errors; an https address makes cookies Secure."`
 	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address edges reach this origin at."`
 	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
 }

@@ -85,7 +85,7 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	client := safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(client.CloseIdle)
-	config := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, BaseURL: "https://fieldmark.example/", HTTP: client}
+	config := origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), Log: log, HTTP: client}
 	for _, f := range configure {
 		f(&config)
 	}
