@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo": {""},
 	"deploy/release":     {},
 
-	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream", "trace"},
+	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream", "internal/trace"},
 	"edge/badge":    {""},
 	"edge/site":     {""},
 	"edge/coding":   {},
@@ -28,13 +28,8 @@ var mayImport = map[string][]string{
 	"edge/upstream": {"edge/framing", "cache/rfc9111"},
 	"edge/framing":  {},
 
-	"browsertest": {}, // for tests alone
-
-	"trace": {},
-
-	"cache":           {},
-	"cache/cachetest": {"cache"},
-	"cache/rfc9111":   {},
+	"cache":         {},
+	"cache/rfc9111": {},
 
 	"wasm":      {"", "wasm/abi"},
 	"wasm/abi":  {"", "wasm/card"},
@@ -44,13 +39,12 @@ var mayImport = map[string][]string{
 	"wasm/guest":            {},
 	"wasm/examples":         {"wasm/guest", "wasm/card"},
 	"wasm/examples/go/shop": {"wasm/guest"},
-	"wasm/wasmtest":         {"wasm/card"}, // for tests alone
 
-	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso", "trace"},
+	"origin":          {"", "origin/store", "origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso", "internal/trace"},
 	"origin/api":      {"", "origin", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
 	"origin/admin":    {"", "origin"},
 	"origin/client":   {""},
-	"origin/store":    {"", "trace"},
+	"origin/store":    {"", "internal/trace"},
 	"origin/audit":    {"", "origin/safehttp", "origin/llms"},
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},
@@ -59,8 +53,15 @@ var mayImport = map[string][]string{
 	"origin/ics":      {},
 	"origin/alert":    {""},
 
-	"origin/llms/probe":      {"", "origin/llms", "origin/safehttp"},
-	"origin/store/storetest": {"origin/store"}, // for tests alone
+	"origin/llms/probe": {"", "origin/llms", "origin/safehttp"},
+
+	"internal/trace": {},
+
+	// For tests alone.
+	"internal/testkit/browsertest": {},
+	"internal/testkit/cachetest":   {"cache"},
+	"internal/testkit/storetest":   {"origin/store"},
+	"internal/testkit/wasmtest":    {"wasm/card"},
 }
 
 // homes says which rooms alone may import a technology.
@@ -71,8 +72,8 @@ var homes = map[string][]string{
 	"github.com/dgraph-io/ristretto":      {"cache"},
 	"modernc.org/sqlite":                  {"origin/store"},
 	"github.com/pressly/goose":            {"origin/store"},
-	"database/sql":                        {"origin/store", "origin/store/storetest"},
-	"github.com/jackc/pgx":                {"origin/store", "origin/store/storetest"},
+	"database/sql":                        {"origin/store", "internal/testkit/storetest"},
+	"github.com/jackc/pgx":                {"origin/store", "internal/testkit/storetest"},
 	"github.com/danielgtaylor/huma":       {"origin/api"},
 	"github.com/alecthomas/kong":          {"cmd/fieldmark"},
 	"github.com/jimsmart/grobotstxt":      {"origin/audit", "origin/llms/probe"},
@@ -86,7 +87,7 @@ var homes = map[string][]string{
 	"github.com/jotaen/kong-completion":   {"cmd/fieldmark"},
 	"github.com/alecthomas/mango-kong":    {"cmd/fieldmark"},
 	"github.com/muesli/roff":              {"cmd/fieldmark"},
-	"os/exec":                             {"cmd/fieldmark", "deploy/release", "cache/cachetest", "origin/store/storetest", "browsertest"},
+	"os/exec":                             {"cmd/fieldmark", "deploy/release", "internal/testkit/cachetest", "internal/testkit/storetest", "internal/testkit/browsertest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},
 	"unsafe":                              {"edge", "cache", "wasm", "wasm/guest"},
@@ -94,7 +95,7 @@ var homes = map[string][]string{
 	"golang.org/x/net/html":               {"origin/audit", "origin/llms/probe"},
 	"golang.org/x/image/font/sfnt":        {},
 	"github.com/rogpeppe/go-internal":     {},
-	"github.com/chromedp/":                {"browsertest"},
+	"github.com/chromedp/":                {"internal/testkit/browsertest"},
 	"github.com/google/go-cmp":            {},
 	"github.com/standard-webhooks/":       {},
 	"github.com/emersion/go-ical":         {},
@@ -107,7 +108,7 @@ var homes = map[string][]string{
 	"golang.org/x/oauth2":                 {"origin/sso"},
 	"go.opentelemetry.io/":                {},
 	"google.golang.org/protobuf":          {},
-	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "wasm/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
+	"github.com/fieldmark/fieldmark/wasm": {"edge", "wasm", "internal/testkit/wasmtest", "wasm/examples", "wasm/examples/go/shop", "wasm/card", "wasm/abi", "wasm/geo", "cmd/fieldmark"},
 }
 
 type goPackage struct {

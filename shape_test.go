@@ -20,8 +20,8 @@ const (
 
 // shapeExceptions lists what may break a rule, with the date and the reason.
 var shapeExceptions = map[string]string{
-	"browsertest/browser.go context": "2026-11-21: chromedp keeps its browser in the context",
-	"browsertest/page.go context":    "2026-11-21: chromedp keeps its tab in the context",
+	"internal/testkit/browsertest/browser.go context": "2026-11-21: chromedp keeps its browser in the context",
+	"internal/testkit/browsertest/page.go context":    "2026-11-21: chromedp keeps its tab in the context",
 }
 
 func TestShape(t *testing.T) {

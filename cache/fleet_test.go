@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // truth is a log of changes to a few things, which members of a fleet follow

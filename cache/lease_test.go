@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // withholding is a way to Redis that keeps the answer to the first lease back: the

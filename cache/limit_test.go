@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 var perMinute = cache.Rate{Quota: 300, Window: time.Minute, Burst: 60}

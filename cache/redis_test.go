@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // logHead is the newest event when a process of a test joins.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // TestRedisTLS shares through a server that speaks TLS alone. Its certificate is

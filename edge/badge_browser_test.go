@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark/browsertest"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
 // ask opens a page and returns what a promise of its script comes to.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark/browsertest"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
 // measureText looks at every text of every badge: it must lie inside the badge,

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/upstream"
-	"github.com/fieldmark/fieldmark/trace"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
 // newProxy makes what everything that is not the edge's own goes through.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // TestSharedScoresNeedTheNodeToken reads from Redis what an edge stored there, as

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
-	"github.com/fieldmark/fieldmark/wasm/wasmtest"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 )
 
 // TestQuotaOfOneNetwork: what one network is refused because of its own quota,

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
 // maxWire is what a page and all it loads may weigh over the wire on a first

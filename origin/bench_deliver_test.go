@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // benchClients is how many callers wait at once.

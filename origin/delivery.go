@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
-	"github.com/fieldmark/fieldmark/trace"
 )
 
 // Bounds of sending.

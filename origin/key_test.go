@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey {

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 

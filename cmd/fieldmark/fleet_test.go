@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // fleet is an origin, three edges and a Redis they share, each a process.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
-	"github.com/fieldmark/fieldmark/wasm/wasmtest"
 )
 
 // TestHavoc wrecks a fleet part by part while clients read and write, and holds

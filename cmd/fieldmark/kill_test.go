@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 )
 
 const writers = 8

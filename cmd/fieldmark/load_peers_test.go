@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark/cache/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
 // smallCache, in bytes, holds a tenth of what the rounds of misses ask for.

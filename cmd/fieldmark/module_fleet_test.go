@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/wasm"
-	"github.com/fieldmark/fieldmark/wasm/wasmtest"
 )
 
 // moduleFleet is an origin and three edges that take modules of one key alone.

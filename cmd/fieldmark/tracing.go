@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/trace"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
 // traceSettings are where spans go.

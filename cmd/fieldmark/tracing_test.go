@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/trace"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
 // TestOneTrace follows one mission from its sender through edge and origin to the

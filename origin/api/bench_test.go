@@ -15,9 +15,9 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // BenchmarkOpenMission opens missions through the whole handler from 64 clients

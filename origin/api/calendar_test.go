@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // planned opens a mission and plans it for somebody.

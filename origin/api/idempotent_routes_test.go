@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // noEffects are the writes of the API description that change nothing.

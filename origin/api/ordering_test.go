@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // receiver is a webhook receiver that accepts everything.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // A backup under way must not stop writers, and holds one moment.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/store/storetest"
 )
 
 // TestSweepPlans holds the sweeper to looking at what is due, not at what exists.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/trace"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
 // Config says where the record is: in a file of SQLite, or in a PostgreSQL.

@@ -16,7 +16,7 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/fieldmark/fieldmark/trace"
+	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
 const known = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fieldmark/fieldmark/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 )
 
 const good = `<!doctype html><html lang="en"><head><title>Good</title><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
