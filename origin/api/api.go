@@ -43,10 +43,7 @@ type server struct {
 }
 
 // New builds everything the origin answers except its pages for administrators.
-func New(cfg Config) (http.Handler, error) { return newServer(cfg, nil) }
-
-// newServer is New with more routes.
-func newServer(cfg Config, more []*route) (http.Handler, error) {
+func New(cfg Config) (http.Handler, error) {
 	var bad []error
 	if cfg.Service == nil {
 		bad = append(bad, errors.New("api: a service is required"))
@@ -78,12 +75,7 @@ func newServer(cfg Config, more []*route) (http.Handler, error) {
 	if s.eventTypes, err = describeEvents(); err != nil {
 		return nil, fmt.Errorf("api: describe events: %w", err)
 	}
-	routes := append(s.routes(), more...)
-	for _, r := range routes {
-		if err := r.op.retiring.check(); err != nil {
-			return nil, fmt.Errorf("api: %s %s: %w", r.method, r.path, err)
-		}
-	}
+	routes := s.routes()
 	if s.openAPI, err = describe(routes, cfg.Version); err != nil {
 		return nil, fmt.Errorf("api: describe: %w", err)
 	}

@@ -190,7 +190,6 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 	for _, f := range r.fields() {
 		out.Parameters = append(out.Parameters, &huma.Param{Name: f[0], In: "header", Description: f[1], Schema: &huma.Schema{Type: huma.TypeString}})
 	}
-	out.Deprecated = r.op.retiring != nil
 	if r.op.in.goType != nil {
 		out.RequestBody = &huma.RequestBody{
 			Required: !r.op.maybe,

@@ -166,10 +166,9 @@ type op struct {
 	loose  bool          // parameters are let be: who asks did not write the address
 	hidden bool          // not in the OpenAPI document
 
-	once      bool      // it has effects, and takes an Idempotency-Key
-	versioned bool      // it writes one thing, and takes If-Match
-	maybe     bool      // the body may be left out
-	retiring  *retiring // it will be gone one day; nil: nobody plans that
+	once      bool // it has effects, and takes an Idempotency-Key
+	versioned bool // it writes one thing, and takes If-Match
+	maybe     bool // the body may be left out
 }
 
 // timeout bounds a request.

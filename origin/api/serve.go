@@ -47,8 +47,6 @@ type writer struct {
 	code     fieldmark.Code // of the problem that was answered
 	cause    error
 	left     bool // the client went away before the answer
-
-	retiring bool // the route will be gone one day
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -117,8 +115,6 @@ func (s *server) serve(rt *route) http.Handler {
 	within := rt.timeout()
 	run := func(w *writer, r *http.Request) error {
 		c := &call{w: w, r: r, route: rt}
-		rt.op.retiring.tell(w.Header())
-		w.retiring = rt.op.retiring != nil
 		if err := s.admit(c); err != nil {
 			return err
 		}
@@ -241,9 +237,6 @@ func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	}
 	if w.left {
 		attrs = append(attrs, slog.Bool("left", true))
-	}
-	if w.retiring { // the keys that still use it are those of these lines
-		attrs = append(attrs, slog.Bool("retiring", true))
 	}
 	if w.code.Status() >= 500 && w.cause != nil {
 		if !w.left {
