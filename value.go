@@ -1,6 +1,7 @@
 package fieldmark
 
 import (
+	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
@@ -163,7 +164,17 @@ const idLength = 26
 
 // NewID returns an id that sorts by time: the kind, an underscore, and a UUIDv7
 // (RFC 9562, section 5.7) in lower-case Crockford base 32.
-func NewID(prefix string, at time.Time, random [10]byte) string {
+func NewID(prefix string, at time.Time) string {
+	var random [10]byte
+	rand.Read(random[:]) // never fails (crypto/rand)
+	return encodeID(prefix, at, random)
+}
+
+// FirstID returns the smallest id that NewID can return for a time. It is the
+// lower bound of a search for ids made at that time or later.
+func FirstID(prefix string, at time.Time) string { return encodeID(prefix, at, [10]byte{}) }
+
+func encodeID(prefix string, at time.Time, random [10]byte) string {
 	var u [16]byte
 	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16)
 	copy(u[6:], random[:])

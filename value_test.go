@@ -60,15 +60,16 @@ func TestTime(t *testing.T) {
 // TestNewID holds the layout of RFC 9562, section 5.7: version 7, variant 2,
 // and an order by time.
 func TestNewID(t *testing.T) {
-	full := [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
-	early := fieldmark.NewID(fieldmark.PrefixMission, time.UnixMilli(0x017F22E279B0), full)
-	late := fieldmark.NewID(fieldmark.PrefixMission, time.UnixMilli(0x017F22E279B1), [10]byte{})
-	if early >= late {
-		t.Errorf("ids are not in time order: %s, %s", early, late)
+	at := time.UnixMilli(0x017F22E279B0)
+	early, again := fieldmark.NewID(fieldmark.PrefixMission, at), fieldmark.NewID(fieldmark.PrefixMission, at)
+	late := fieldmark.FirstID(fieldmark.PrefixMission, at.Add(time.Millisecond))
+	if early >= late || early == again {
+		t.Errorf("ids are not in time order, or not random: %s, %s, %s", early, again, late)
 	}
-	// 017f22e2-79b0-7fff-bfff-ffffffffffff in lower-case Crockford base 32.
-	if want := "msn_05zj5rksp1zzzfzzzzzzzzzzzw"; early != want {
-		t.Errorf("NewID = %s, want %s", early, want)
+	// 017f22e2-79b0-7000-8000-000000000000 in lower-case Crockford base 32.
+	first := fieldmark.FirstID(fieldmark.PrefixMission, at)
+	if want := "msn_05zj5rksp1r010000000000000"; first != want || first > early {
+		t.Errorf("FirstID = %s, want %s, and not after %s", first, want, early)
 	}
 	if !fieldmark.CheckID(fieldmark.PrefixMission, early) {
 		t.Errorf("CheckID refuses %s", early)

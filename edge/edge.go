@@ -3,7 +3,6 @@ package edge
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -151,7 +150,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: newID(fieldmark.PrefixNode), badges: badges{pngs: newPNGs()},
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badges{pngs: newPNGs()},
 		follow: follower{backlog: newBacklog()}}
 	e.clock.set(time.Now())
 	e.meters.watch(e)
@@ -298,10 +297,4 @@ func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span
 }
 
 // newRequestID names a request that came without an id of its own.
-func newRequestID() string { return newID(fieldmark.PrefixRequest) }
-
-func newID(prefix string) string {
-	var random [10]byte
-	rand.Read(random[:]) // never fails
-	return fieldmark.NewID(prefix, time.Now(), random)
-}
+func newRequestID() string { return fieldmark.NewID(fieldmark.PrefixRequest, time.Now()) }

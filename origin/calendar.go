@@ -49,7 +49,7 @@ func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarReques
 	}
 	now, token := time.Now(), newCalendarToken()
 	row := store.Calendar{
-		Calendar: fieldmark.Calendar{ID: newID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
+		Calendar: fieldmark.Calendar{ID: fieldmark.NewID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
 		Hash:     s.vault.hashCalendar(token),
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -28,7 +28,7 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 		return 0, fmt.Errorf("write the data of %s for %s: %w", e.Type, e.Subject, err)
 	}
 	if e.ID == "" {
-		e.ID = newID(fieldmark.PrefixEvent, now)
+		e.ID = fieldmark.NewID(fieldmark.PrefixEvent, now)
 	}
 	e.Time, e.Data, e.Account, e.Trace = fieldmark.At(now), body, account, trace.From(ctx).String()
 	if err := tx.AppendEvent(ctx, &e); err != nil {
@@ -45,7 +45,7 @@ func (s *Service) tell(ctx context.Context, tx *store.Tx, account string, e stor
 		if !endpoints[i].Wants(e.Type) {
 			continue
 		}
-		if err := tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {
+		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {
 			return 0, err
 		}
 	}

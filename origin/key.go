@@ -84,7 +84,7 @@ func (s *Service) newKey(now time.Time) (row store.Key, token string) {
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
 		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
 	return store.Key{
-		Key:  fieldmark.Key{ID: newID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
+		Key:  fieldmark.Key{ID: fieldmark.NewID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
 		Hash: s.vault.hashToken(t.String()), HashVersion: keyHashVersion,
 	}, t.String()
 }

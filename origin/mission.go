@@ -71,7 +71,7 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 	if err := a.stamp(ctx, &row); err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	row.ID, row.CreatedAt = newID(fieldmark.PrefixMission, time.UnixMicro(row.Changed)), row.UpdatedAt
+	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.Changed)), row.UpdatedAt
 	added, err := a.tx.AddMission(ctx, &row)
 	if err != nil {
 		return fieldmark.Mission{}, false, err

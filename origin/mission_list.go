@@ -89,7 +89,7 @@ func firstID(at time.Time) string {
 	if at.Before(time.UnixMilli(0)) {
 		return ""
 	}
-	return fieldmark.NewID(fieldmark.PrefixMission, at, [10]byte{})
+	return fieldmark.FirstID(fieldmark.PrefixMission, at)
 }
 
 // The kinds of cursor: a mission's id, and the stamp of its change before it.

@@ -27,7 +27,7 @@ func (a *Act) startPayment(ctx context.Context, m *store.Mission) error {
 
 func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
 	return &store.Payment{CreatedAt: at, UpdatedAt: at, Payment: fieldmark.Payment{
-		ID: newID(fieldmark.PrefixPayment, at.Std()), Direction: d, Status: fieldmark.PaymentNone, Version: 1,
+		ID: fieldmark.NewID(fieldmark.PrefixPayment, at.Std()), Direction: d, Status: fieldmark.PaymentNone, Version: 1,
 	}}
 }
 
@@ -212,7 +212,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 		if err != nil {
 			return nil, err
 		}
-		told.refund = &fieldmark.Refund{ID: newID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
+		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
 		if err := a.tx.AddRefund(ctx, m.Paid.ID, told.refund); err != nil {
 			return nil, err
 		}

@@ -96,8 +96,8 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark
 	if err != nil {
 		return store.Job{}, err
 	}
-	event := store.Event{Event: fieldmark.Event{ID: newID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
-	job := store.Job{ID: newID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
+	event := store.Event{Event: fieldmark.Event{ID: fieldmark.NewID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
+	job := store.Job{ID: fieldmark.NewID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
 	return job, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.AppendEvent(ctx, &event); err != nil {

@@ -141,7 +141,7 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 		r.Until = &until
 	}
 	replay := store.Replay{Replay: fieldmark.Replay{
-		ID: newID(fieldmark.PrefixReplay, now), EndpointID: endpoint, ReplayRequest: r, State: fieldmark.ReplayRunning,
+		ID: fieldmark.NewID(fieldmark.PrefixReplay, now), EndpointID: endpoint, ReplayRequest: r, State: fieldmark.ReplayRunning,
 		CreatedAt: fieldmark.At(now), UpdatedAt: fieldmark.At(now),
 	}}
 	if r.AfterEvent != nil {
@@ -261,7 +261,7 @@ func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Rep
 	case !to.Wants(p.Type) || p.Type == fieldmark.EventPing:
 		return false, nil
 	case p.Delivery == "":
-		return true, tx.AddDelivery(ctx, newID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
+		return true, tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
 	case r.MissingOnly && p.State == fieldmark.DeliveryDone:
 		return false, nil
 	}

@@ -159,13 +159,6 @@ func (s *Service) Health(ctx context.Context) error {
 	return s.store.Ping(ctx)
 }
 
-// newID makes an id of the given kind.
-func newID(prefix string, at time.Time) string {
-	var random [10]byte
-	rand.Read(random[:]) // never fails (crypto/rand)
-	return fieldmark.NewID(prefix, at, random)
-}
-
 // missing turns the store's ErrNone into what a caller may see.
 func missing(err error, format string, args ...any) error {
 	if errors.Is(err, store.ErrNone) {

@@ -91,7 +91,7 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []fieldmark.SLAChange) error {
 	for _, c := range told {
 		now := time.Now()
-		id := newID(fieldmark.PrefixEvent, now)
+		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
 		fresh, err := a.tx.NoteSLAEvent(ctx, m.ID, c, id, now)
 		if err != nil {
 			return err

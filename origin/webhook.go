@@ -63,7 +63,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 	}
 	now := time.Now()
 	row := store.Endpoint{Endpoint: fieldmark.Endpoint{
-		ID: newID(fieldmark.PrefixWebhook, now), Account: account, URL: r.URL, Events: r.Events,
+		ID: fieldmark.NewID(fieldmark.PrefixWebhook, now), Account: account, URL: r.URL, Events: r.Events,
 		Description: r.Description, State: fieldmark.EndpointEnabled, CreatedAt: fieldmark.At(now),
 	}, Changed: now}
 	if r.Paused {

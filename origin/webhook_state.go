@@ -40,7 +40,7 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 		return nil
 	}
 	now := time.Now()
-	before := newID(fieldmark.PrefixDelivery, now)
+	before := fieldmark.NewID(fieldmark.PrefixDelivery, now)
 	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			if stopped, err := isStopped(ctx, tx, id, now); err != nil || !stopped {

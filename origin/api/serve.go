@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -105,9 +104,7 @@ func requestID(r *http.Request) string {
 	if id := r.Header.Get(fieldmark.HeaderRequestID); fieldmark.ValidRequestID(id) {
 		return id
 	}
-	var random [10]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now(), random)
+	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now())
 }
 
 // serve runs a route: who asks, what is asked, the handler, and its failure.

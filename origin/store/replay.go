@@ -197,7 +197,7 @@ func (s *Store) AccountEvents(ctx context.Context, account string, after int64, 
 func (t *Tx) TrimDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
 	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
 		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
-		fieldmark.NewID(fieldmark.PrefixDelivery, before, [10]byte{}), before.UnixMicro(), limit)
+		fieldmark.FirstID(fieldmark.PrefixDelivery, before), before.UnixMicro(), limit)
 	ids, err := collect(rows, err, scanText)
 	if err != nil {
 		return 0, fmt.Errorf("list old deliveries: %w", err)
