@@ -38,6 +38,7 @@ type server struct {
 	mux       *http.ServeMux
 	openAPI   document
 	problems  *problemPages
+	polls     eventPolls
 
 	eventTypes document
 }
@@ -68,6 +69,7 @@ func New(cfg Config) (http.Handler, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.polls = eventPolls{read: s.readEvents, polls: map[eventPosition]*eventPoll{}}
 	var err error
 	if s.problems, err = newProblemPages(); err != nil {
 		return nil, fmt.Errorf("api: problem pages: %w", err)

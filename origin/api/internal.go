@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -176,26 +177,36 @@ func (s *server) events(c *call) error {
 		// chased to and fro while half the origins are of the new one.
 		wait = min(wait, time.Second)
 	}
-	after := fieldmark.EventCursor{Number: int64(c.asked.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)}
+	at := eventPosition{limit: c.asked.number("limit")}
+	at.after = fieldmark.EventCursor{Number: int64(c.asked.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)}
 	stop := c.sendKeepAlive()
-	page, err := s.origin.EventsAfter(c.r.Context(), after, wait, c.asked.number("limit"))
+	body, err := s.polls.get(c.r.Context(), at, wait)
 	stop()
 	if err != nil {
 		return err
+	}
+	if c.w.status == 0 {
+		return c.sendBytes(http.StatusOK, jsonType, body)
+	}
+	_, _ = c.w.Write(body) // the client may be gone
+	return nil
+}
+
+// readEvents returns an encoded page of the log.
+func (s *server) readEvents(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
+	page, err := s.origin.EventsAfter(ctx, at.after, wait, at.limit)
+	if err != nil {
+		return nil, err
 	}
 	if page.Events == nil {
 		page.Events = []fieldmark.Event{}
 	}
 	page.Edition, page.KeepAlive = s.edition, int(keepAlive/time.Millisecond)
-	if c.w.status == 0 {
-		return c.send(http.StatusOK, page)
-	}
 	body, err := encode(page)
 	if err != nil {
-		return fmt.Errorf("encode events: %w", err)
+		return nil, fmt.Errorf("encode events: %w", err)
 	}
-	_, _ = c.w.Write(body) // a client that left cannot be told
-	return nil
+	return body, nil
 }
 
 // sendKeepAlive sends a blank line at intervals until stop is called, which waits

@@ -1,14 +1,21 @@
 package api_test
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 )
 
 func (w *world) putBrand(slug fieldmark.Slug) {
@@ -73,6 +80,89 @@ func TestEvents(t *testing.T) {
 				t.Errorf("%s: %d %s, want 400 invalid_parameter", query, rec.Code, p.Code)
 			}
 		}
+	})
+}
+
+// TestEventsShared has many edges wait for the next event: what the origin reads
+// to answer all of them is what it reads to answer one.
+func TestEventsShared(t *testing.T) {
+	reads := func(edges int) (n int64) {
+		synctest.Test(t, func(t *testing.T) {
+			var read atomic.Int64
+			at := storetest.New(t)
+			at.Events.Read = func(time.Duration) { read.Add(1) }
+			w := openWorld(t, at, nil)
+			w.putBrand("acme")
+			pages := make([]string, edges)
+			var polls sync.WaitGroup
+			for i := range pages {
+				polls.Go(func() {
+					rec := w.send(ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken})
+					pages[i] = rec.Body.String()
+				})
+			}
+			synctest.Wait()
+			read.Store(0)
+			w.putBrand("best")
+			polls.Wait()
+			n = read.Load()
+			for i, page := range pages {
+				if !strings.Contains(page, `"brand":"best"`) || page != pages[0] {
+					t.Errorf("edge %d of %d got %q, want the event of best, and what the others got: %q", i, edges, page, pages[0])
+				}
+			}
+		})
+		return n
+	}
+	if one, fifty := reads(1), reads(50); fifty != one {
+		t.Errorf("an event for 50 waiting edges takes %d reads of the database, want %d as for one", fifty, one)
+	}
+}
+
+// TestEventsSharedLeave has edges with different deadlines wait at one position:
+// each gets its answer in time, also when those that came before it are gone.
+func TestEventsSharedLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.putBrand("acme")
+		began := time.Now()
+		poll := func(ctx context.Context, wait string) (time.Duration, fieldmark.EventPage, int) {
+			r := httptest.NewRequest("GET", fieldmark.PathInternalEvents+"?after=1&wait="+wait, nil).WithContext(ctx)
+			r.Header.Set("Authorization", "Bearer "+nodeToken)
+			rec := httptest.NewRecorder()
+			w.handler.ServeHTTP(rec, r)
+			var page fieldmark.EventPage
+			_ = json.Unmarshal(rec.Body.Bytes(), &page) // empty for a request that was canceled
+			return time.Since(began), page, len(page.Events)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		var polls sync.WaitGroup
+		polls.Go(func() {
+			defer func() {
+				if v := recover(); v != http.ErrAbortHandler { // the answer has begun: only the connection can be closed
+					t.Errorf("the edge that left: panic %v, want %v", v, http.ErrAbortHandler)
+				}
+				if took := time.Since(began); took != time.Second {
+					t.Errorf("the edge that left: over after %v, want 1s", took)
+				}
+			}()
+			poll(gone, "20s")
+		})
+		polls.Go(func() {
+			if took, page, n := poll(t.Context(), "2s"); took != 2*time.Second || n != 0 || page.Head != 1 {
+				t.Errorf("the edge that waits 2s: %d events and head %d after %v, want 0 and 1 after 2s", n, page.Head, took)
+			}
+		})
+		polls.Go(func() {
+			if took, _, n := poll(t.Context(), "20s"); took != 3*time.Second || n != 1 {
+				t.Errorf("the edge that waits 20s: %d events after %v, want 1 after 3s", n, took)
+			}
+		})
+		time.Sleep(time.Second)
+		leave()
+		time.Sleep(2 * time.Second)
+		w.putBrand("best")
+		polls.Wait()
 	})
 }
 
