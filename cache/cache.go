@@ -22,12 +22,12 @@ const (
 	// jitter is the part of Fresh by which a stored entry's own freshness may
 	// differ, either way.
 	jitter = 0.1
-	// earlyReach is how many fill times before expiry the draw for an early
+	// earlyRange is how many fill times before expiry the draw for an early
 	// refresh begins: before that it succeeds less than once in 10^17.
-	earlyReach = 40
-	// earlyShare bounds the fill time that enters the draw to an eighth of
+	earlyRange = 40
+	// maxFillFraction bounds the fill time that enters the draw to an eighth of
 	// Fresh, or a slow fill of a short-lived entry would refresh on every hit.
-	earlyShare = 8
+	maxFillFraction = 8
 	// maxLifetime bounds Fresh, Stale and OnError, so that the sums of what
 	// stands for "forever" do not overflow.
 	maxLifetime = 10 * 365 * 24 * time.Hour
@@ -61,8 +61,8 @@ type Events struct {
 	Hit func()
 	// Stale: an entry no longer fresh was served while a refresh runs.
 	Stale func()
-	// Shared: a Fetch waited for a fill that another had begun.
-	Shared func()
+	// Coalesced: a Fetch waited for a fill that another had begun.
+	Coalesced func()
 	// OnError: an old entry was served because a fill failed.
 	OnError func()
 	// Miss: a Fetch waited for its own fill, or ended with an error.
@@ -80,10 +80,10 @@ type Events struct {
 	Evicted func(n int)
 }
 
-// complete puts a function that does nothing where there is none.
-func (ev Events) complete() Events {
+// withDefaults puts a function that does nothing where there is none.
+func (ev Events) withDefaults() Events {
 	nothing := func() {}
-	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Shared, &ev.OnError, &ev.Miss, &ev.FillPanicked, &ev.Dropped} {
+	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Coalesced, &ev.OnError, &ev.Miss, &ev.FillPanicked, &ev.Dropped} {
 		if *f == nil {
 			*f = nothing
 		}
@@ -110,11 +110,11 @@ type Cache struct {
 	fillTimeout time.Duration
 	start       time.Time
 	redis       *Redis
-	joined      atomic.Pointer[fleet] // nil: Redis is not asked
-	resetAt     atomic.Int64          // when Reset was called last, in Unix nanoseconds; 0: never
+	fleet       atomic.Pointer[fleetInfo] // nil: Redis is not asked
+	resetAt     atomic.Int64              // when Reset was called last, in Unix nanoseconds; 0: never
 
-	running atomic.Int64 // fills under way
-	fills   sync.WaitGroup
+	inFlight atomic.Int64 // fills under way
+	fills    sync.WaitGroup
 }
 
 // New makes a cache. Unlike our other constructors it starts goroutines, those
@@ -140,7 +140,7 @@ func New(cfg Config) (*Cache, error) {
 		shift:       uint(64 - bits.TrailingZeros(uint(cfg.Shards))),
 		seed:        maphash.MakeSeed(),
 		tags:        newTagTable(),
-		events:      cfg.Events.complete(),
+		events:      cfg.Events.withDefaults(),
 		fillTimeout: cfg.FillTimeout,
 		start:       time.Now(),
 		redis:       cfg.Redis,
@@ -173,7 +173,7 @@ func (c *Cache) Close() {
 	}
 	gone := make(chan struct{})
 	go func() { c.fills.Wait(); close(gone) }()
-	patience := time.NewTimer(closePatience)
+	patience := time.NewTimer(closeTimeout)
 	defer patience.Stop()
 	select {
 	case <-gone:
@@ -202,12 +202,12 @@ func (c *Cache) Get(key string) (*Entry, State) {
 		return nil, Miss
 	}
 	e, now := b.entry.Load(), c.now()
-	state := c.judge(e, now)
+	state := c.state(e, now)
 	switch state {
 	case Miss:
 		return nil, Miss
 	case Fresh:
-		if c.early(e, now) && b.early.CompareAndSwap(false, true) {
+		if c.drawEarly(e, now) && b.early.CompareAndSwap(false, true) {
 			return e, Stale
 		}
 		c.events.Hit()
@@ -215,30 +215,30 @@ func (c *Cache) Get(key string) (*Entry, State) {
 	return e, state
 }
 
-// find is Get for those who will deal with any state.
-func (c *Cache) find(s *shard, hash uint64, key string) (*Entry, State) {
+// lookup is Get for those who will deal with any state.
+func (c *Cache) lookup(s *shard, hash uint64, key string) (*Entry, State) {
 	b := s.get(hash, key)
 	if b == nil {
 		return nil, Miss
 	}
 	e := b.entry.Load()
-	state := c.judge(e, c.now())
+	state := c.state(e, c.now())
 	if state == Miss {
 		return nil, Miss
 	}
 	return e, state
 }
 
-// judge decides what may be done with e. Nothing else decides it.
-func (c *Cache) judge(e *Entry, now int64) State {
-	h := &e.held
+// state decides what may be done with e. Nothing else decides it.
+func (c *Cache) state(e *Entry, now int64) State {
+	h := &e.deadlines
 	purged := c.tags.purged(e)
 	switch {
 	case !purged && now < h.freshUntil:
 		return Fresh
-	case purged && c.tags.forbidden(e):
+	case purged && c.tags.hardPurged(e):
 		return Miss
-	case now < h.staleUntil && !(purged && c.tags.settled(e, now)):
+	case now < h.staleUntil && !(purged && c.tags.graceOver(e, now)):
 		return Stale
 	case now < h.onErrorUntil:
 		return ErrorOnly
@@ -246,11 +246,11 @@ func (c *Cache) judge(e *Entry, now int64) State {
 	return Miss
 }
 
-// hold makes the copy of e that is kept, with all that hits compare.
-func (c *Cache) hold(e *Entry, f *flight, now int64) *Entry {
+// stamp makes the copy of e that is kept, with all that hits compare.
+func (c *Cache) stamp(e *Entry, f *flight, now int64) *Entry {
 	kept := *e
-	h := &kept.held
-	*h = held{epoch: f.epoch, asOf: kept.AsOf}
+	h := &kept.deadlines
+	*h = deadlines{epoch: f.epoch, asOf: kept.AsOf}
 	if kept.Born.IsZero() {
 		kept.Born = c.start.Add(time.Duration(f.began))
 	}
@@ -264,9 +264,9 @@ func (c *Cache) hold(e *Entry, f *flight, now int64) *Entry {
 	if kept.Took > 0 {
 		took = float64(kept.Took)
 	}
-	h.delta = min(took, fresh/earlyShare)
-	h.earlyFrom = h.freshUntil - int64(earlyReach*h.delta)
-	c.tags.follow(&kept)
+	h.delta = min(took, fresh/maxFillFraction)
+	h.earlyFrom = h.freshUntil - int64(earlyRange*h.delta)
+	c.tags.setStripes(&kept)
 	return &kept
 }
 
@@ -291,15 +291,15 @@ func (c *Cache) PurgeHard(event int64, tags ...string) {
 	c.tags.purge(event, c.now(), true, tags)
 }
 
-// Lost makes every entry older than event stale: events up to it were missed,
+// InvalidateBefore makes every entry older than event stale: events up to it were missed,
 // so nobody knows what they purged.
-func (c *Cache) Lost(event int64) {
-	c.tags.lose(event, c.now(), false)
+func (c *Cache) InvalidateBefore(event int64) {
+	c.tags.purgeAll(event, c.now(), false)
 }
 
-// LostHard makes every entry older than event absent.
-func (c *Cache) LostHard(event int64) {
-	c.tags.lose(event, c.now(), true)
+// InvalidateBeforeHard makes every entry older than event absent.
+func (c *Cache) InvalidateBeforeHard(event int64) {
+	c.tags.purgeAll(event, c.now(), true)
 }
 
 // Reset makes everything stale at once and forgets all event numbers: the log
@@ -308,7 +308,7 @@ func (c *Cache) LostHard(event int64) {
 // it has from before is not used: it may be of events that were lost, whose
 // numbers were given out again since.
 func (c *Cache) Reset() {
-	c.joined.Store(nil)
+	c.fleet.Store(nil)
 	c.resetAt.Store(time.Now().UnixNano())
 	c.tags.reset()
 }

@@ -193,7 +193,7 @@ func TestStaleWhileOneRefreshRuns(t *testing.T) {
 func TestOneFillForACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared, missed atomic.Int64
-		c := open(t, cache.Config{Events: cache.Events{Shared: func() { shared.Add(1) }, Miss: func() { missed.Add(1) }}})
+		c := open(t, cache.Config{Events: cache.Events{Coalesced: func() { shared.Add(1) }, Miss: func() { missed.Add(1) }}})
 		s := &source{text: "a", delay: 300 * time.Millisecond}
 		got := make(chan string, 1000)
 		start := time.Now()

@@ -32,8 +32,8 @@ const (
 )
 
 var (
-	errEncoding = errors.New("cache: not an encoded entry")
-	errSeal     = errors.New("cache: the seal of an entry does not match")
+	errEncoding     = errors.New("cache: not an encoded entry")
+	errSealMismatch = errors.New("cache: the seal of an entry does not match")
 )
 
 // sealKey authenticates what is stored outside the process: a writer without the
@@ -55,7 +55,7 @@ func (k sealKey) seal(name string, encoded []byte) []byte {
 func (k sealKey) open(name string, sealed []byte) ([]byte, error) {
 	n := len(sealed) - sealBytes
 	if n < 0 || n > maxEncoded || !hmac.Equal(k.sum(name, sealed[:n]), sealed[n:]) {
-		return nil, errSeal
+		return nil, errSealMismatch
 	}
 	return sealed[:n:n], nil
 }

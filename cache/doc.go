@@ -18,7 +18,7 @@
 // before its fill began. [Cache.Purge] says that an event changed what a tag
 // stands for: every entry with that tag and an older AsOf is stale from that
 // moment, also one whose fill is still under way and will be stored later.
-// [Cache.PurgeHard] makes such entries absent, even for OnError. [Cache.Lost]
+// [Cache.PurgeHard] makes such entries absent, even for OnError. [Cache.InvalidateBefore]
 // does to everything what Purge does to a tag.
 //
 // # What a reader sees after a purge
@@ -38,7 +38,7 @@
 //
 // # Redis
 //
-// [Cache.Shared] makes a fill that asks the processes which follow the same log
+// [Cache.SharedFill] makes a fill that asks the processes which follow the same log
 // first. An entry found in Redis is judged like any other, by the reader's own
 // table of purges; it is asked within a fill only, never on a hit, and every fault
 // of it is a miss. Entries carry a code under [RedisConfig.Secret]: a writer to

@@ -11,7 +11,7 @@ import (
 // All fields but Value and Weight are part of the encoded form in which an
 // entry is kept outside the process too (see AppendBinary).
 type Entry struct {
-	held held // first, with what a hit sends behind it: few cache lines are touched
+	deadlines deadlines // first, with what a hit sends behind it: few cache lines are touched
 
 	// Body is the content.
 	Body []byte
@@ -56,9 +56,9 @@ type Entry struct {
 	Weight int64
 }
 
-// held is what the cache works out once, when it stores an entry, so that a
+// deadlines is what the cache works out once, when it stores an entry, so that a
 // hit compares integers. Times are nanoseconds since the cache was made.
-type held struct {
+type deadlines struct {
 	freshUntil   int64
 	earlyFrom    int64 // before it, an early refresh is too unlikely to roll for
 	epoch        int64
@@ -126,8 +126,8 @@ const (
 	SourceStale
 	// SourceFill: this call's own fill.
 	SourceFill
-	// SourceShared: a fill that another call began.
-	SourceShared
+	// SourceCoalesced: a fill that another call began.
+	SourceCoalesced
 	// SourceOnError: no longer fresh, served because the fill failed or did not
 	// come within the caller's deadline.
 	SourceOnError

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 )
 
-// maxRounds is how often one Fetch waits for a fill when purges overtake each:
+// maxAttempts is how often one Fetch waits for a fill when purges overtake each:
 // twice is bad luck, and a fourth wait would hardly end within a request.
-const maxRounds = 3
+const maxAttempts = 3
 
 // Fill makes the entry of a key. It runs on a goroutine of the cache under a
 // context of the cache, which ends after Config.FillTimeout or with Close and
@@ -34,8 +34,8 @@ func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Sourc
 	s := c.shard(hash)
 	if b := s.get(hash, key); b != nil {
 		e, now := b.entry.Load(), c.now()
-		if c.judge(e, now) == Fresh {
-			if b.early.Load() || c.early(e, now) {
+		if c.state(e, now) == Fresh {
+			if b.early.Load() || c.drawEarly(e, now) {
 				c.refresh(s, hash, key, fill)
 			}
 			c.events.Hit()
@@ -43,15 +43,15 @@ func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Sourc
 		}
 	}
 	e, source, err := c.fetch(ctx, s, hash, key, fill)
-	c.count(source)
+	c.countSource(source)
 	return e, source, err
 }
 
-// early draws whether this reader should have e refreshed before it expires
+// drawEarly draws whether this reader should have e refreshed before it expires
 // (XFetch, Vattani et al., beta 1): the likelier the nearer the end and the
 // slower the fill, so that of many readers one is likely to come in time.
-func (c *Cache) early(e *Entry, now int64) bool {
-	h := &e.held
+func (c *Cache) drawEarly(e *Entry, now int64) bool {
+	h := &e.deadlines
 	return now >= h.earlyFrom && h.delta*rand.ExpFloat64() >= float64(h.freshUntil-now)
 }
 
@@ -60,7 +60,7 @@ func (c *Cache) refresh(s *shard, hash uint64, key string, fill Fill) {
 	s.flights.mu.Lock()
 	defer s.flights.mu.Unlock()
 	if s.flights.byKey[key] == nil {
-		_, _ = c.begin(s, hash, key, fill, false) // the next reader tries again
+		_, _ = c.startFill(s, hash, key, fill, false) // the next reader tries again
 	}
 }
 
@@ -78,27 +78,27 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 			return c.fallBack(p.entry, fmt.Errorf("wait for a fill: %w", ctx.Err()))
 		}
 		if p.flight.err != nil {
-			if p.source == SourceShared && errors.Is(p.flight.err, ErrRefused) {
+			if p.source == SourceCoalesced && errors.Is(p.flight.err, ErrRefused) {
 				round-- // it says nothing of this caller; ctx bounds how often others are refused first
 				continue
 			}
-			if round < maxRounds && c.outdated(p.flight) {
+			if round < maxAttempts && c.goneBeforePurge(p.flight) {
 				continue
 			}
 			return c.fallBack(p.entry, p.flight.err)
 		}
 		e := p.flight.entry
 		if !c.tags.purged(e) {
-			if c.judge(e, c.now()) == ErrorOnly { // all that another process had left
+			if c.state(e, c.now()) == ErrorOnly { // all that another process had left
 				return e, SourceOnError, nil
 			}
 			return e, p.source, nil
 		}
 		// A purge has overtaken the fill, or it could give only what it had.
 		switch {
-		case round < maxRounds && c.overtaken(p.flight):
+		case round < maxAttempts && c.purgedSince(p.flight):
 			last = e
-		case c.tags.forbidden(e):
+		case c.tags.hardPurged(e):
 			return nil, SourceNone, ErrPurged
 		default:
 			return e, SourceStale, nil
@@ -122,53 +122,53 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) 
 		return plan{err: ErrClosed}
 	}
 	// Under the lock, so that a fill which ends now is seen here or there.
-	e, state := c.find(s, hash, key)
+	e, state := c.lookup(s, hash, key)
 	if last != nil {
-		e, state = c.better(last, e, state)
+		e, state = c.fresher(last, e, state)
 	}
 	f := s.flights.byKey[key]
 	if f != nil && f.ended {
-		if f.err != nil && !c.outdated(f) {
-			return c.planFailed(e, state, f.err)
+		if f.err != nil && !c.goneBeforePurge(f) {
+			return c.fallBackPlan(e, state, f.err)
 		}
 		if f.err == nil {
-			e, state = c.better(f.entry, e, state)
+			e, state = c.fresher(f.entry, e, state)
 		}
 		switch {
 		case state == Fresh:
 			return plan{entry: e, source: SourceHit}
-		case f.err == nil && state != Miss && !c.overtaken(f):
+		case f.err == nil && state != Miss && !c.purgedSince(f):
 			// Nothing happened since that fill: another would give the same.
-			return c.planFailed(e, state, nil)
+			return c.fallBackPlan(e, state, nil)
 		}
 		f = nil
 	} else if state == Fresh {
 		return plan{entry: e, source: SourceHit}
 	}
-	source, err := SourceShared, error(nil)
+	source, err := SourceCoalesced, error(nil)
 	if f == nil {
 		source = SourceFill
-		f, err = c.begin(s, hash, key, fill, state != Stale)
+		f, err = c.startFill(s, hash, key, fill, state != Stale)
 	}
 	switch {
 	case state == Stale:
 		return plan{entry: e, source: SourceStale}
 	case err != nil:
-		return c.planFailed(e, state, err)
+		return c.fallBackPlan(e, state, err)
 	}
 	return plan{flight: f, entry: e, source: source}
 }
 
-// better chooses between an entry a fill gave and what memory had.
-func (c *Cache) better(filled, e *Entry, state State) (*Entry, State) {
-	if st := c.judge(filled, c.now()); st != Miss && st >= state {
+// fresher chooses between an entry a fill gave and what memory had.
+func (c *Cache) fresher(filled, e *Entry, state State) (*Entry, State) {
+	if st := c.state(filled, c.now()); st != Miss && st >= state {
 		return filled, st
 	}
 	return e, state
 }
 
-// planFailed answers with what there is, as no fill will give better now.
-func (c *Cache) planFailed(e *Entry, state State, err error) plan {
+// fallBackPlan answers with what there is, as no fill will give better now.
+func (c *Cache) fallBackPlan(e *Entry, state State, err error) plan {
 	if errors.Is(err, ErrGone) {
 		state = Miss
 	}
@@ -183,33 +183,33 @@ func (c *Cache) planFailed(e *Entry, state State, err error) plan {
 	return plan{source: SourceNone, err: err}
 }
 
-// overtaken reports whether anything was purged since f began.
-func (c *Cache) overtaken(f *flight) bool {
+// purgedSince reports whether anything was purged since f began.
+func (c *Cache) purgedSince(f *flight) bool {
 	return c.tags.purges.Load() != f.purges
 }
 
-// outdated reports whether f found nothing at the source and something was purged
+// goneBeforePurge reports whether f found nothing at the source and something was purged
 // since it began: what was missing may be there now.
-func (c *Cache) outdated(f *flight) bool {
-	return errors.Is(f.err, ErrGone) && c.overtaken(f)
+func (c *Cache) goneBeforePurge(f *flight) bool {
+	return errors.Is(f.err, ErrGone) && c.purgedSince(f)
 }
 
 // fallBack answers with e if it may be served on errors, else with err.
 func (c *Cache) fallBack(e *Entry, err error) (*Entry, Source, error) {
-	if e != nil && !errors.Is(err, ErrGone) && c.judge(e, c.now()) != Miss {
+	if e != nil && !errors.Is(err, ErrGone) && c.state(e, c.now()) != Miss {
 		return e, SourceOnError, nil
 	}
 	return nil, SourceNone, err
 }
 
-func (c *Cache) count(source Source) {
+func (c *Cache) countSource(source Source) {
 	switch source {
 	case SourceHit:
 		c.events.Hit()
 	case SourceStale:
 		c.events.Stale()
-	case SourceShared:
-		c.events.Shared()
+	case SourceCoalesced:
+		c.events.Coalesced()
 	case SourceOnError:
 		c.events.OnError()
 	default:

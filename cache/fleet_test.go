@@ -71,7 +71,7 @@ func (f *follower) restart(t *testing.T, rng *rand.Rand, r *cache.Redis) {
 	f.c = open(t, cache.Config{Bytes: 1 << 20, Shards: 1, Redis: r})
 	head := f.tr.head()
 	f.told = head - rng.Int64N(min(head, 20)+1)
-	f.c.Lost(f.told)
+	f.c.InvalidateBefore(f.told)
 	f.tell(head)
 	f.c.Join("log", head)
 }
@@ -118,7 +118,7 @@ func fleetRun(t *testing.T, server *cachetest.Redis, rng *rand.Rand) {
 			f.tell(f.told + rng.Int64N(tr.head()-f.told+1))
 		case n == 12: // the tail is gone
 			f.told = tr.head()
-			f.c.Lost(f.told)
+			f.c.InvalidateBefore(f.told)
 		case n == 13:
 			f.restart(t, rng, tier.Redis)
 		default:
@@ -145,7 +145,7 @@ func (f *follower) check(t *testing.T, rng *rand.Rand, thing string) cache.Sourc
 		}
 	}
 	f.tr.mu.Unlock()
-	e, from, err := f.c.Fetch(t.Context(), thing, f.c.Shared(thing, time.Second, nil, f.tr.read(rng, thing)))
+	e, from, err := f.c.Fetch(t.Context(), thing, f.c.SharedFill(thing, time.Second, nil, f.tr.read(rng, thing)))
 	if err != nil || from == cache.SourceStale || from == cache.SourceOnError {
 		return from
 	}

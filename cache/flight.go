@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// keepDone is how long a finished fill stays at hand for those who come
+	// keepResult is how long a finished fill stays at hand for those who come
 	// next, so that an entry ristretto did not take is not filled twice in a
 	// row.
-	keepDone = 50 * time.Millisecond
-	// keepFailed is how long a failed fill, or one that could only give an
+	keepResult = 50 * time.Millisecond
+	// keepFailure is how long a failed fill, or one that could only give an
 	// entry already stale, is not tried again: a source in trouble is asked
 	// once a second for each key.
-	keepFailed = time.Second
+	keepFailure = time.Second
 	// maxFills bounds the fills under way, hanging ones included: about 8 kB
 	// of stack each, more than a source should be asked at once anyway.
 	maxFills = 4096
 	// maxRefreshes bounds those that nobody waits for, so that a purge of
 	// everything leaves the source to the readers who do wait.
 	maxRefreshes = 64
-	// closePatience is how long Close waits for a fill that ignores the end of
+	// closeTimeout is how long Close waits for a fill that ignores the end of
 	// its context before it leaves it behind.
-	closePatience = 5 * time.Second
+	closeTimeout = 5 * time.Second
 )
 
 // Errors of the cache itself; all others come from fills as they are.
@@ -84,9 +84,9 @@ type flights struct {
 	closed bool
 }
 
-// begin starts a fill of key and enters it in the table in place of any other.
+// startFill starts a fill of key and enters it in the table in place of any other.
 // The caller holds s.flights.mu.
-func (c *Cache) begin(s *shard, hash uint64, key string, fill Fill, waitedFor bool) (*flight, error) {
+func (c *Cache) startFill(s *shard, hash uint64, key string, fill Fill, waitedFor bool) (*flight, error) {
 	limit := int64(maxRefreshes)
 	if waitedFor {
 		limit = maxFills
@@ -94,8 +94,8 @@ func (c *Cache) begin(s *shard, hash uint64, key string, fill Fill, waitedFor bo
 	if s.flights.closed {
 		return nil, ErrClosed
 	}
-	if c.running.Add(1) > limit {
-		c.running.Add(-1)
+	if c.inFlight.Add(1) > limit {
+		c.inFlight.Add(-1)
 		return nil, ErrBusy
 	}
 	if old := s.flights.byKey[key]; old != nil && old.timer != nil {
@@ -111,14 +111,14 @@ func (c *Cache) begin(s *shard, hash uint64, key string, fill Fill, waitedFor bo
 		began:  c.now(),
 	}
 	s.flights.byKey[f.key] = f
-	c.fills.Go(func() { c.run(ctx, s, hash, f, fill) })
+	c.fills.Go(func() { c.runFill(ctx, s, hash, f, fill) })
 	return f, nil
 }
 
-// run fills. A fill that ignores its deadline is left to itself: the flight
+// runFill fills. A fill that ignores its deadline is left to itself: the flight
 // ends without it, and what it returns later is thrown away.
-func (c *Cache) run(ctx context.Context, s *shard, hash uint64, f *flight, fill Fill) {
-	defer c.running.Add(-1)
+func (c *Cache) runFill(ctx context.Context, s *shard, hash uint64, f *flight, fill Fill) {
+	defer c.inFlight.Add(-1)
 	defer f.cancel()
 	c.fills.Add(1)
 	stop := context.AfterFunc(ctx, func() {
@@ -127,7 +127,7 @@ func (c *Cache) run(ctx context.Context, s *shard, hash uint64, f *flight, fill 
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = ErrFillTimeout
 		}
-		c.end(s, hash, f, nil, err)
+		c.finishFill(s, hash, f, nil, err)
 	})
 	var e *Entry
 	var err error
@@ -141,7 +141,7 @@ func (c *Cache) run(ctx context.Context, s *shard, hash uint64, f *flight, fill 
 		if stop() {
 			c.fills.Done()
 		}
-		c.end(s, hash, f, e, err)
+		c.finishFill(s, hash, f, e, err)
 	}()
 	e, err = fill(ctx)
 	returned = true
@@ -150,19 +150,19 @@ func (c *Cache) run(ctx context.Context, s *shard, hash uint64, f *flight, fill 
 	}
 }
 
-// end hands the outcome to the waiters, then to memory. Only the first call
+// finishFill hands the outcome to the waiters, then to memory. Only the first call
 // for a flight counts.
-func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
+func (c *Cache) finishFill(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	now := c.now()
-	keep := keepFailed
+	keep := keepFailure
 	var stored *Entry
 	if errors.Is(err, ErrGone) {
-		keep = keepDone
+		keep = keepResult
 	}
 	if err == nil {
-		stored = c.hold(e, f, now)
-		if c.judge(stored, now) == Fresh {
-			keep = keepDone
+		stored = c.stamp(e, f, now)
+		if c.state(stored, now) == Fresh {
+			keep = keepResult
 		}
 	}
 	s.flights.mu.Lock()
@@ -177,7 +177,7 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	}
 	s.flights.mu.Unlock()
 
-	defer s.flights.forgetAfter(f, keep) // from when memory has it, if it takes it
+	defer s.flights.removeAfter(f, keep) // from when memory has it, if it takes it
 	if err != nil {
 		c.events.FillFailed(err)
 		return
@@ -192,17 +192,17 @@ func (c *Cache) end(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	}
 }
 
-// forgetAfter takes f out of the table after a while, unless another took its
+// removeAfter takes f out of the table after a while, unless another took its
 // place.
-func (t *flights) forgetAfter(f *flight, keep time.Duration) {
+func (t *flights) removeAfter(f *flight, keep time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byKey[f.key] == f && !t.closed {
-		f.timer = time.AfterFunc(keep, func() { t.forget(f) })
+		f.timer = time.AfterFunc(keep, func() { t.remove(f) })
 	}
 }
 
-func (t *flights) forget(f *flight) {
+func (t *flights) remove(f *flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byKey[f.key] == f {

@@ -27,17 +27,17 @@ type Rate struct {
 // interval is the time in which one more is allowed, at least a nanosecond.
 func (r Rate) interval() time.Duration { return max(r.Window/time.Duration(r.Quota), 1) }
 
-// Verdict is what a Limiter says of one request.
-type Verdict struct {
-	// OK reports that the request is within its rate, and was counted. One that is
+// RateResult is what a Limiter says of one request.
+type RateResult struct {
+	// Allowed reports that the request is within its rate, and was counted. One that is
 	// not was not counted: asking in vain does not make it longer.
-	OK bool
+	Allowed bool
 	// Remaining is how many more may come at once.
 	Remaining int
-	// Reset is how long it takes until all of Burst may come again.
-	Reset time.Duration
-	// Retry is how long it takes until one more may come; zero if OK.
-	Retry time.Duration
+	// ResetAfter is how long it takes until all of Burst may come again.
+	ResetAfter time.Duration
+	// RetryAfter is how long it takes until one more may come; zero if OK.
+	RetryAfter time.Duration
 }
 
 // Limiter allows requests at a rate for each key, by the generic cell rate
@@ -53,9 +53,9 @@ type Limiter struct {
 type limiterShard struct {
 	mu sync.Mutex
 
-	// due is when each key's allowance is full again, since start.
-	due   map[string]time.Duration
-	swept time.Duration
+	// tat is when each key's allowance is full again, since start.
+	tat       map[string]time.Duration
+	lastSweep time.Duration
 }
 
 // NewLimiter makes a Limiter. With a Redis, processes that share it share their
@@ -63,32 +63,32 @@ type limiterShard struct {
 func NewLimiter(redis *Redis) *Limiter {
 	l := &Limiter{redis: redis, seed: maphash.MakeSeed(), start: time.Now()}
 	for i := range l.shards {
-		l.shards[i].due = map[string]time.Duration{}
+		l.shards[i].tat = map[string]time.Duration{}
 	}
 	return l
 }
 
 // Take counts one request under key.
-func (l *Limiter) Take(ctx context.Context, key string, r Rate) Verdict {
-	return l.ask(ctx, key, r, 1)
+func (l *Limiter) Take(ctx context.Context, key string, r Rate) RateResult {
+	return l.take(ctx, key, r, 1)
 }
 
 // TakeN counts a request under key that weighs as much as n, at least 1. It is
 // allowed when a request of weight 1 is, so that one which weighs more than Burst
 // can pass; those that follow wait until its whole weight is allowed.
-func (l *Limiter) TakeN(ctx context.Context, key string, r Rate, n int) Verdict {
-	return l.ask(ctx, key, r, max(n, 1))
+func (l *Limiter) TakeN(ctx context.Context, key string, r Rate, n int) RateResult {
+	return l.take(ctx, key, r, max(n, 1))
 }
 
-// Look says what Take would, and counts nothing.
-func (l *Limiter) Look(ctx context.Context, key string, r Rate) Verdict {
-	return l.ask(ctx, key, r, 0)
+// Peek says what Take would, and counts nothing.
+func (l *Limiter) Peek(ctx context.Context, key string, r Rate) RateResult {
+	return l.take(ctx, key, r, 0)
 }
 
-// ask counts n under key; with n = 0 it counts nothing and answers for 1.
-func (l *Limiter) ask(ctx context.Context, key string, r Rate, n int) Verdict {
+// take counts n under key; with n = 0 it counts nothing and answers for 1.
+func (l *Limiter) take(ctx context.Context, key string, r Rate, n int) RateResult {
 	if l.redis != nil {
-		if v, ok := l.redis.ask(ctx, key, r, n); ok {
+		if v, ok := l.redis.takeRate(ctx, key, r, n); ok {
 			return v
 		}
 	}
@@ -96,53 +96,53 @@ func (l *Limiter) ask(ctx context.Context, key string, r Rate, n int) Verdict {
 	s := &l.shards[maphash.String(l.seed, key)%limiterShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	due, v := r.judge(s.due[key], now, max(n, 1))
-	if v.OK && n > 0 {
-		s.makeRoom(now)
-		s.due[key] = due
+	due, v := r.gcra(s.tat[key], now, max(n, 1))
+	if v.Allowed && n > 0 {
+		s.evict(now)
+		s.tat[key] = due
 	}
 	return v
 }
 
-// judge is the algorithm: due is when the allowance would be full again. It
+// gcra is the algorithm: due is when the allowance would be full again. It
 // returns when it will be after a request of weight n.
-func (r Rate) judge(due, now time.Duration, n int) (time.Duration, Verdict) {
+func (r Rate) gcra(due, now time.Duration, n int) (time.Duration, RateResult) {
 	step := r.interval()
 	most := step * time.Duration(r.Burst)
 	due = max(due, now)
 	if over := due + step - now - most; over > 0 {
-		return due, Verdict{Reset: due - now, Retry: over}
+		return due, RateResult{ResetAfter: due - now, RetryAfter: over}
 	}
 	due += step * time.Duration(n)
-	return due, Verdict{OK: true, Remaining: int(max(most-(due-now), 0) / step), Reset: due - now}
+	return due, RateResult{Allowed: true, Remaining: int(max(most-(due-now), 0) / step), ResetAfter: due - now}
 }
 
-// makeRoom forgets keys whose allowance is full, and if that is not enough any.
-func (s *limiterShard) makeRoom(now time.Duration) {
+// evict forgets keys whose allowance is full, and if that is not enough any.
+func (s *limiterShard) evict(now time.Duration) {
 	const most = limiterKeys / limiterShards
-	if len(s.due) < most {
+	if len(s.tat) < most {
 		return
 	}
-	if now-s.swept > time.Second {
-		s.swept = now
-		for key, due := range s.due {
+	if now-s.lastSweep > time.Second {
+		s.lastSweep = now
+		for key, due := range s.tat {
 			if due <= now {
-				delete(s.due, key)
+				delete(s.tat, key)
 			}
 		}
 	}
-	for key := range s.due {
-		if len(s.due) < most {
+	for key := range s.tat {
+		if len(s.tat) < most {
 			return
 		}
-		delete(s.due, key)
+		delete(s.tat, key)
 	}
 }
 
-// rateScript is judge in Redis, by Redis's own clock, so that nodes need not
+// gcraScript is judge in Redis, by Redis's own clock, so that nodes need not
 // agree on the time. It returns whether, and in microseconds until full and until
 // one more.
-const rateScript = `local t = redis.call("TIME")
+const gcraScript = `local t = redis.call("TIME")
 local now = t[1] * 1000000 + t[2]
 local due = math.max(tonumber(redis.call("GET", KEYS[1]) or "0"), now)
 local over = due + ARGV[1] - now - ARGV[2]
@@ -151,21 +151,21 @@ due = due + ARGV[1] * math.max(tonumber(ARGV[3]), 1)
 if ARGV[3] ~= "0" then redis.call("SET", KEYS[1], string.format("%d", due), "PX", math.ceil((due - now) / 1000)) end
 return {1, due - now, 0}`
 
-// ask asks Redis; not ok means that it cannot tell.
-func (r *Redis) ask(ctx context.Context, key string, rate Rate, n int) (Verdict, bool) {
+// takeRate asks Redis; not ok means that it cannot tell.
+func (r *Redis) takeRate(ctx context.Context, key string, rate Rate, n int) (RateResult, bool) {
 	step := rate.interval().Microseconds()
 	most := step * int64(rate.Burst)
 	var said []int64
 	err := r.call(ctx, func(ctx context.Context) (err error) {
-		said, err = r.client.Eval(ctx, rateScript, []string{joinKey("", "rate:", key)},
+		said, err = r.client.Eval(ctx, gcraScript, []string{joinKey("", "rate:", key)},
 			strconv.FormatInt(step, 10), strconv.FormatInt(most, 10), strconv.Itoa(n)).Int64Slice()
 		return err
 	})
 	if err != nil || len(said) != 3 || step <= 0 {
-		return Verdict{}, false
+		return RateResult{}, false
 	}
-	v := Verdict{OK: said[0] == 1, Reset: time.Duration(said[1]) * time.Microsecond, Retry: time.Duration(said[2]) * time.Microsecond}
-	if v.OK {
+	v := RateResult{Allowed: said[0] == 1, ResetAfter: time.Duration(said[1]) * time.Microsecond, RetryAfter: time.Duration(said[2]) * time.Microsecond}
+	if v.Allowed {
 		v.Remaining = int(max(most-said[1], 0) / step)
 	}
 	return v, true
@@ -177,7 +177,7 @@ func (l *Limiter) Len() int {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
-		n += len(s.due)
+		n += len(s.tat)
 		s.mu.Unlock()
 	}
 	return n

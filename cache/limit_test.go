@@ -20,24 +20,24 @@ func TestLimiter(t *testing.T) {
 		l := cache.NewLimiter(nil)
 		for i := range 60 {
 			v := l.Take(t.Context(), "a", perMinute)
-			want := cache.Verdict{OK: true, Remaining: 59 - i, Reset: time.Duration(i+1) * 200 * time.Millisecond}
+			want := cache.RateResult{Allowed: true, Remaining: 59 - i, ResetAfter: time.Duration(i+1) * 200 * time.Millisecond}
 			if v != want {
 				t.Fatalf("request %d: %+v, want %+v", i, v, want)
 			}
 		}
 		for range 3 { // asking in vain costs nothing, and looking less
-			l.Look(t.Context(), "b", perMinute)
-			if v, want := l.Take(t.Context(), "a", perMinute), (cache.Verdict{Reset: 12 * time.Second, Retry: 200 * time.Millisecond}); v != want {
+			l.Peek(t.Context(), "b", perMinute)
+			if v, want := l.Take(t.Context(), "a", perMinute), (cache.RateResult{ResetAfter: 12 * time.Second, RetryAfter: 200 * time.Millisecond}); v != want {
 				t.Fatalf("the 61st: %+v, want %+v", v, want)
 			}
 		}
-		if v := l.Take(t.Context(), "b", perMinute); !v.OK || v.Remaining != 59 {
+		if v := l.Take(t.Context(), "b", perMinute); !v.Allowed || v.Remaining != 59 {
 			t.Errorf("another key: %+v", v)
 		}
 		allowed := 0
 		for range 60 * 10 { // ten times the rate, for a minute
 			time.Sleep(100 * time.Millisecond)
-			if l.Take(t.Context(), "a", perMinute).OK {
+			if l.Take(t.Context(), "a", perMinute).Allowed {
 				allowed++
 			}
 		}
@@ -45,7 +45,7 @@ func TestLimiter(t *testing.T) {
 			t.Errorf("%d allowed in a minute, want 300", allowed)
 		}
 		time.Sleep(time.Minute)
-		if v := l.Take(t.Context(), "a", perMinute); !v.OK || v.Remaining != 59 {
+		if v := l.Take(t.Context(), "a", perMinute); !v.Allowed || v.Remaining != 59 {
 			t.Errorf("after a rest: %+v", v)
 		}
 	})
@@ -68,11 +68,11 @@ func TestLimiterWeights(t *testing.T) {
 			ok           bool
 			hours        int // until one more may come
 		}{{4, 2, true, 0}, {1, 1, true, 0}, {10, 0, true, 0}, {1, 0, false, 100}, {0, 0, false, 100}} {
-			v := l.Look(t.Context(), key, slow)
+			v := l.Peek(t.Context(), key, slow)
 			if tt.n > 0 {
 				v = l.TakeN(t.Context(), key, slow, tt.n)
 			}
-			if hours := int(v.Retry.Round(time.Hour) / time.Hour); v.OK != tt.ok || v.Remaining != tt.remaining || hours != tt.hours {
+			if hours := int(v.RetryAfter.Round(time.Hour) / time.Hour); v.Allowed != tt.ok || v.Remaining != tt.remaining || hours != tt.hours {
 				wrong = append(wrong, fmt.Sprintf("request %d of weight %d: %+v, want ok %v, remaining %d, retry in %d h", i, tt.n, v, tt.ok, tt.remaining, tt.hours))
 			}
 		}
@@ -131,9 +131,9 @@ func TestLimiterShared(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for range 10 {
-					if v := l.Take(t.Context(), "a", hour); v.OK {
+					if v := l.Take(t.Context(), "a", hour); v.Allowed {
 						allowed.Add(1)
-					} else if v.Retry <= 0 || v.Retry > time.Hour || v.Reset <= 0 {
+					} else if v.RetryAfter <= 0 || v.RetryAfter > time.Hour || v.ResetAfter <= 0 {
 						t.Errorf("refused with %+v", v)
 					}
 				}
@@ -144,14 +144,14 @@ func TestLimiterShared(t *testing.T) {
 	if n := allowed.Load(); n < 20 || n > 20+failed.Load() {
 		t.Errorf("%d allowed by both together, %d of them by one alone; want 20", n, failed.Load())
 	}
-	if v := nodes[1].Look(t.Context(), "a", hour); v.OK && failed.Load() == 0 {
+	if v := nodes[1].Peek(t.Context(), "a", hour); v.Allowed && failed.Load() == 0 {
 		t.Errorf("a look at what is used up: %+v", v)
 	}
-	if nodes[1].Look(t.Context(), "c", hour); !nodes[0].Take(t.Context(), "c", hour).OK {
+	if nodes[1].Peek(t.Context(), "c", hour); !nodes[0].Take(t.Context(), "c", hour).Allowed {
 		t.Error("a look was counted")
 	}
 	server.Kill()
-	if v := nodes[0].Take(t.Context(), "a", hour); !v.OK || v.Remaining != 19 {
+	if v := nodes[0].Take(t.Context(), "a", hour); !v.Allowed || v.Remaining != 19 {
 		t.Errorf("without Redis: %+v, want an allowance of its own", v)
 	}
 }
@@ -171,7 +171,7 @@ func BenchmarkLimiter(b *testing.B) {
 func TestVeryLargeQuota(t *testing.T) {
 	l := cache.NewLimiter(nil)
 	r := cache.Rate{Quota: 1 << 62, Window: time.Minute, Burst: 60}
-	if v := l.Take(t.Context(), "k", r); !v.OK {
+	if v := l.Take(t.Context(), "k", r); !v.Allowed {
 		t.Errorf("the first of %d a minute: %+v", r.Quota, v)
 	}
 }

@@ -20,10 +20,10 @@ const (
 	typicalEntry = 2 << 10
 	// countersPerEntry is what ristretto's manual asks for.
 	countersPerEntry = 10
-	// maxShare is the part of a shard one entry may take. Admitting a larger
+	// maxEntryFraction is the part of a shard one entry may take. Admitting a larger
 	// one would displace dozens, and ristretto displaces them even when it
 	// then turns the large one away.
-	maxShare = 64
+	maxEntryFraction = 64
 	// getBuffer is ristretto's own recommendation.
 	getBuffer = 64
 	// cleanupSeconds is how often ristretto looks for what its TTL ended. We
@@ -31,9 +31,9 @@ const (
 	cleanupSeconds = 24 * 60 * 60
 )
 
-// box is the value ristretto holds. It stays while entries come and go in it,
+// slot is the value ristretto holds. It stays while entries come and go in it,
 // so that a refresh is seen at once and needs nothing of ristretto.
-type box struct {
+type slot struct {
 	key   string
 	entry atomic.Pointer[Entry]
 	early atomic.Bool // somebody has drawn the early refresh of entry
@@ -50,7 +50,7 @@ type box struct {
 // taken out and put in again as new, which does evict; and closed is under
 // the same lock. None of this is needed for an answer to be right.
 type shard struct {
-	store   *ristretto.Cache[uint64, *box]
+	store   *ristretto.Cache[uint64, *slot]
 	largest int64 // cost above which an entry is not kept
 	dropped atomic.Int64
 	evicted atomic.Int64
@@ -63,9 +63,9 @@ type shard struct {
 }
 
 func newShard(bytes int64) (*shard, error) {
-	s := &shard{largest: bytes / maxShare}
+	s := &shard{largest: bytes / maxEntryFraction}
 	s.flights.byKey = map[string]*flight{}
-	store, err := ristretto.NewCache(&ristretto.Config[uint64, *box]{
+	store, err := ristretto.NewCache(&ristretto.Config[uint64, *slot]{
 		MaxCost:            bytes,
 		NumCounters:        countersPerEntry * max(bytes/typicalEntry, 1),
 		BufferItems:        getBuffer,
@@ -74,8 +74,8 @@ func newShard(bytes int64) (*shard, error) {
 		TtlTickerDurationInSec: cleanupSeconds,
 		// The key is a hash already; the box has the whole key to compare.
 		KeyToHash: func(hash uint64) (uint64, uint64) { return hash, 0 },
-		OnReject:  func(*ristretto.Item[*box]) { s.dropped.Add(1) },
-		OnEvict:   func(*ristretto.Item[*box]) { s.evicted.Add(1); s.entries.Add(-1) },
+		OnReject:  func(*ristretto.Item[*slot]) { s.dropped.Add(1) },
+		OnEvict:   func(*ristretto.Item[*slot]) { s.evicted.Add(1); s.entries.Add(-1) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make a ristretto of %d bytes: %w", bytes, err)
@@ -85,7 +85,7 @@ func newShard(bytes int64) (*shard, error) {
 }
 
 // get finds the box of a key. Two keys with one hash never see each other.
-func (s *shard) get(hash uint64, key string) *box {
+func (s *shard) get(hash uint64, key string) *slot {
 	b, ok := s.store.Get(hash)
 	if !ok || b.key != key {
 		return nil
@@ -112,17 +112,17 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 		}
 		return 1, 0
 	case found && b.key == key && cost == b.cost:
-		b.swap(e)
+		b.replace(e)
 		return 0, 0
 	case found && b.key == key && cost-b.cost <= s.store.RemainingCost():
-		b.swap(e)
+		b.replace(e)
 	case found:
 		// Another key's box, or one that grows past the bound.
 		s.remove(hash)
 		removed = true
 		fallthrough
 	default:
-		b = &box{key: key}
+		b = &slot{key: key}
 		b.entry.Store(e)
 	}
 	b.cost = cost
@@ -136,7 +136,7 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 	return dropped, s.evicted.Load() - evictedBefore
 }
 
-func (b *box) swap(e *Entry) {
+func (b *slot) replace(e *Entry) {
 	b.entry.Store(e)
 	b.early.Store(false)
 }

@@ -42,7 +42,7 @@ func (m *model) change(tag string) {
 func (m *model) tell() {
 	for m.told < m.head {
 		if m.head-m.told > 5 && m.rng.IntN(4) == 0 {
-			m.c.Lost(m.head)
+			m.c.InvalidateBefore(m.head)
 			for ; m.told < m.head; m.told++ {
 				m.toldAt = append(m.toldAt, time.Now())
 			}

@@ -168,7 +168,7 @@ func TestLost(t *testing.T) {
 		fetch(c, "bare", &source{text: "a", asOf: 5})
 		fetch(c, "newer", &source{text: "a", asOf: 9})
 		synctest.Wait()
-		c.Lost(9)
+		c.InvalidateBefore(9)
 		want(t, "tagged", state(c, "tagged"), "stale")
 		want(t, "without tags", state(c, "bare"), "stale")
 		want(t, "as new as the gap", state(c, "newer"), "fresh")

@@ -6,7 +6,7 @@ package cache
 func (c *Cache) Put(key string, e *Entry) *Entry {
 	hash := c.hash(key)
 	now := c.now()
-	kept := c.hold(e, &flight{epoch: c.tags.epoch.Load(), began: now}, now)
+	kept := c.stamp(e, &flight{epoch: c.tags.epoch.Load(), began: now}, now)
 	dropped, evicted := c.shard(hash).put(hash, key, kept)
 	if dropped > 0 {
 		c.events.Dropped()
@@ -20,11 +20,11 @@ func (c *Cache) Put(key string, e *Entry) *Entry {
 // Purged reports whether one of tags was purged by an event after asOf.
 func (c *Cache) Purged(asOf int64, tags ...string) bool {
 	e := &Entry{Tags: tags}
-	e.held.asOf, e.held.epoch = asOf, c.tags.epoch.Load()
-	c.tags.follow(e)
+	e.deadlines.asOf, e.deadlines.epoch = asOf, c.tags.epoch.Load()
+	c.tags.setStripes(e)
 	return c.tags.purged(e)
 }
 
-// Largest is the cost above which an entry is not kept, in bytes, with its key
+// MaxEntryBytes is the cost above which an entry is not kept, in bytes, with its key
 // and book-keeping.
-func (c *Cache) Largest() int64 { return c.shards[0].largest }
+func (c *Cache) MaxEntryBytes() int64 { return c.shards[0].largest }

@@ -27,14 +27,14 @@ const (
 	// poolSize bounds the connections to one Redis node, and with them the
 	// calls under way: a call takes a fifth of a millisecond.
 	poolSize = 32
-	// leaseLife is how long one process may be trusted to be filling a key. A
+	// leaseTTL is how long one process may be trusted to be filling a key. A
 	// filler that died holds nobody up for longer.
-	leaseLife = 2 * time.Second
-	// leaseLook and leaseLookMost are the pauses between two looks for it: a
+	leaseTTL = 2 * time.Second
+	// leasePollMin and leaseLookMost are the pauses between two looks for it: a
 	// usual fill takes a few milliseconds, and a slow one is not asked after
 	// more than twenty times a second.
-	leaseLook     = 5 * time.Millisecond
-	leaseLookMost = 50 * time.Millisecond
+	leasePollMin = 5 * time.Millisecond
+	leasePollMax = 50 * time.Millisecond
 	// keyPrefix begins every key of ours in Redis and names their layout.
 	keyPrefix = "fieldmark1:"
 )
@@ -58,7 +58,7 @@ type RedisEvents struct {
 	Called func(took time.Duration)
 }
 
-func (ev RedisEvents) complete() RedisEvents {
+func (ev RedisEvents) withDefaults() RedisEvents {
 	for _, f := range []*func(){&ev.Hit, &ev.Miss, &ev.Filled, &ev.Waited, &ev.Skipped} {
 		if *f == nil {
 			*f = func() {}
@@ -104,14 +104,14 @@ type Redis struct {
 	breaker breaker
 	probes  sync.WaitGroup
 
-	abandoned abandoned
+	abandoned abandonedLeases
 }
 
-// abandoned are leases that Redis may have given although the call for them, or
+// abandonedLeases are leases that Redis may have given although the call for them, or
 // for their release, was not answered in time: a Redis that hung runs what was
 // sent to it when it comes back, and everybody would wait for a fill that does not
 // run.
-type abandoned struct {
+type abandonedLeases struct {
 	count atomic.Int32 // of leases, so that a call need not lock
 
 	mu     sync.Mutex
@@ -122,7 +122,7 @@ type abandoned struct {
 // through to a Redis that hangs, and those beyond run out by themselves.
 const maxAbandoned = 1024
 
-func (a *abandoned) add(key, proof string) {
+func (a *abandonedLeases) add(key, proof string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leases == nil {
@@ -134,7 +134,7 @@ func (a *abandoned) add(key, proof string) {
 	a.count.Store(int32(len(a.leases)))
 }
 
-func (a *abandoned) take() map[string]string {
+func (a *abandonedLeases) drain() map[string]string {
 	if a.count.Load() == 0 {
 		return nil
 	}
@@ -160,13 +160,13 @@ func NewRedis(cfg RedisConfig) (*Redis, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("configure redis: derive a key: %w", err), client.Close())
 	}
-	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.complete()}, nil
+	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.withDefaults()}, nil
 }
 
 // newClient makes the client a URL asks for. Our limits win over its parameters.
 // An error never tells the URL, which has the password in it.
 func newClient(address string) (redis.UniversalClient, error) {
-	silence()
+	silenceLogger()
 	u, err := url.Parse(address)
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
@@ -211,43 +211,43 @@ func newClient(address string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit(o)
+	limitClient(o)
 	return redis.NewClient(o), nil
 }
 
-// never turns go-redis's own retries off: the deadline leaves no time for them,
+// noRetries turns go-redis's own retries off: the deadline leaves no time for them,
 // and a retry belongs to those who know what a miss costs.
-const never = -1
+const noRetries = -1
 
-func limit(o *redis.Options) {
-	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
+func limitClient(o *redis.Options) {
+	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout // each call's context is shorter
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 func limitFailover(o *redis.FailoverOptions) {
-	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
+	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 }
 
 func limitCluster(o *redis.ClusterOptions) {
-	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, never, 1
+	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// silence stops go-redis from writing lines of its own to standard error: what
+// silenceLogger stops go-redis from writing lines of its own to standard error: what
 // goes wrong is counted, and a log of JSON stays one. Once, because the setting
 // is the library's and not a client's.
-var silence = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
+var silenceLogger = sync.OnceFunc(func() { redis.SetLogger(discardLogger{}) })
 
-type quiet struct{}
+type discardLogger struct{}
 
 // Printf implements go-redis's logger.
-func (quiet) Printf(context.Context, string, ...any) {}
+func (discardLogger) Printf(context.Context, string, ...any) {}
 
 // Close ends the connections. It comes after the Cache's Close.
 func (r *Redis) Close() error {
@@ -261,12 +261,12 @@ func (r *Redis) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	err := r.client.Ping(ctx).Err()
-	r.breaker.note(err)
+	r.breaker.record(err)
 	return err
 }
 
-// errAway: the call was not made.
-var errAway = errors.New("redis is away")
+// errUnavailable: the call was not made.
+var errUnavailable = errors.New("redis is away")
 
 // call makes one call under the deadline, unless Redis is known to be away.
 func (r *Redis) call(ctx context.Context, do func(context.Context) error) error {
@@ -277,14 +277,14 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 				ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 				defer cancel()
 				err := r.client.Ping(ctx).Err()
-				r.breaker.done(err)
+				r.breaker.probeDone(err)
 				if err == nil {
 					r.releaseAbandoned(ctx)
 				}
 			})
 		}
 		r.events.Skipped()
-		return errAway
+		return errUnavailable
 	}
 	within, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -297,7 +297,7 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 	if err != nil && ctx.Err() != nil {
 		return err // the caller gave up; Redis is not to blame
 	}
-	r.breaker.note(err)
+	r.breaker.record(err)
 	if err != nil {
 		r.events.Failed(err)
 	} else if r.abandoned.count.Load() > 0 {
@@ -313,7 +313,7 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 // releaseAbandoned releases abandoned leases of a Redis that answers: what was
 // sent to it before has run by now. What fails runs out by itself.
 func (r *Redis) releaseAbandoned(ctx context.Context) {
-	leases := r.abandoned.take()
+	leases := r.abandoned.drain()
 	if len(leases) == 0 {
 		return
 	}
@@ -363,17 +363,17 @@ func (r *Redis) save(ctx context.Context, log, key string, e *Entry) {
 	})
 }
 
-// lease asks to be the one process that fills key. It returns the proof to
+// acquireLease asks to be the one process that fills key. It returns the proof to
 // release it with, or "" if another process has it. known is false if Redis
 // cannot tell.
-func (r *Redis) lease(ctx context.Context, log, key string) (proof string, known bool) {
+func (r *Redis) acquireLease(ctx context.Context, log, key string) (proof string, known bool) {
 	token := rand.Text()
 	var got bool
 	err := r.call(ctx, func(ctx context.Context) (err error) {
-		got, err = r.client.SetNX(ctx, leaseKey(log, key), token, leaseLife).Result()
+		got, err = r.client.SetNX(ctx, leaseKey(log, key), token, leaseTTL).Result()
 		return err
 	})
-	if err != nil && !errors.Is(err, errAway) {
+	if err != nil && !errors.Is(err, errUnavailable) {
 		r.abandoned.add(leaseKey(log, key), token)
 	}
 	if err != nil || !got {
@@ -386,7 +386,7 @@ func (r *Redis) lease(ctx context.Context, log, key string) (proof string, known
 // and be another's by now.
 const releaseScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
-func (r *Redis) release(ctx context.Context, log, key, proof string) {
+func (r *Redis) releaseLease(ctx context.Context, log, key, proof string) {
 	err := r.call(ctx, func(ctx context.Context) error {
 		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, proof).Err()
 	})

@@ -73,7 +73,7 @@ func join(t testing.TB, r *counted, url string, cfg cache.Config) (*cache.Cache,
 }
 
 func sharedFetch(c *cache.Cache, key string, s *source) string {
-	e, src, err := c.Fetch(context.Background(), key, c.Shared(key, time.Second, nil, s.fill))
+	e, src, err := c.Fetch(context.Background(), key, c.SharedFill(key, time.Second, nil, s.fill))
 	return outcome(e, src, err)
 }
 
@@ -172,8 +172,8 @@ func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
 		join func(*cache.Cache)
 		want string
 	}{
-		{"a follower from an older event", func(c *cache.Cache) { c.Lost(4); c.Purge(5, "b"); c.Join("log", logHead) }, "fill old"},
-		{"a follower from a newer event", func(c *cache.Cache) { c.Lost(6); c.Join("log", logHead) }, "error: away"},
+		{"a follower from an older event", func(c *cache.Cache) { c.InvalidateBefore(4); c.Purge(5, "b"); c.Join("log", logHead) }, "fill old"},
+		{"a follower from a newer event", func(c *cache.Cache) { c.InvalidateBefore(6); c.Join("log", logHead) }, "error: away"},
 		{"told of a later purge", func(c *cache.Cache) { c.Purge(6, "b"); c.Join("log", logHead) }, "error: away"},
 		{"of another log", func(c *cache.Cache) { c.Join("other", logHead) }, "error: away"},
 		{"of a log set back before that", func(c *cache.Cache) { c.Join("log", 4) }, "error: away"},
@@ -277,7 +277,7 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	told := l.version[i].Load()
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
-	e, from, err := c.Fetch(ctx, key, c.Shared(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
+	e, from, err := c.Fetch(ctx, key, c.SharedFill(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
 		asOf := l.event.Load()
 		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:", i)}, Fresh: minute, OnError: minute}, nil
 	}))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// fleet is the company this process keeps: all that follow the same log.
-type fleet struct {
+// fleetInfo is the company this process keeps: all that follow the same log.
+type fleetInfo struct {
 	log    string
 	head   int64     // newest event when we joined
 	joined time.Time // when that was
@@ -20,10 +20,10 @@ type fleet struct {
 // by Purge, and of that number by Lost: what Redis holds may be older than this
 // process, and is judged by what this process knows.
 func (c *Cache) Join(log string, head int64) {
-	c.joined.Store(&fleet{log: log, head: head, joined: time.Now()})
+	c.fleet.Store(&fleetInfo{log: log, head: head, joined: time.Now()})
 }
 
-// Shared makes a fill that asks the fleet first: an entry another process has
+// SharedFill makes a fill that asks the fleet first: an entry another process has
 // filled is taken over if it is fresh by our own tag table, and of all who miss
 // the same key one at a time runs fill, while the others wait for its entry and
 // fill themselves after wait. Trouble with Redis only means that fill runs.
@@ -32,54 +32,54 @@ func (c *Cache) Join(log string, head int64) {
 // key must not be a borrowed buffer. If fill fails and memory has nothing to
 // fall back on, an old entry of the fleet's is returned as far as its OnError
 // allows.
-func (c *Cache) Shared(key string, wait time.Duration, revive func(*Entry) error, fill Fill) Fill {
+func (c *Cache) SharedFill(key string, wait time.Duration, revive func(*Entry) error, fill Fill) Fill {
 	if c.redis == nil {
 		return fill
 	}
 	return func(ctx context.Context) (*Entry, error) {
-		company := c.joined.Load()
+		company := c.fleet.Load()
 		if company == nil {
 			return fill(ctx)
 		}
-		f := sharedFill{c: c, fleet: company, key: strings.Clone(key), wait: wait, revive: revive, fill: fill}
+		f := fleetFill{c: c, fleet: company, key: strings.Clone(key), wait: wait, decode: revive, fill: fill}
 		return f.run(ctx)
 	}
 }
 
-// sharedFill is one fill of a key that the fleet shares.
-type sharedFill struct {
+// fleetFill is one fill of a key that the fleet shares.
+type fleetFill struct {
 	c      *Cache
-	fleet  *fleet
+	fleet  *fleetInfo
 	key    string
 	wait   time.Duration // for the entry of another process
-	revive func(*Entry) error
+	decode func(*Entry) error
 	fill   Fill
 	old    *Entry // what the fleet had, for need
 }
 
-func (f *sharedFill) run(ctx context.Context) (*Entry, error) {
+func (f *fleetFill) run(ctx context.Context) (*Entry, error) {
 	until := time.Now().Add(f.wait)
-	for pause := leaseLook; ; pause = min(2*pause, leaseLookMost) {
-		if e := f.look(ctx); e != nil {
+	for pause := leasePollMin; ; pause = min(2*pause, leasePollMax) {
+		if e := f.load(ctx); e != nil {
 			return e, nil
 		}
-		proof, known := f.c.redis.lease(ctx, f.fleet.log, f.key)
+		proof, known := f.c.redis.acquireLease(ctx, f.fleet.log, f.key)
 		switch {
 		case proof != "":
 			// Whoever had the lease before may have saved since we looked.
-			if e := f.look(ctx); e != nil {
-				f.leave(nil, proof)
+			if e := f.load(ctx); e != nil {
+				f.publish(nil, proof)
 				return e, nil
 			}
-			return f.own(ctx, proof)
+			return f.fillHere(ctx, proof)
 		case !known || time.Now().After(until):
-			return f.own(ctx, "")
+			return f.fillHere(ctx, "")
 		}
-		if pause == leaseLook {
+		if pause == leasePollMin {
 			f.c.redis.events.Waited()
 		}
 		if !sleep(ctx, pause/2+rand.N(pause)) {
-			return f.own(ctx, "")
+			return f.fillHere(ctx, "")
 		}
 	}
 }
@@ -96,60 +96,60 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look returns the fleet's entry if it is what a fill would give.
-func (f *sharedFill) look(ctx context.Context) *Entry {
+// load returns the fleet's entry if it is what a fill would give.
+func (f *fleetFill) load(ctx context.Context) *Entry {
 	c := f.c
 	began := &flight{epoch: c.tags.epoch.Load(), began: c.now()}
 	e := c.redis.load(ctx, f.fleet.log, f.key)
-	if e == nil || f.unbelievable(e) || f.revive != nil && f.revive(e) != nil {
+	if e == nil || f.fromFuture(e) || f.decode != nil && f.decode(e) != nil {
 		c.redis.events.Miss()
 		return nil
 	}
 	now := c.now()
-	held := c.hold(e, began, now)
-	state := c.judge(held, now)
-	if state == Fresh && !c.early(held, now) && f.newer(e) {
+	held := c.stamp(e, began, now)
+	state := c.state(held, now)
+	if state == Fresh && !c.drawEarly(held, now) && f.newer(e) {
 		c.redis.events.Hit()
 		return e
 	}
 	c.redis.events.Miss()
 	// The moment a purged entry may be served for is over: we may have been told
 	// of the purge just now and it be hours ago.
-	if state != Miss && (now < held.held.onErrorUntil || !c.tags.purged(held)) {
+	if state != Miss && (now < held.deadlines.onErrorUntil || !c.tags.purged(held)) {
 		f.old = e
 	}
 	return nil
 }
 
-// unbelievable reports whether e knows of events that had not happened when it
+// fromFuture reports whether e knows of events that had not happened when it
 // was made, or is from before a Reset: the log was set back since, and its numbers
 // were given out again.
-func (f *sharedFill) unbelievable(e *Entry) bool {
+func (f *fleetFill) fromFuture(e *Entry) bool {
 	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined) || e.Born.UnixNano() < f.c.resetAt.Load()
 }
 
 // newer reports whether e is something else than what memory has: that was not
 // good enough, or nobody would fill.
-func (f *sharedFill) newer(e *Entry) bool {
+func (f *fleetFill) newer(e *Entry) bool {
 	hash := f.c.hash(f.key)
-	mine, _ := f.c.find(f.c.shard(hash), hash, f.key)
+	mine, _ := f.c.lookup(f.c.shard(hash), hash, f.key)
 	return mine == nil || e.AsOf > mine.AsOf || e.Born.After(mine.Born)
 }
 
-// own runs the fill here and shows the fleet what it gave.
-func (f *sharedFill) own(ctx context.Context, proof string) (*Entry, error) {
+// fillHere runs the fill here and shows the fleet what it gave.
+func (f *fleetFill) fillHere(ctx context.Context, proof string) (*Entry, error) {
 	began := time.Now().Round(0) // without a monotonic part, as others will see it
 	left := false
 	defer func() {
 		if !left { // the fill panicked
-			f.leave(nil, proof)
+			f.publish(nil, proof)
 		}
 	}()
 	f.c.redis.events.Filled()
 	e, err := f.fill(ctx)
 	left = true
 	if err != nil || e == nil {
-		f.leave(nil, proof)
+		f.publish(nil, proof)
 		return f.fallBack(err)
 	}
 	if e.Born.IsZero() {
@@ -158,13 +158,13 @@ func (f *sharedFill) own(ctx context.Context, proof string) (*Entry, error) {
 	if e.Took == 0 {
 		e.Took = time.Since(began)
 	}
-	f.leave(e, proof)
+	f.publish(e, proof)
 	return e, nil
 }
 
-// leave saves e, if there is one, and gives the lease back, beside whoever waits
+// publish saves e, if there is one, and gives the lease back, beside whoever waits
 // for the fill: they have their answer already.
-func (f *sharedFill) leave(e *Entry, proof string) {
+func (f *fleetFill) publish(e *Entry, proof string) {
 	if e == nil && proof == "" {
 		return
 	}
@@ -179,18 +179,18 @@ func (f *sharedFill) leave(e *Entry, proof string) {
 			f.c.redis.save(ctx, f.fleet.log, f.key, kept)
 		}
 		if proof != "" {
-			f.c.redis.release(ctx, f.fleet.log, f.key, proof)
+			f.c.redis.releaseLease(ctx, f.fleet.log, f.key, proof)
 		}
 	})
 }
 
 // fallBack answers a failed fill with what the fleet had, if memory has nothing.
-func (f *sharedFill) fallBack(err error) (*Entry, error) {
+func (f *fleetFill) fallBack(err error) (*Entry, error) {
 	if f.old == nil || errors.Is(err, ErrGone) {
 		return nil, err
 	}
 	hash := f.c.hash(f.key)
-	if _, state := f.c.find(f.c.shard(hash), hash, f.key); state != Miss {
+	if _, state := f.c.lookup(f.c.shard(hash), hash, f.key); state != Miss {
 		return nil, err
 	}
 	return f.old, nil

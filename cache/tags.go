@@ -17,23 +17,23 @@ const (
 	// follows every purge instead of its own few.
 	allTags = MaxTags + 1
 
-	// purgeSlot divides time after a purge. An entry purged in the present or
+	// purgePeriod divides time after a purge. An entry purged in the present or
 	// the previous slot may still be served while its refresh runs, an older
 	// one may not: so nobody sees an old value for longer than two slots,
 	// which leaves room for a fill within the promised second.
-	purgeSlot = 400 * time.Millisecond
+	purgePeriod = 400 * time.Millisecond
 )
 
 // stripe remembers the purges of the tags whose hash leads to it.
 type stripe struct {
 	soft   atomic.Int64 // highest event purged, soft or hard
 	hard   atomic.Int64 // highest event purged hard
-	recent atomic.Pointer[window]
+	recent atomic.Pointer[purgeHistory]
 }
 
-// window tells the purges of the last slot from those before.
-type window struct {
-	slot   int64
+// purgeHistory tells the purges of the last slot from those before.
+type purgeHistory struct {
+	period int64
 	newest int64 // highest event purged up to and with slot
 	older  int64 // highest event purged before slot
 }
@@ -43,11 +43,11 @@ func (s *stripe) raise(event, slot int64, hard bool) {
 	if event <= s.soft.Load() && !hard {
 		return
 	}
-	w := window{slot: slot, newest: event}
+	w := purgeHistory{period: slot, newest: event}
 	if old := s.recent.Load(); old != nil {
 		w.newest = max(event, old.newest)
 		w.older = old.older
-		if old.slot < slot {
+		if old.period < slot {
 			w.older = old.newest
 		}
 	}
@@ -58,20 +58,20 @@ func (s *stripe) raise(event, slot int64, hard bool) {
 	s.soft.Store(max(event, s.soft.Load()))
 }
 
-// settled returns the highest event whose purge is too old for the entry to be
+// graceOver returns the highest event whose purge is too old for the entry to be
 // served while a refresh runs.
-func (s *stripe) settled(slot int64) int64 {
+func (s *stripe) graceOver(slot int64) int64 {
 	w := s.recent.Load()
 	switch {
 	case w == nil:
 		return math.MinInt64
-	case w.slot+1 < slot:
+	case w.period+1 < slot:
 		return w.newest
 	}
 	return w.older
 }
 
-func (s *stripe) forget() {
+func (s *stripe) reset() {
 	s.soft.Store(0)
 	s.hard.Store(0)
 	s.recent.Store(nil)
@@ -83,8 +83,8 @@ func (s *stripe) forget() {
 type tagTable struct {
 	seed    maphash.Seed
 	stripes []stripe
-	lost    stripe // what Lost raises: every entry follows it
-	every   stripe // raised with every purge, for entries with too many tags
+	all     stripe // what Lost raises: every entry follows it
+	anyTag  stripe // raised with every purge, for entries with too many tags
 
 	purges atomic.Int64 // counts purges of any kind, to tell "since then"
 	epoch  atomic.Int64 // counts resets
@@ -100,15 +100,15 @@ func (t *tagTable) index(tag string) uint16 {
 	return uint16(maphash.String(t.seed, tag) % numStripes)
 }
 
-// follow works out the stripes of an entry.
-func (t *tagTable) follow(e *Entry) {
+// setStripes works out the stripes of an entry.
+func (t *tagTable) setStripes(e *Entry) {
 	if len(e.Tags) > MaxTags {
-		e.held.tags = allTags
+		e.deadlines.tags = allTags
 		return
 	}
-	e.held.tags = uint8(len(e.Tags))
+	e.deadlines.tags = uint8(len(e.Tags))
 	for i, tag := range e.Tags {
-		e.held.stripes[i] = t.index(tag)
+		e.deadlines.stripes[i] = t.index(tag)
 	}
 }
 
@@ -117,21 +117,21 @@ func (t *tagTable) purge(event, now int64, hard bool, tags []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.purges.Add(1)
-	slot := now / int64(purgeSlot)
+	slot := now / int64(purgePeriod)
 	for _, tag := range tags {
 		t.stripes[t.index(tag)].raise(event, slot, hard)
 	}
 	if len(tags) > 0 {
-		t.every.raise(event, slot, hard)
+		t.anyTag.raise(event, slot, hard)
 	}
 }
 
-// lose raises what every entry follows.
-func (t *tagTable) lose(event, now int64, hard bool) {
+// purgeAll raises what every entry follows.
+func (t *tagTable) purgeAll(event, now int64, hard bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.purges.Add(1)
-	t.lost.raise(event, now/int64(purgeSlot), hard)
+	t.all.raise(event, now/int64(purgePeriod), hard)
 }
 
 // reset begins a new count of events.
@@ -141,21 +141,21 @@ func (t *tagTable) reset() {
 	t.purges.Add(1)
 	t.epoch.Add(1) // before the numbers go: nothing old may look fresh meanwhile
 	for i := range t.stripes {
-		t.stripes[i].forget()
+		t.stripes[i].reset()
 	}
-	t.lost.forget()
-	t.every.forget()
+	t.all.reset()
+	t.anyTag.reset()
 }
 
 // purged reports whether e is older than a purge that concerns it. This is
 // what every hit runs.
 func (t *tagTable) purged(e *Entry) bool {
-	h := &e.held
-	if t.lost.soft.Load() > h.asOf || t.epoch.Load() != h.epoch {
+	h := &e.deadlines
+	if t.all.soft.Load() > h.asOf || t.epoch.Load() != h.epoch {
 		return true
 	}
 	if h.tags == allTags {
-		return t.every.soft.Load() > h.asOf
+		return t.anyTag.soft.Load() > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
 		if t.stripes[i].soft.Load() > h.asOf {
@@ -165,14 +165,14 @@ func (t *tagTable) purged(e *Entry) bool {
 	return false
 }
 
-// forbidden reports whether e was purged hard.
-func (t *tagTable) forbidden(e *Entry) bool {
-	h := &e.held
-	if t.lost.hard.Load() > h.asOf {
+// hardPurged reports whether e was purged hard.
+func (t *tagTable) hardPurged(e *Entry) bool {
+	h := &e.deadlines
+	if t.all.hard.Load() > h.asOf {
 		return true
 	}
 	if h.tags == allTags {
-		return t.every.hard.Load() > h.asOf
+		return t.anyTag.hard.Load() > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
 		if t.stripes[i].hard.Load() > h.asOf {
@@ -182,19 +182,19 @@ func (t *tagTable) forbidden(e *Entry) bool {
 	return false
 }
 
-// settled reports whether a purge of e is so long ago that readers must wait
+// graceOver reports whether a purge of e is so long ago that readers must wait
 // for the new entry.
-func (t *tagTable) settled(e *Entry, now int64) bool {
-	h := &e.held
-	slot := now / int64(purgeSlot)
-	if t.epoch.Load() != h.epoch || t.lost.settled(slot) > h.asOf {
+func (t *tagTable) graceOver(e *Entry, now int64) bool {
+	h := &e.deadlines
+	slot := now / int64(purgePeriod)
+	if t.epoch.Load() != h.epoch || t.all.graceOver(slot) > h.asOf {
 		return true
 	}
 	if h.tags == allTags {
-		return t.every.settled(slot) > h.asOf
+		return t.anyTag.graceOver(slot) > h.asOf
 	}
 	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].settled(slot) > h.asOf {
+		if t.stripes[i].graceOver(slot) > h.asOf {
 			return true
 		}
 	}

@@ -185,7 +185,7 @@ func (f *following) poll(ctx context.Context, after fieldmark.EventCursor, wait 
 func (f *following) replay(ctx context.Context, to fieldmark.EventPage) error {
 	e := f.edge
 	at := fieldmark.EventCursor{Number: max(to.Head-replayed, to.Oldest-1, 0)}
-	e.cache.Lost(at.Number)
+	e.cache.InvalidateBefore(at.Number)
 	for at.Number < to.Head {
 		page, err := f.poll(ctx, at, 0)
 		if err != nil {
@@ -217,9 +217,9 @@ func (e *Edge) purge(ev *fieldmark.Event) {
 		}
 		switch {
 		case p.Everything && p.Hard:
-			e.cache.LostHard(ev.Number)
+			e.cache.InvalidateBeforeHard(ev.Number)
 		case p.Everything:
-			e.cache.Lost(ev.Number)
+			e.cache.InvalidateBefore(ev.Number)
 		}
 		if p.Everything {
 			e.proxy.PurgeAll(p.Hard)
@@ -336,7 +336,7 @@ func (f *following) restart(page fieldmark.EventPage) {
 	e.follow.backlog.detach(func() { e.boards.uncertain.Store(true) })
 	e.proxy.PurgeAll(false) // the purges that were missed are not known
 	if page.Log == f.log && page.Head >= f.at.Number && !diverged {
-		e.cache.Lost(page.Head)
+		e.cache.InvalidateBefore(page.Head)
 	} else {
 		e.cache.Reset() // numbers of events that were lost compare with none
 	}

@@ -96,10 +96,10 @@ type bucket struct {
 }
 
 // write adds the policy of b and what it still allows to the lists of an answer.
-func (b bucket) write(h *fasthttp.ResponseHeader, v cache.Verdict) {
-	t := v.Reset
-	if !v.OK {
-		t = v.Retry
+func (b bucket) write(h *fasthttp.ResponseHeader, v cache.RateResult) {
+	t := v.ResetAfter
+	if !v.Allowed {
+		t = v.RetryAfter
 	}
 	addItem(h, "RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", b.name, b.rate.Quota, int(b.rate.Window/time.Second)))
 	addItem(h, "RateLimit", fmt.Sprintf("%q;r=%d;t=%d", b.name, v.Remaining, seconds(t)))
@@ -117,7 +117,7 @@ func addItem(h *fasthttp.ResponseHeader, name, item string) {
 type limitError struct {
 	problem *fieldmark.Error
 	bucket  bucket
-	verdict cache.Verdict
+	verdict cache.RateResult
 }
 
 // Error implements error.
@@ -144,17 +144,17 @@ func unverified(hash keyHash) bucket {
 }
 
 // count takes n from a bucket.
-func (l *limits) count(b bucket, n int) cache.Verdict {
+func (l *limits) count(b bucket, n int) cache.RateResult {
 	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
 	defer cancel()
 	return l.limiter.TakeN(ctx, b.key, b.rate, n)
 }
 
 // look says whether one could be taken.
-func (l *limits) look(b bucket) cache.Verdict {
+func (l *limits) look(b bucket) cache.RateResult {
 	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
 	defer cancel()
-	return l.limiter.Look(ctx, b.key, b.rate)
+	return l.limiter.Peek(ctx, b.key, b.rate)
 }
 
 // of is the bucket of a key.
@@ -194,7 +194,7 @@ func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx)
 	}
 	b := unverified(hash) // pays only if the origin does not know the key either
 	v := e.limits.look(b)
-	if !v.OK {
+	if !v.Allowed {
 		return e.counted(ctx, b, v, next)
 	}
 	r := next(ctx)
@@ -209,9 +209,9 @@ func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx)
 }
 
 // counted answers a request by next, or refuses it, as v says.
-func (e *Edge) counted(ctx *fasthttp.RequestCtx, b bucket, v cache.Verdict, next func(*fasthttp.RequestCtx) route) route {
+func (e *Edge) counted(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, next func(*fasthttp.RequestCtx) route) route {
 	r := routeRefused
-	if v.OK {
+	if v.Allowed {
 		r = next(ctx)
 	} else {
 		e.meters.limited.Inc()
@@ -241,8 +241,8 @@ func (e *Edge) weightOf(ctx *fasthttp.RequestCtx) (int, error) {
 
 // tooOften is the answer to a request beyond its rate. Those that monitoring
 // systems send are told that we are busy: 429 makes them drop an alert.
-func tooOften(path []byte, b bucket, v cache.Verdict) *fieldmark.Error {
-	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: retryIn(v.Retry),
+func tooOften(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
+	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: retryIn(v.RetryAfter),
 		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when to go on", b.name, b.rate.Quota)}
 	if bytes.HasPrefix(path, integrationsPath) {
 		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when to send again"

@@ -33,7 +33,7 @@ type outward struct {
 // is cached may be sent in its place.
 func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 	use := o.requests
-	if rfc9111.WantsWebSocket(r.Header) {
+	if rfc9111.IsWebSocketUpgrade(r.Header) {
 		use = o.tunnels
 	}
 	client := clientOf(r)
@@ -80,7 +80,7 @@ func (l *limits) admit(ctx context.Context, path string, client netip.Addr) erro
 	defer cancel()
 	b := bucket{name: "network", key: "network:" + networkOf(client).String(), rate: l.network}
 	v := l.limiter.Take(ctx, b.key, b.rate)
-	if v.OK {
+	if v.Allowed {
 		return nil
 	}
 	return &limitError{tooOften([]byte(path), b, v), b, v}

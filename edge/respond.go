@@ -63,12 +63,12 @@ var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 // cacheStatus are the values of Cache-Status (RFC 9211) we can say, by source.
 var cacheStatus = [...]string{
-	cache.SourceNone:    "fieldmark; fwd=miss",
-	cache.SourceHit:     "fieldmark; hit",
-	cache.SourceStale:   "fieldmark; hit; detail=stale-while-revalidate",
-	cache.SourceFill:    "fieldmark; fwd=miss; stored",
-	cache.SourceShared:  "fieldmark; fwd=miss; collapsed",
-	cache.SourceOnError: "fieldmark; hit; detail=stale-if-error",
+	cache.SourceNone:      "fieldmark; fwd=miss",
+	cache.SourceHit:       "fieldmark; hit",
+	cache.SourceStale:     "fieldmark; hit; detail=stale-while-revalidate",
+	cache.SourceFill:      "fieldmark; fwd=miss; stored",
+	cache.SourceCoalesced: "fieldmark; fwd=miss; collapsed",
+	cache.SourceOnError:   "fieldmark; hit; detail=stale-if-error",
 }
 
 var headerIfNoneMatch = []byte("If-None-Match")

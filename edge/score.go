@@ -273,7 +273,7 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.
 	}
 	key := fieldmark.PathScore + string(slug)
 	asked := ctx
-	entry, from, err := e.cache.Fetch(ctx, key, e.cache.Shared(key, lease, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		ctx, span := e.filling(ctx, asked)
 		defer span.End()
 		known := e.follow.module.Load() // before the module is read

@@ -20,7 +20,7 @@ const twoDigitYears = 50
 // knows what another one was meant to say. now tells the century of the second
 // form. The day of the week is not compared with the date.
 func ParseDate(s string, now time.Time) (time.Time, bool) {
-	s = trim(s)
+	s = trimOWS(s)
 	day, rest, ok := strings.Cut(s, ",")
 	switch {
 	case !ok:
@@ -29,12 +29,12 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 		if rest[0] != ' ' || rest[3] != ' ' || rest[7] != ' ' {
 			return time.Time{}, false
 		}
-		return assemble(rest[8:12], rest[4:7], rest[1:3], rest[12:])
+		return makeTime(rest[8:12], rest[4:7], rest[1:3], rest[12:])
 	case isWeekday(day, 0) && len(rest) == len(" 06-Nov-94 08:49:37 GMT"):
 		if rest[0] != ' ' || rest[3] != '-' || rest[7] != '-' {
 			return time.Time{}, false
 		}
-		year, ok := number(rest[8:10])
+		year, ok := parseDigits(rest[8:10])
 		if !ok {
 			return time.Time{}, false
 		}
@@ -42,7 +42,7 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 		if year > now.Year()+twoDigitYears {
 			year -= 100
 		}
-		return assemble(strconv.Itoa(year), rest[4:7], rest[1:3], rest[10:])
+		return makeTime(strconv.Itoa(year), rest[4:7], rest[1:3], rest[10:])
 	}
 	return time.Time{}, false
 }
@@ -56,18 +56,18 @@ func parseAsctime(s string) (time.Time, bool) {
 	if day[0] == ' ' {
 		day = "0" + day[1:]
 	}
-	return assemble(s[20:], s[4:7], day, s[10:19]+" GMT")
+	return makeTime(s[20:], s[4:7], day, s[10:19]+" GMT")
 }
 
-// assemble makes a time of its parts; clock is " 08:49:37 GMT".
-func assemble(year, month, day, clock string) (time.Time, bool) {
+// makeTime makes a time of its parts; clock is " 08:49:37 GMT".
+func makeTime(year, month, day, clock string) (time.Time, bool) {
 	if len(clock) != len(" 08:49:37 GMT") || clock[0] != ' ' || clock[3] != ':' || clock[6] != ':' || !strings.EqualFold(clock[9:], " GMT") {
 		return time.Time{}, false
 	}
 	var n [5]int
 	for i, part := range []string{year, day, clock[1:3], clock[4:6], clock[7:9]} {
 		var ok bool
-		if n[i], ok = number(part); !ok {
+		if n[i], ok = parseDigits(part); !ok {
 			return time.Time{}, false
 		}
 	}
@@ -82,7 +82,7 @@ func assemble(year, month, day, clock string) (time.Time, bool) {
 	return t, true
 }
 
-func number(s string) (int, bool) {
+func parseDigits(s string) (int, bool) {
 	n := 0
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

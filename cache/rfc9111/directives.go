@@ -28,7 +28,7 @@ func ParseDirectives(lines []string) Directives {
 		for rest := line; rest != ""; {
 			var item string
 			item, rest = cutMember(rest)
-			if item = trim(item); item == "" {
+			if item = trimOWS(item); item == "" {
 				continue
 			}
 			name, value, hasValue := strings.Cut(item, "=")
@@ -55,8 +55,8 @@ func cutMember(s string) (member, rest string) {
 	return s, ""
 }
 
-// trim takes optional white space off (RFC 9110, 5.6.3).
-func trim(s string) string { return strings.Trim(s, " \t") }
+// trimOWS takes optional white space off (RFC 9110, 5.6.3).
+func trimOWS(s string) string { return strings.Trim(s, " \t") }
 
 // unquote reads a quoted string; both forms of an argument are accepted (RFC
 // 9111, 5.2).
@@ -130,11 +130,11 @@ func (d Directives) qualified(name string) (whole bool, fields []string) {
 		if x.name != name {
 			continue
 		}
-		if trim(x.value) == "" {
+		if trimOWS(x.value) == "" {
 			return true, nil
 		}
 		for f := range strings.SplitSeq(x.value, ",") {
-			if f = trim(f); f != "" {
+			if f = trimOWS(f); f != "" {
 				fields = append(fields, f)
 			}
 		}

@@ -17,14 +17,14 @@ func FuzzPolicy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, control, targeted, expires, age string) {
 		h := http.Header{"Cache-Control": {control}, "Cdn-Cache-Control": {targeted}, "Expires": {expires}, "Age": {age}}
 		p := rfc9111.ReadPolicy(200, h, came)
-		if p.Lifetime < 0 || p.WhileRevalidate < 0 || p.IfError < 0 {
+		if p.Lifetime < 0 || p.StaleWhileRevalidate < 0 || p.StaleIfError < 0 {
 			t.Errorf("%v: %+v has a negative time", h, p)
 		}
 		r := rfc9111.NewResponse(200, h, came, came)
-		if r.Age(came) < 0 || r.Keep(time.Hour) < 0 {
-			t.Errorf("%v: age %s, kept for %s", h, r.Age(came), r.Keep(time.Hour))
+		if r.Age(came) < 0 || r.RetainFor(time.Hour) < 0 {
+			t.Errorf("%v: age %s, kept for %s", h, r.Age(came), r.RetainFor(time.Hour))
 		}
-		if r.Fresh(came) > 0 && rfc9111.RFC.Reuse(&rfc9111.Ask{}, r, came, false) == rfc9111.Validate && !p.NoCache {
+		if r.Fresh(came) > 0 && rfc9111.RFC.Reuse(&rfc9111.RequestDirectives{}, r, came, false) == rfc9111.Validate && !p.NoCache {
 			t.Errorf("%v: fresh, yet to be validated", h)
 		}
 	})
@@ -54,7 +54,7 @@ func FuzzRange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, size int64) {
 		size = max(0, size)
 		kind, start, length := rfc9111.ParseRange(s, size)
-		if kind == rfc9111.Part && (start < 0 || length < 1 || start > size-length) {
+		if kind == rfc9111.PartialContent && (start < 0 || length < 1 || start > size-length) {
 			t.Errorf("%q of %d bytes: %d bytes from %d", s, size, length, start)
 		}
 	})

@@ -64,7 +64,7 @@ func groupList(lines []string) []string {
 	if len(lines) == 0 {
 		return nil
 	}
-	members, err := list(lines)
+	members, err := parseList(lines)
 	if err != nil {
 		return nil
 	}

@@ -7,15 +7,15 @@ import (
 
 // Where the rules leave a number to us.
 const (
-	// heuristicShare is the part of an answer's age at its origin that it is taken
+	// heuristicDivisor is the part of an answer's age at its origin that it is taken
 	// to stay unchanged for (RFC 9111, 4.2.2 names a tenth).
-	heuristicShare = 10
-	// heuristicMost bounds a heuristic lifetime: beyond a day a wrong guess is
+	heuristicDivisor = 10
+	// heuristicMax bounds a heuristic lifetime: beyond a day a wrong guess is
 	// noticed by people.
-	heuristicMost = 24 * time.Hour
-	// DisconnectedFor is how long past its lifetime an answer may be served while
+	heuristicMax = 24 * time.Hour
+	// MaxDisconnectedStale is how long past its lifetime an answer may be served while
 	// its origin cannot be reached (RFC 9111, 4.2.4), unless it says otherwise.
-	DisconnectedFor = 24 * time.Hour
+	MaxDisconnectedStale = 24 * time.Hour
 )
 
 // Policy is what an answer says of its own caching.
@@ -41,9 +41,9 @@ type Policy struct {
 	// names (5.2.2.4, 5.2.2.7).
 	Omit []string
 
-	// WhileRevalidate and IfError are the windows of RFC 5861, past the lifetime.
-	WhileRevalidate, IfError time.Duration
-	HasIfError               bool
+	// StaleWhileRevalidate and IfError are the windows of RFC 5861, past the lifetime.
+	StaleWhileRevalidate, StaleIfError time.Duration
+	HasStaleIfError                    bool
 	// Targeted: a field for caches like this one decided (RFC 9213).
 	Targeted bool
 }
@@ -70,10 +70,10 @@ func ReadPolicy(status int, h http.Header, received time.Time) Policy {
 	p.MustRevalidate = d.Has("must-revalidate") || d.Has("proxy-revalidate") || p.SharedMaxAge
 	p.Authorized = p.Public || p.SharedMaxAge || d.Has("must-revalidate") // 3.5
 	if v, _, ok := d.seconds("stale-while-revalidate"); ok {
-		p.WhileRevalidate = v
+		p.StaleWhileRevalidate = v
 	}
 	if v, _, ok := d.seconds("stale-if-error"); ok {
-		p.IfError, p.HasIfError = v, true
+		p.StaleIfError, p.HasStaleIfError = v, true
 	}
 	p.readLifetime(d, status, h, received)
 	return p
@@ -104,7 +104,7 @@ func (p *Policy) readLifetime(d Directives, status int, h http.Header, received 
 		return
 	}
 	if modified, ok := ParseDate(h.Get("Last-Modified"), received); ok && modified.Before(date) { // 4.2.2
-		p.Lifetime = min(date.Sub(modified)/heuristicShare, heuristicMost)
+		p.Lifetime = min(date.Sub(modified)/heuristicDivisor, heuristicMax)
 	}
 }
 
@@ -127,9 +127,9 @@ func HeuristicallyCacheable(status int) bool {
 	return false
 }
 
-// understood reports whether we know all a status means for a cache, for
+// isUnderstood reports whether we know all a status means for a cache, for
 // must-understand (RFC 9111, 5.2.2.3).
-func understood(status int) bool {
+func isUnderstood(status int) bool {
 	switch status {
 	case 302, 303, 307, 400, 401, 403, 421, 451, 500, 502, 503, 504:
 		return true

@@ -131,8 +131,8 @@ func TestStorable(t *testing.T) {
 		{"GET", "", "Cache-Control: max-age=60, public | Set-Cookie: a=b", 200, ok, ok},
 		{"GET", "", "Cache-Control: s-maxage=60 | Set-Cookie: a=b", 200, ok, ok},
 		{"GET", "", "Last-Modified: " + date(-1000) + " | Set-Cookie: a=b", 200, rfc9111.ReasonCookie, rfc9111.ReasonCookie},
-		{"GET", "", "", 200, rfc9111.ReasonUseless, rfc9111.ReasonUseless},
-		{"GET", "", "Cache-Control: max-age=0", 200, rfc9111.ReasonUseless, rfc9111.ReasonUseless},
+		{"GET", "", "", 200, rfc9111.ReasonNoLifetime, rfc9111.ReasonNoLifetime},
+		{"GET", "", "Cache-Control: max-age=0", 200, rfc9111.ReasonNoLifetime, rfc9111.ReasonNoLifetime},
 		{"GET", "", `Etag: "a"`, 200, ok, ok},
 		{"GET", "", `Cache-Control: no-cache | Etag: "a"`, 200, ok, ok},
 		{"GET", "", `Etag: "a"`, 500, rfc9111.ReasonStatus, rfc9111.ReasonStatus},
@@ -142,7 +142,7 @@ func TestStorable(t *testing.T) {
 	} {
 		for profile, want := range map[rfc9111.Profile]rfc9111.Reason{rfc9111.Strict: tt.strict, rfc9111.RFC: tt.rfc} {
 			q := rfc9111.Request{Method: tt.method, Header: head(tt.ask)}
-			q.Ask = profile.ParseAsk(q.Header)
+			q.Directives = profile.ParseRequestDirectives(q.Header)
 			h := head(tt.head)
 			policy := rfc9111.ReadPolicy(tt.status, h, came)
 			if got := profile.Storable(&q, tt.status, h, &policy); got != want {

@@ -22,7 +22,7 @@ type Response struct {
 // one connection and those that its policy excludes.
 func NewResponse(status int, h http.Header, requested, received time.Time) *Response {
 	r := &Response{Status: status, Header: h.Clone(), Policy: ReadPolicy(status, h, received), Requested: requested, Received: received}
-	DropHop(r.Header)
+	RemoveHopByHop(r.Header)
 	for _, name := range r.Policy.Omit {
 		r.Header.Del(name)
 	}
@@ -44,7 +44,7 @@ func ParseAge(lines []string) time.Duration {
 		return 0
 	}
 	first, _, _ := strings.Cut(lines[0], ",")
-	age, _ := deltaSeconds(trim(first))
+	age, _ := deltaSeconds(trimOWS(first))
 	return age
 }
 
@@ -60,13 +60,13 @@ func (r *Response) HasValidator() bool {
 	return r.Header.Get("Etag") != "" || r.Header.Get("Last-Modified") != ""
 }
 
-// Keep is how long the answer is of any use from Received on: fresh, stale in one
+// RetainFor is how long the answer is of any use from Received on: fresh, stale in one
 // of its windows, or as what a validation can confirm, for at least least.
-func (r *Response) Keep(least time.Duration) time.Duration {
+func (r *Response) RetainFor(least time.Duration) time.Duration {
 	life := max(0, r.Policy.Lifetime-r.initial)
-	window := max(r.Policy.WhileRevalidate, r.Policy.IfError)
+	window := max(r.Policy.StaleWhileRevalidate, r.Policy.StaleIfError)
 	if !r.Policy.MustRevalidate && !r.Policy.NoCache {
-		window = max(window, DisconnectedFor)
+		window = max(window, MaxDisconnectedStale)
 	}
 	if r.HasValidator() {
 		window = max(window, least)
@@ -74,47 +74,47 @@ func (r *Response) Keep(least time.Duration) time.Duration {
 	return life + window
 }
 
-// hopFields belong to one connection: they are neither stored nor passed on (RFC
+// hopByHopFields belong to one connection: they are neither stored nor passed on (RFC
 // 9111, 3.1; RFC 9110, 7.6.1). The Proxy- fields are for the next proxy. Trailer
 // fields are not passed on, which RFC 9110, 6.5.1 leaves to an intermediary.
-var hopFields = []string{
+var hopByHopFields = []string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
 }
 
-// endToEnd are the fields that Connection may not name: without them a message
+// protectedFields are the fields that Connection may not name: without them a message
 // means something else (RFC 9110, 7.6.1: no field that is for all recipients).
-var endToEnd = map[string]bool{
+var protectedFields = map[string]bool{
 	"Authorization": true, "Cache-Control": true, "Content-Length": true, "Content-Type": true, "Cookie": true, "Host": true,
 	"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "X-Request-Id": true,
 	"Fieldmark-Client": true, "Fieldmark-Node": true,
 }
 
-// DropHop takes the fields of one connection out of h, those that Connection
+// RemoveHopByHop takes the fields of one connection out of h, those that Connection
 // names included.
-func DropHop(h http.Header) {
+func RemoveHopByHop(h http.Header) {
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = http.CanonicalHeaderKey(trim(name)); !endToEnd[name] {
+			if name = http.CanonicalHeaderKey(trimOWS(name)); !protectedFields[name] {
 				delete(h, name)
 			}
 		}
 	}
-	for _, name := range hopFields {
+	for _, name := range hopByHopFields {
 		delete(h, name)
 	}
 }
 
-// WantsWebSocket reports whether a request asks to switch to WebSocket (RFC 9110,
+// IsWebSocketUpgrade reports whether a request asks to switch to WebSocket (RFC 9110,
 // 7.8: Connection names Upgrade), the one protocol that is passed through. Never
 // h2c: its requests would pass unseen.
-func WantsWebSocket(h http.Header) bool {
+func IsWebSocketUpgrade(h http.Header) bool {
 	if !strings.EqualFold(h.Get("Upgrade"), "websocket") {
 		return false
 	}
 	for _, line := range h["Connection"] {
 		for option := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(trim(option), "Upgrade") {
+			if strings.EqualFold(trimOWS(option), "Upgrade") {
 				return true
 			}
 		}
@@ -128,7 +128,7 @@ func WantsWebSocket(h http.Header) bool {
 func (r *Response) Update(h http.Header, requested, received time.Time) *Response {
 	merged := r.Header.Clone()
 	fresh := h.Clone()
-	DropHop(fresh)
+	RemoveHopByHop(fresh)
 	for name, lines := range fresh {
 		switch name {
 		case "Content-Length", "Content-Encoding", "Content-Range":
@@ -142,9 +142,9 @@ func (r *Response) Update(h http.Header, requested, received time.Time) *Respons
 	return NewResponse(r.Status, merged, requested, received)
 }
 
-// Confirms reports whether a 304 speaks of this answer: a strong tag in it must
+// MatchesValidator reports whether a 304 speaks of this answer: a strong tag in it must
 // be the stored one (RFC 9111, 4.3.4).
-func (r *Response) Confirms(h http.Header) bool {
+func (r *Response) MatchesValidator(h http.Header) bool {
 	tag := h.Get("Etag")
 	if tag == "" || weak(tag) {
 		return true
@@ -153,9 +153,9 @@ func (r *Response) Confirms(h http.Header) bool {
 	return mine == "" || weakMatch(mine, tag)
 }
 
-// HeadAgrees reports whether the answer to a HEAD may renew this one (RFC 9111,
+// HeadMatches reports whether the answer to a HEAD may renew this one (RFC 9111,
 // 4.3.5): validators and length that it carries must be the stored ones.
-func (r *Response) HeadAgrees(h http.Header, length int64) bool {
+func (r *Response) HeadMatches(h http.Header, length int64) bool {
 	for _, name := range []string{"Etag", "Last-Modified"} {
 		if v := h.Get(name); v != "" && r.Header.Get(name) != "" && v != r.Header.Get(name) {
 			return false

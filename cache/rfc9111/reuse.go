@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Ask is what a request says of the answer it wants (RFC 9111, 5.2.1).
-type Ask struct {
+// RequestDirectives is what a request says of the answer it wants (RFC 9111, 5.2.1).
+type RequestDirectives struct {
 	NoStore, NoCache, OnlyIfCached bool
 
-	MaxAge, MinFresh, MaxStale, IfError             time.Duration
-	HasMaxAge, HasMinFresh, HasMaxStale, HasIfError bool
+	MaxAge, MinFresh, MaxStale, StaleIfError             time.Duration
+	HasMaxAge, HasMinFresh, HasMaxStale, HasStaleIfError bool
 }
 
-// anyStale is a max-stale without an argument.
-const anyStale = 1 << 62
+// unlimitedStale is a max-stale without an argument.
+const unlimitedStale = 1 << 62
 
-// ParseAsk reads the directives of a request. A strict cache does not let its
+// ParseRequestDirectives reads the directives of a request. A strict cache does not let its
 // readers say how fresh an answer has to be: each reload would be a request to the
 // origin.
-func (p Profile) ParseAsk(h http.Header) Ask {
+func (p Profile) ParseRequestDirectives(h http.Header) RequestDirectives {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
 		// 5.4: Pragma stands in for a Cache-Control that is not there.
-		return Ask{NoCache: p == RFC && ParseDirectives(h["Pragma"]).Has("no-cache")}
+		return RequestDirectives{NoCache: p == RFC && ParseDirectives(h["Pragma"]).Has("no-cache")}
 	}
 	d := ParseDirectives(lines)
-	a := Ask{NoStore: d.Has("no-store"), OnlyIfCached: d.Has("only-if-cached")}
+	a := RequestDirectives{NoStore: d.Has("no-store"), OnlyIfCached: d.Has("only-if-cached")}
 	if p == Strict {
 		return a
 	}
@@ -34,22 +34,22 @@ func (p Profile) ParseAsk(h http.Header) Ask {
 	a.MaxAge, _, a.HasMaxAge = d.seconds("max-age")
 	a.MinFresh, _, a.HasMinFresh = d.seconds("min-fresh")
 	a.MaxStale, _, a.HasMaxStale = d.seconds("max-stale")
-	a.IfError, _, a.HasIfError = d.seconds("stale-if-error") // RFC 5861, 4
+	a.StaleIfError, _, a.HasStaleIfError = d.seconds("stale-if-error") // RFC 5861, 4
 	for _, x := range d.list {
 		if x.name == "max-stale" && !x.hasValue {
-			a.MaxStale, a.HasMaxStale = anyStale, true
+			a.MaxStale, a.HasMaxStale = unlimitedStale, true
 		}
 	}
 	return a
 }
 
-// Verdict is what may be done with a stored answer.
-type Verdict uint8
+// Decision is what may be done with a stored answer.
+type Decision uint8
 
 // The verdicts.
 const (
 	// Validate: not without the origin's word.
-	Validate Verdict = iota
+	Validate Decision = iota
 	// UseStale: it may be sent although it is stale, as the request allows.
 	UseStale
 	// UseAndRefresh: it may be sent while it is being validated (RFC 5861, 3).
@@ -60,7 +60,7 @@ const (
 
 // Reuse decides about a stored answer that matches the request (RFC 9111, 4).
 // invalid says that it was invalidated or purged since it was stored.
-func (p Profile) Reuse(a *Ask, r *Response, now time.Time, invalid bool) Verdict {
+func (p Profile) Reuse(a *RequestDirectives, r *Response, now time.Time, invalid bool) Decision {
 	if invalid || r.Policy.NoCache || a.NoCache { // 4.4, 5.2.2.4, 5.2.1.4
 		return Validate
 	}
@@ -81,7 +81,7 @@ func (p Profile) Reuse(a *Ask, r *Response, now time.Time, invalid bool) Verdict
 		return Validate
 	}
 	switch {
-	case -left < r.Policy.WhileRevalidate:
+	case -left < r.Policy.StaleWhileRevalidate:
 		return UseAndRefresh
 	case a.HasMaxStale && -left <= a.MaxStale: // 5.2.1.2
 		return UseStale
@@ -89,19 +89,19 @@ func (p Profile) Reuse(a *Ask, r *Response, now time.Time, invalid bool) Verdict
 	return Validate
 }
 
-// Trouble is how the origin failed.
-type Trouble uint8
+// Failure is how the origin failed.
+type Failure uint8
 
 // The troubles.
 const (
 	// Unreachable: no answer came.
-	Unreachable Trouble = iota
-	// Failing: it answered 500, 502, 503 or 504 (RFC 5861, 4).
-	Failing
+	Unreachable Failure = iota
+	// ServerError: it answered 500, 502, 503 or 504 (RFC 5861, 4).
+	ServerError
 )
 
-// IsFailure reports whether a status is an error that RFC 5861, 4 speaks of.
-func IsFailure(status int) bool {
+// IsServerError reports whether a status is an error that RFC 5861, 4 speaks of.
+func IsServerError(status int) bool {
 	return status == 500 || status == 502 || status == 503 || status == 504
 }
 
@@ -109,20 +109,20 @@ func IsFailure(status int) bool {
 // failed. Without an origin a cache is disconnected and may send what is stale
 // (RFC 9111, 4.2.4); an origin that answers with an error is reason enough only
 // where stale-if-error says so (4.3.3, RFC 5861).
-func (p Profile) UseOnError(a *Ask, r *Response, now time.Time, t Trouble) bool {
+func (p Profile) UseOnError(a *RequestDirectives, r *Response, now time.Time, t Failure) bool {
 	if r.Policy.MustRevalidate || r.Policy.NoCache { // 4.2.4
 		return false
 	}
 	stale := -r.Fresh(now)
-	window, given := r.Policy.IfError, r.Policy.HasIfError
-	if a.HasIfError {
-		window, given = max(window, a.IfError), true
+	window, given := r.Policy.StaleIfError, r.Policy.HasStaleIfError
+	if a.HasStaleIfError {
+		window, given = max(window, a.StaleIfError), true
 	}
 	switch {
 	case stale < window:
 		return true
 	case t == Unreachable && !given:
-		return stale < max(DisconnectedFor, r.Policy.WhileRevalidate)
+		return stale < max(MaxDisconnectedStale, r.Policy.StaleWhileRevalidate)
 	}
 	return false
 }

@@ -19,7 +19,7 @@ func TestReuse(t *testing.T) {
 	for _, tt := range []struct {
 		ask, head   string
 		after       int
-		strict, rfc rfc9111.Verdict
+		strict, rfc rfc9111.Decision
 	}{
 		{"", "Cache-Control: max-age=60", 59, use, use},
 		{"", "Cache-Control: max-age=60", 60, ask, ask},
@@ -46,9 +46,9 @@ func TestReuse(t *testing.T) {
 		{"", "Cache-Control: s-maxage=60, stale-while-revalidate=10", 61, ask, ask},
 		{"", "Cache-Control: max-age=60, stale-while-revalidate=x", 61, ask, ask},
 	} {
-		for profile, want := range map[rfc9111.Profile]rfc9111.Verdict{rfc9111.Strict: tt.strict, rfc9111.RFC: tt.rfc} {
+		for profile, want := range map[rfc9111.Profile]rfc9111.Decision{rfc9111.Strict: tt.strict, rfc9111.RFC: tt.rfc} {
 			r := rfc9111.NewResponse(200, head(tt.head), came, came)
-			a := profile.ParseAsk(head(tt.ask))
+			a := profile.ParseRequestDirectives(head(tt.ask))
 			now := came.Add(time.Duration(tt.after) * time.Second)
 			if got := profile.Reuse(&a, r, now, false); got != want {
 				t.Errorf("%s: [%s] finds [%s] after %d s: %d, want %d", profile, tt.ask, tt.head, tt.after, got, want)
@@ -79,12 +79,12 @@ func TestUseOnError(t *testing.T) {
 		{"Cache-Control: stale-if-error=100", "Cache-Control: max-age=60", 159, true, true},
 	} {
 		r := rfc9111.NewResponse(200, head(tt.head), came, came)
-		a := rfc9111.RFC.ParseAsk(head(tt.ask))
+		a := rfc9111.RFC.ParseRequestDirectives(head(tt.ask))
 		now := came.Add(time.Duration(tt.after) * time.Second)
 		if got := rfc9111.RFC.UseOnError(&a, r, now, rfc9111.Unreachable); got != tt.away {
 			t.Errorf("[%s] finds [%s] after %d s, origin away: %v, want %v", tt.ask, tt.head, tt.after, got, tt.away)
 		}
-		if got := rfc9111.RFC.UseOnError(&a, r, now, rfc9111.Failing); got != tt.with5xxes {
+		if got := rfc9111.RFC.UseOnError(&a, r, now, rfc9111.ServerError); got != tt.with5xxes {
 			t.Errorf("[%s] finds [%s] after %d s, origin failing: %v, want %v", tt.ask, tt.head, tt.after, got, tt.with5xxes)
 		}
 	}
@@ -164,26 +164,26 @@ func TestNotModified(t *testing.T) {
 func TestParseRange(t *testing.T) {
 	for _, tt := range []struct {
 		field         string
-		kind          rfc9111.Range
+		kind          rfc9111.RangeKind
 		start, length int64
 	}{
-		{"bytes=0-0", rfc9111.Part, 0, 1},
-		{"bytes=2-4", rfc9111.Part, 2, 3},
-		{"Bytes=2-", rfc9111.Part, 2, 8},
-		{"bytes=2-99", rfc9111.Part, 2, 8},
-		{"bytes=-3", rfc9111.Part, 7, 3},
-		{"bytes=-99", rfc9111.Part, 0, 10},
+		{"bytes=0-0", rfc9111.PartialContent, 0, 1},
+		{"bytes=2-4", rfc9111.PartialContent, 2, 3},
+		{"Bytes=2-", rfc9111.PartialContent, 2, 8},
+		{"bytes=2-99", rfc9111.PartialContent, 2, 8},
+		{"bytes=-3", rfc9111.PartialContent, 7, 3},
+		{"bytes=-99", rfc9111.PartialContent, 0, 10},
 		{"bytes=-0", rfc9111.Unsatisfiable, 0, 0},
 		{"bytes=10-", rfc9111.Unsatisfiable, 0, 0},
 		{"bytes=99999999999999999999-", rfc9111.Unsatisfiable, 0, 0},
-		{"bytes=4-2", rfc9111.Whole, 0, 0},
-		{"bytes=0-1,3-4", rfc9111.Whole, 0, 0},
-		{"bytes=", rfc9111.Whole, 0, 0},
-		{"bytes=-", rfc9111.Whole, 0, 0},
-		{"bytes=a-b", rfc9111.Whole, 0, 0},
-		{"bytes=--1", rfc9111.Whole, 0, 0},
-		{"lines=0-1", rfc9111.Whole, 0, 0},
-		{"0-1", rfc9111.Whole, 0, 0},
+		{"bytes=4-2", rfc9111.FullContent, 0, 0},
+		{"bytes=0-1,3-4", rfc9111.FullContent, 0, 0},
+		{"bytes=", rfc9111.FullContent, 0, 0},
+		{"bytes=-", rfc9111.FullContent, 0, 0},
+		{"bytes=a-b", rfc9111.FullContent, 0, 0},
+		{"bytes=--1", rfc9111.FullContent, 0, 0},
+		{"lines=0-1", rfc9111.FullContent, 0, 0},
+		{"0-1", rfc9111.FullContent, 0, 0},
 	} {
 		kind, start, length := rfc9111.ParseRange(tt.field, 10)
 		if kind != tt.kind || start != tt.start || length != tt.length {
@@ -208,7 +208,7 @@ func TestRangeHolds(t *testing.T) {
 		{"", "If-Range: " + date(0), false},
 	} {
 		r := rfc9111.NewResponse(200, head(tt.stored), came, came)
-		if got := r.RangeHolds(head(tt.cond)); got != tt.want {
+		if got := r.IfRangeMatches(head(tt.cond)); got != tt.want {
 			t.Errorf("[%s] against [%s]: %v, want %v", tt.cond, tt.stored, got, tt.want)
 		}
 	}
@@ -226,7 +226,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("fresh for %s after a 304, want a minute", got.Fresh(later))
 	}
 	for tag, want := range map[string]bool{`"a"`: true, `"b"`: false, `W/"b"`: true, "": true} {
-		if got := r.Confirms(head("Etag: " + tag)); got != want {
+		if got := r.MatchesValidator(head("Etag: " + tag)); got != want {
 			t.Errorf("a 304 with the tag %s confirms \"a\": %v, want %v", tag, got, want)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 
 // Request is what the rules need to know of a request.
 type Request struct {
-	Method string
-	Header http.Header
-	Ask    Ask
+	Method     string
+	Header     http.Header
+	Directives RequestDirectives
 }
 
 // Reason says why an answer may not be stored, in a word or two as Cache-Status
@@ -26,7 +26,7 @@ const (
 	ReasonAuthorization Reason = "authorization"
 	ReasonVary          Reason = "vary"
 	ReasonCookie        Reason = "set-cookie"
-	ReasonUseless       Reason = "no-lifetime"
+	ReasonNoLifetime    Reason = "no-lifetime"
 )
 
 // Storable reports whether the answer to q may be stored (RFC 9111, 3).
@@ -38,9 +38,9 @@ func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy)
 		return ReasonPartial
 	case status < 200 || status > 999: // 3: a final status
 		return ReasonStatus
-	case policy.MustUnderstand && !understood(status): // 5.2.2.3
+	case policy.MustUnderstand && !isUnderstood(status): // 5.2.2.3
 		return ReasonStatus
-	case q.Ask.NoStore: // 5.2.1.5
+	case q.Directives.NoStore: // 5.2.1.5
 		return ReasonRequest
 	case policy.NoStore && !policy.MustUnderstand: // 5.2.2.5; must-understand is for those who know the status
 		return ReasonNoStore
@@ -52,15 +52,15 @@ func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy)
 	if _, any := VaryNames(h); any { // 4.1
 		return ReasonVary
 	}
-	if len(h["Set-Cookie"]) > 0 && !p.sharesCookie(policy) {
+	if len(h["Set-Cookie"]) > 0 && !p.allowsSetCookie(policy) {
 		return ReasonCookie
 	}
 	return cacheable(status, h, policy)
 }
 
-// sharesCookie: nothing in RFC 9111 keeps an answer from being stored because it
+// allowsSetCookie: nothing in RFC 9111 keeps an answer from being stored because it
 // sets a cookie (7.3 leaves it to the origin), but a guess never shares one.
-func (p Profile) sharesCookie(policy *Policy) bool {
+func (p Profile) allowsSetCookie(policy *Policy) bool {
 	if p == RFC {
 		return policy.Explicit
 	}
@@ -73,8 +73,8 @@ func cacheable(status int, h http.Header, policy *Policy) Reason {
 		return ReasonStatus
 	}
 	validator := h.Get("Etag") != "" || h.Get("Last-Modified") != ""
-	if policy.Lifetime <= 0 && !validator && policy.WhileRevalidate == 0 && policy.IfError == 0 {
-		return ReasonUseless
+	if policy.Lifetime <= 0 && !validator && policy.StaleWhileRevalidate == 0 && policy.StaleIfError == 0 {
+		return ReasonNoLifetime
 	}
 	return ""
 }

@@ -6,25 +6,25 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// errUnreadable stands for whatever the parser of structured fields panicked on.
-var errUnreadable = errors.New("not a structured field")
+// errStructuredField stands for whatever the parser of structured fields panicked on.
+var errStructuredField = errors.New("not a structured field")
 
-// list and dictionary parse structured fields (RFC 9651, 4.2). The parser panics
+// parseList and dictionary parse structured fields (RFC 9651, 4.2). The parser panics
 // at display strings that do not begin a field; an origin that sends one must not
 // end the process.
-func list(lines []string) (l httpsfv.List, err error) {
+func parseList(lines []string) (l httpsfv.List, err error) {
 	defer func() {
 		if recover() != nil {
-			l, err = nil, errUnreadable
+			l, err = nil, errStructuredField
 		}
 	}()
 	return httpsfv.UnmarshalList(lines)
 }
 
-func dictionary(lines []string) (d *httpsfv.Dictionary, err error) {
+func parseDictionary(lines []string) (d *httpsfv.Dictionary, err error) {
 	defer func() {
 		if recover() != nil {
-			d, err = nil, errUnreadable
+			d, err = nil, errStructuredField
 		}
 	}()
 	return httpsfv.UnmarshalDictionary(lines)

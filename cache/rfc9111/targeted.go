@@ -26,7 +26,7 @@ func targeted(h http.Header) (Directives, bool) {
 		if len(lines) == 0 {
 			continue
 		}
-		dict, err := dictionary(lines)
+		dict, err := parseDictionary(lines)
 		if err != nil || len(dict.Names()) == 0 {
 			continue
 		}
@@ -42,7 +42,7 @@ func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 		member, _ := dict.Get(name)
 		item, isItem := member.(httpsfv.Item)
 		if !isItem {
-			if known(name) {
+			if isKnownDirective(name) {
 				return d, false
 			}
 			continue
@@ -61,7 +61,7 @@ func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 		case string:
 			x.value, x.hasValue = v, true
 		}
-		if known(name) && !fits(name, item.Value) {
+		if isKnownDirective(name) && !validArgument(name, item.Value) {
 			return d, false
 		}
 		d.list = append(d.list, x)
@@ -69,7 +69,7 @@ func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 	return d, true
 }
 
-func known(name string) bool {
+func isKnownDirective(name string) bool {
 	switch name {
 	case "no-store", "must-revalidate", "proxy-revalidate", "public", "must-understand", "immutable", "no-transform":
 		return true
@@ -77,8 +77,8 @@ func known(name string) bool {
 	return secondsDirectives[name] || fieldDirectives[name]
 }
 
-// fits reports whether an argument is of the type its directive takes.
-func fits(name string, value any) bool {
+// validArgument reports whether an argument is of the type its directive takes.
+func validArgument(name string, value any) bool {
 	switch value.(type) {
 	case int64:
 		return secondsDirectives[name]

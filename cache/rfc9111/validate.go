@@ -12,18 +12,18 @@ func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 // conditionals are the fields that make a request conditional (RFC 9110, 13.1).
 var conditionals = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"}
 
-// DropConditionals takes every condition out of a request, and its Range.
-func DropConditionals(h http.Header) {
+// RemoveConditionals takes every condition out of a request, and its Range.
+func RemoveConditionals(h http.Header) {
 	for _, name := range conditionals {
 		delete(h, name)
 	}
 	delete(h, "Range")
 }
 
-// Condition makes a request ask whether the stored answer still holds (RFC 9111,
+// SetConditions makes a request ask whether the stored answer still holds (RFC 9111,
 // 4.3.1), in place of whatever conditions it had.
-func (r *Response) Condition(h http.Header) {
-	DropConditionals(h)
+func (r *Response) SetConditions(h http.Header) {
+	RemoveConditionals(h)
 	if tag := r.Header.Get("Etag"); tag != "" {
 		h.Set("If-None-Match", tag)
 	}
@@ -32,9 +32,9 @@ func (r *Response) Condition(h http.Header) {
 	}
 }
 
-// ForOrigin reports whether a request's conditions are for the origin alone to
+// RequiresOrigin reports whether a request's conditions are for the origin alone to
 // judge: a cache cannot (RFC 9111, 4.3.2).
-func ForOrigin(h http.Header) bool {
+func RequiresOrigin(h http.Header) bool {
 	return len(h["If-Match"]) > 0 || len(h["If-Unmodified-Since"]) > 0
 }
 
@@ -45,7 +45,7 @@ func (r *Response) NotModified(h http.Header) bool {
 		return false
 	}
 	if lines := h["If-None-Match"]; len(lines) > 0 { // it takes precedence
-		return MatchesAny(lines, r.Header.Get("Etag"))
+		return MatchETag(lines, r.Header.Get("Etag"))
 	}
 	lines := h["If-Modified-Since"]
 	if len(lines) != 1 {
@@ -62,14 +62,14 @@ func (r *Response) NotModified(h http.Header) bool {
 	return !modified.After(since)
 }
 
-// MatchesAny reports whether one of an If-None-Match field's tags is tag, by the
+// MatchETag reports whether one of an If-None-Match field's tags is tag, by the
 // weak comparison (RFC 9110, 8.8.3.2 and 13.1.2).
-func MatchesAny(lines []string, tag string) bool {
+func MatchETag(lines []string, tag string) bool {
 	for _, line := range lines {
 		for rest := line; rest != ""; {
 			var item string
 			item, rest = cutMember(rest)
-			item = trim(item)
+			item = trimOWS(item)
 			if item == "*" || tag != "" && weakMatch(item, tag) {
 				return true
 			}
@@ -88,14 +88,14 @@ func weakMatch(a, b string) bool {
 // form of the content only (RFC 9110, 8.8.2.2).
 const strongDate = time.Second
 
-// RangeHolds reports whether a Range counts: there is no If-Range, or it names
+// IfRangeMatches reports whether a Range counts: there is no If-Range, or it names
 // exactly this answer, strongly (RFC 9110, 13.1.5).
-func (r *Response) RangeHolds(h http.Header) bool {
+func (r *Response) IfRangeMatches(h http.Header) bool {
 	lines := h["If-Range"]
 	if len(lines) == 0 {
 		return true
 	}
-	cond := trim(lines[0])
+	cond := trimOWS(lines[0])
 	if len(lines) > 1 {
 		return false
 	}
@@ -110,57 +110,57 @@ func (r *Response) RangeHolds(h http.Header) bool {
 	return ok && DateOf(r.Header, r.Received).Sub(modified) >= strongDate
 }
 
-// Range is what a Range field comes to.
-type Range uint8
+// RangeKind is what a Range field comes to.
+type RangeKind uint8
 
 // The outcomes.
 const (
-	// Whole: no range, or one we may and do ignore (RFC 9110, 14.2).
-	Whole Range = iota
-	// Part: one range that is there.
-	Part
+	// FullContent: no range, or one we may and do ignore (RFC 9110, 14.2).
+	FullContent RangeKind = iota
+	// PartialContent: one range that is there.
+	PartialContent
 	// Unsatisfiable: a range that begins past the end (RFC 9110, 15.5.17).
 	Unsatisfiable
 )
 
 // ParseRange reads a Range field for content of size bytes (RFC 9110, 14.1). More
 // than one range, another unit and what is malformed are answered with the whole.
-func ParseRange(field string, size int64) (kind Range, start, length int64) {
+func ParseRange(field string, size int64) (kind RangeKind, start, length int64) {
 	unit, spec, ok := strings.Cut(field, "=")
-	if !ok || !strings.EqualFold(trim(unit), "bytes") {
-		return Whole, 0, 0
+	if !ok || !strings.EqualFold(trimOWS(unit), "bytes") {
+		return FullContent, 0, 0
 	}
-	first, last, ok := strings.Cut(trim(spec), "-")
+	first, last, ok := strings.Cut(trimOWS(spec), "-")
 	if !ok {
-		return Whole, 0, 0
+		return FullContent, 0, 0
 	}
 	if first == "" { // so many at the end
 		n, ok := position(last)
 		switch {
 		case !ok:
-			return Whole, 0, 0
+			return FullContent, 0, 0
 		case n == 0 || size == 0:
 			return Unsatisfiable, 0, 0
 		}
 		n = min(n, size)
-		return Part, size - n, n
+		return PartialContent, size - n, n
 	}
 	from, ok := position(first)
 	if !ok {
-		return Whole, 0, 0
+		return FullContent, 0, 0
 	}
 	to := size - 1
 	if last != "" {
 		n, ok := position(last)
 		if !ok || n < from {
-			return Whole, 0, 0
+			return FullContent, 0, 0
 		}
 		to = min(n, to)
 	}
 	if from >= size {
 		return Unsatisfiable, 0, 0
 	}
-	return Part, from, to - from + 1
+	return PartialContent, from, to - from + 1
 }
 
 // position reads a byte position: digits alone; beyond any size it saturates.

@@ -16,7 +16,7 @@ const maxVaryNames = 16
 func VaryNames(h http.Header) (names []string, any bool) {
 	for _, line := range h["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = trim(name); name == "*" {
+			if name = trimOWS(name); name == "*" {
 				return nil, true
 			} else if name != "" {
 				names = append(names, http.CanonicalHeaderKey(name))
@@ -73,14 +73,14 @@ func Normalise(name string, lines []string) string {
 		for rest := line; rest != ""; {
 			var m string
 			m, rest = cutMember(rest)
-			if m = trim(m); m != "" {
+			if m = trimOWS(m); m != "" {
 				members = append(members, m)
 			}
 		}
 	}
 	if name == "Accept-Encoding" || name == "Accept-Language" {
 		for i, m := range members {
-			members[i] = preference(m)
+			members[i] = normalisePreference(m)
 		}
 		slices.Sort(members)
 		members = slices.Compact(members)
@@ -88,9 +88,9 @@ func Normalise(name string, lines []string) string {
 	return strings.Join(members, ",")
 }
 
-// preference writes one weighted choice in lower case, without white space, and
+// normalisePreference writes one weighted choice in lower case, without white space, and
 // without a weight of one, which is what no weight means (RFC 9110, 12.4.2).
-func preference(m string) string {
+func normalisePreference(m string) string {
 	m = strings.ToLower(m)
 	m = strings.Map(func(r rune) rune {
 		if r == ' ' || r == '\t' {
@@ -105,9 +105,9 @@ func preference(m string) string {
 	return m
 }
 
-// Prefers reports whether a request likes one language best and it is this one: an
+// PrefersOnly reports whether a request likes one language best and it is this one: an
 // answer in it is what the origin would choose (RFC 9110, 12.5.4).
-func Prefers(h http.Header, language string) bool {
+func PrefersOnly(h http.Header, language string) bool {
 	best, most, alone := "", 0.0, false
 	for m := range strings.SplitSeq(Normalise("Accept-Language", h["Accept-Language"]), ",") {
 		name, q, weighted := strings.Cut(m, ";q=")
@@ -125,5 +125,5 @@ func Prefers(h http.Header, language string) bool {
 			alone = false
 		}
 	}
-	return alone && best != "" && best != "*" && strings.EqualFold(best, trim(language))
+	return alone && best != "" && best != "*" && strings.EqualFold(best, trimOWS(language))
 }

@@ -101,7 +101,7 @@ func (i *interim) pass(code int, h textproto.MIMEHeader) error {
 		return nil
 	}
 	fields := http.Header(h).Clone()
-	rfc9111.DropHop(fields)
+	rfc9111.RemoveHopByHop(fields)
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s", code, http.StatusText(code))
 	if len(fields) > 0 {
 		b = append(append(b, "\r\n"...), appendFields(nil, fields)...)
@@ -135,7 +135,7 @@ func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *query, why string) {
 		p.keeps(q, x)
 		get := *q
 		get.Method, get.mode, get.body = http.MethodGet, alone, nil
-		get.Ask.NoStore = get.Ask.NoStore || q.url.Path == "*"
+		get.Directives.NoStore = get.Directives.NoStore || q.url.Path == "*"
 		p.received(ctx, &get, &found{seq: x.seq}, nil, x)
 		return
 	}
@@ -192,7 +192,7 @@ func (p *Proxy) exchange(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 		x.close()
 		p.tell(fl, v, false)
 		p.reply(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
-	case f.v != nil && rfc9111.IsFailure(x.resp.StatusCode) && p.onError(q, f, rfc9111.Failing):
+	case f.v != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
 		code := x.resp.StatusCode
 		x.close()
 		p.flights.rest(q.key)
@@ -213,16 +213,16 @@ func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *ex
 	validates = f.v != nil && f.v.HasValidator()
 	switch {
 	case validates:
-		f.v.Condition(h)
+		f.v.SetConditions(h)
 	case q.mode == queues || f.v != nil:
-		rfc9111.DropConditionals(h)
+		rfc9111.RemoveConditionals(h)
 	}
 	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
 		return nil, false, err
 	}
 	code, said := x.resp.StatusCode, x.resp.Header
 	switch {
-	case code == http.StatusNotModified && validates && !f.v.Confirms(said): // it is about another answer
+	case code == http.StatusNotModified && validates && !f.v.MatchesValidator(said): // it is about another answer
 	case ctx != nil && p.missed(q, withheld, code, said):
 		h, withheld = p.fieldsFor(q, true), nil
 	default:
@@ -231,7 +231,7 @@ func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *ex
 	}
 	x.close()
 	if f.v != nil || q.mode == queues {
-		rfc9111.DropConditionals(h)
+		rfc9111.RemoveConditionals(h)
 	}
 	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
 		return nil, false, err
@@ -241,8 +241,8 @@ func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *ex
 }
 
 // onError reports whether what is stored may be sent because the origin failed.
-func (p *Proxy) onError(q *query, f *found, t rfc9111.Trouble) bool {
-	return !f.forbidden() && p.cfg.Profile.UseOnError(&q.Ask, f.v.Response, time.Now(), t)
+func (p *Proxy) onError(q *query, f *found, t rfc9111.Failure) bool {
+	return !f.forbidden() && p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, time.Now(), t)
 }
 
 // unreachable answers without an origin.
@@ -294,7 +294,7 @@ func (p *Proxy) reply(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) 
 func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, x *exchange) (collecting bool) {
 	code, h := x.resp.StatusCode, x.resp.Header
 	if q.Method == http.MethodHead && f.v != nil && code == http.StatusOK { // RFC 9111, 4.3.5
-		if f.v.HeadAgrees(h, int64(len(f.v.body))) {
+		if f.v.HeadMatches(h, int64(len(f.v.body))) {
 			p.renew(q, f, x)
 		} else {
 			p.forget(q.host, q.target)
@@ -313,7 +313,7 @@ func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 		if fl != nil {
 			p.flights.end(fl, nil, false, nil)
 		}
-		if f.v != nil && q.Method == http.MethodGet && code != http.StatusPartialContent && !rfc9111.IsFailure(code) {
+		if f.v != nil && q.Method == http.MethodGet && code != http.StatusPartialContent && !rfc9111.IsServerError(code) {
 			p.forget(q.host, q.target) // the origin has something else now, and does not want it kept
 		}
 		if ctx == nil {
@@ -379,7 +379,7 @@ func (p *Proxy) refresh(q *query, f *found) {
 	}
 	back := *q
 	back.Method, back.mode = http.MethodGet, queues
-	back.Ask = rfc9111.Ask{}
+	back.Directives = rfc9111.RequestDirectives{}
 	found := *f
 	p.behind.Go(func() {
 		p.lead(nil, &back, &found, fl)

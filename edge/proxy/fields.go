@@ -158,7 +158,7 @@ func (p *Proxy) withhold(q *query, f *found, h http.Header) (names []string) {
 // withheld were kept from the origin: it varies by one of them, or is for its client
 // alone. An error of the origin's is what it is.
 func (p *Proxy) missed(q *query, withheld []string, code int, h http.Header) bool {
-	if len(withheld) == 0 || rfc9111.IsFailure(code) {
+	if len(withheld) == 0 || rfc9111.IsServerError(code) {
 		return false
 	}
 	varies, any := rfc9111.VaryNames(h)

@@ -286,7 +286,7 @@ func (m *model) unasked(s turn, k *kept, status int, body string, wrong func(str
 
 // asked holds the answer against what the origin said.
 func (m *model) asked(s turn, k *kept, status int, body string, seen told, wrong func(string)) {
-	failing := s.status == 0 || rfc9111.IsFailure(s.status)
+	failing := s.status == 0 || rfc9111.IsServerError(s.status)
 	switch {
 	case s.ask.only:
 		wrong("only what is cached was asked for")
@@ -312,7 +312,7 @@ func (m *model) learn(w *world, s turn, k *kept, seen told) {
 	if seen.asked == 0 {
 		return
 	}
-	if s.status == 0 || rfc9111.IsFailure(s.status) && k != nil && k.despite(true) {
+	if s.status == 0 || rfc9111.IsServerError(s.status) && k != nil && k.despite(true) {
 		m.failed[s.url] = time.Now()
 		return
 	}
@@ -333,7 +333,7 @@ func (m *model) learn(w *world, s turn, k *kept, seen told) {
 	case k != nil && k.dead(): // nobody can say if it was still there to be dropped, with all beside it
 		w.proxy.PurgeAll(true)
 		m.all = nil
-	case k != nil && !rfc9111.IsFailure(s.status):
+	case k != nil && !rfc9111.IsServerError(s.status):
 		m.drop(func(o *kept) bool { return o.url != s.url }) // it has changed, and the new one is not kept
 	}
 }

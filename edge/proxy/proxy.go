@@ -141,7 +141,7 @@ func New(cfg Config) (*Proxy, error) {
 	p := &Proxy{
 		blank: blank,
 		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), press: coding.NewPress(), ending: make(chan struct{}),
-		limit: min(maxStored, store.Largest()*3/4), // the rest is for its head and one compressed form
+		limit: min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
 		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
 	for _, name := range cfg.Strip {
@@ -185,9 +185,9 @@ func (p *Proxy) Purge(hard bool, tags ...string) {
 func (p *Proxy) PurgeAll(hard bool) {
 	at := p.seq.Add(1)
 	if hard {
-		p.cache.LostHard(at)
+		p.cache.InvalidateBeforeHard(at)
 	} else {
-		p.cache.Lost(at)
+		p.cache.InvalidateBefore(at)
 	}
 }
 
@@ -223,7 +223,7 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 		if f.v == nil && p.usePart(ctx, q, now) {
 			return
 		}
-		if q.Ask.OnlyIfCached { // RFC 9111, 5.2.1.7
+		if q.Directives.OnlyIfCached { // RFC 9111, 5.2.1.7
 			p.cfg.Fail(ctx, ErrNotCached)
 			return
 		}
@@ -265,7 +265,7 @@ func (p *Proxy) usePart(ctx *fasthttp.RequestCtx, q *query, now time.Time) bool 
 		return false
 	}
 	f := p.find(q.part())
-	if f.v == nil || p.cfg.Profile.Reuse(&q.Ask, f.v.Response, now, f.invalid) != rfc9111.Use {
+	if f.v == nil || p.cfg.Profile.Reuse(&q.Directives, f.v.Response, now, f.invalid) != rfc9111.Use {
 		return false
 	}
 	p.cfg.Events.Hit()
@@ -320,7 +320,7 @@ func (p *Proxy) land(q *query, fl *flight) {
 
 // useStored answers with what is stored if that may be done now.
 func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *query, f *found, now time.Time) bool {
-	switch p.cfg.Profile.Reuse(&q.Ask, f.v.Response, now, f.invalid) {
+	switch p.cfg.Profile.Reuse(&q.Directives, f.v.Response, now, f.invalid) {
 	case rfc9111.Use:
 		p.cfg.Events.Hit()
 		p.send(ctx, q, f.v, status{hit: true})
@@ -332,7 +332,7 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *query, f *found, now time
 		p.refresh(q, f)
 		p.send(ctx, q, f.v, status{hit: true, detail: "stale-while-revalidate"})
 	default:
-		if f.forbidden() || !p.flights.resting(q.key) || !p.cfg.Profile.UseOnError(&q.Ask, f.v.Response, now, rfc9111.Unreachable) {
+		if f.forbidden() || !p.flights.resting(q.key) || !p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, now, rfc9111.Unreachable) {
 			return false
 		}
 		p.cfg.Events.OnError()

@@ -71,12 +71,12 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 		q.Header.Add(string(k), string(v))
 	}
 	q.Header.Del("Host")
-	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && rfc9111.WantsWebSocket(q.Header)
-	rfc9111.DropHop(q.Header) // before we add ours, or Connection could name them
+	q.upgrade = ctx.IsGet() && ctx.Request.Header.ContentLength() <= 0 && !ctx.Request.IsBodyStream() && ctx.Request.Header.IsHTTP11() && rfc9111.IsWebSocketUpgrade(q.Header)
+	rfc9111.RemoveHopByHop(q.Header) // before we add ours, or Connection could name them
 	if err := p.readBody(ctx, q); err != nil {
 		return nil, err
 	}
-	q.Ask = p.cfg.Profile.ParseAsk(q.Header)
+	q.Directives = p.cfg.Profile.ParseRequestDirectives(q.Header)
 	p.classify(q)
 	p.prepare(ctx, q)
 	p.setKey(q, q.secure(ctx))
@@ -108,7 +108,7 @@ func (p *Proxy) classify(q *query) {
 	case q.Method != http.MethodGet && q.Method != http.MethodHead:
 		q.why = "method"
 		return
-	case q.body != nil, q.upgrade, len(q.target) > maxKeyTarget, rfc9111.ForOrigin(q.Header):
+	case q.body != nil, q.upgrade, len(q.target) > maxKeyTarget, rfc9111.RequiresOrigin(q.Header):
 		return
 	}
 	if p.cfg.Profile == rfc9111.Strict {
@@ -125,7 +125,7 @@ func (p *Proxy) classify(q *query) {
 	}
 	q.mode = alone
 	h := q.Header
-	if q.Method == http.MethodHead || q.foreign || q.Ask.NoStore || len(h["Authorization"]) > 0 || len(h["Range"]) > 0 {
+	if q.Method == http.MethodHead || q.foreign || q.Directives.NoStore || len(h["Authorization"]) > 0 || len(h["Range"]) > 0 {
 		return
 	}
 	if p.cfg.Profile == rfc9111.RFC && (len(h["If-None-Match"]) > 0 || len(h["If-Modified-Since"]) > 0) {

@@ -74,7 +74,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 	}
 	body, code := form.body, v.Status
 	switch {
-	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchesAny(q.Header["If-None-Match"], form.tag):
+	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchETag(q.Header["If-None-Match"], form.tag):
 		code, body = http.StatusNotModified, nil
 		block = appendFields(nil, form.header(v), onlyContent...)
 	case v.NotModified(q.Header): // of the form the reader has, which is as it came
@@ -85,11 +85,11 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 			h = form.header(v)
 		}
 		block = appendFields(nil, h, onlyContent...)
-	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet && v.RangeHolds(q.Header):
+	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet && v.IfRangeMatches(q.Header):
 		kind, start, length := rfc9111.ParseRange(q.Header["Range"][0], int64(len(v.body)))
 		size := strconv.Itoa(len(v.body))
 		switch kind {
-		case rfc9111.Part:
+		case rfc9111.PartialContent:
 			code, body = http.StatusPartialContent, v.body[start:start+length]
 			block = appendFields(nil, v.Header, "Content-Type", "Content-Range", "Server")
 			block = append(block, "\r\nContent-Range: bytes "+strconv.FormatInt(start, 10)+"-"+strconv.FormatInt(start+length-1, 10)+"/"+size...)
@@ -132,7 +132,7 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.
 			length = int64(n)
 		}
 	}
-	rfc9111.DropHop(h)
+	rfc9111.RemoveHopByHop(h)
 	for _, name := range p.strip {
 		delete(h, name)
 	}
@@ -199,7 +199,7 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	}
 	h := resp.Header
 	protocol := h.Get("Upgrade")
-	rfc9111.DropHop(h)
+	rfc9111.RemoveHopByHop(h)
 	p.blank.CopyTo(&ctx.Response.Header)
 	ctx.SetStatusCode(http.StatusSwitchingProtocols)
 	block := appendFields(nil, h, "Content-Type", "Content-Length")

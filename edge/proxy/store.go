@@ -146,7 +146,7 @@ func (v *variant) inPreferredLanguage(h http.Header) bool {
 	if len(v.names) != 1 || v.names[0] != "Accept-Language" {
 		return false
 	}
-	return rfc9111.Prefers(h, v.Header.Get("Content-Language"))
+	return rfc9111.PrefersOnly(h, v.Header.Get("Content-Language"))
 }
 
 // put stores v beside the other variants of its key, in place of the one it
@@ -169,7 +169,7 @@ func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
 	entry := &cache.Entry{Value: next, AsOf: seq, OnError: keepValidated}
 	for _, x := range next.variants {
 		entry.Weight += x.weight()
-		entry.Fresh = max(entry.Fresh, x.Keep(keepValidated)+x.Received.Sub(v.Received))
+		entry.Fresh = max(entry.Fresh, x.RetainFor(keepValidated)+x.Received.Sub(v.Received))
 		for _, tag := range x.tags {
 			if !slices.Contains(entry.Tags, tag) {
 				entry.Tags = append(entry.Tags, tag)
@@ -221,7 +221,7 @@ func (p *Proxy) renew(q *query, f *found, x *exchange) *variant {
 	if c := f.v.coded.Load(); c != nil && r.Header.Get("Etag") == f.v.Header.Get("Etag") {
 		v.coded.Store(c)
 	}
-	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Ask: q.Ask}, r.Status, r.Header, &r.Policy) == "" {
+	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives}, r.Status, r.Header, &r.Policy) == "" {
 		p.put(q, v, x.seq, x.url)
 	} else {
 		p.forget(q.host, q.target)

@@ -171,10 +171,10 @@ func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
 // dropHopByHop takes out what belongs to one connection and returns the protocol
 // a request wants to switch to, if it is one that may be tunnelled.
 func dropHopByHop(h http.Header, request bool) (upgrade string) {
-	if request && rfc9111.WantsWebSocket(h) {
+	if request && rfc9111.IsWebSocketUpgrade(h) {
 		upgrade = "websocket"
 	}
-	rfc9111.DropHop(h)
+	rfc9111.RemoveHopByHop(h)
 	delete(h, "Xransfer-Encoding") // as plainFraming leaves them
 	delete(h, "Xontent-Length")
 	if request {

@@ -50,7 +50,7 @@ func (s *suite) entry(text string, asOf int64) *cache.Entry {
 func (s *suite) fetch(c *cache.Cache, key string, fill cache.Fill) (string, cache.Source, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	e, from, err := c.Fetch(ctx, key, c.Shared(key, time.Second, nil, fill))
+	e, from, err := c.Fetch(ctx, key, c.SharedFill(key, time.Second, nil, fill))
 	if err != nil {
 		return "", from, err
 	}
@@ -100,7 +100,7 @@ func (s *suite) content(t *testing.T) {
 	if !s.shared {
 		b = a
 	}
-	e, _, err := b.Fetch(t.Context(), key(t), b.Shared(key(t), time.Second, nil, fails))
+	e, _, err := b.Fetch(t.Context(), key(t), b.SharedFill(key(t), time.Second, nil, fails))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (s *suite) lost(t *testing.T) {
 	s.want(t, a, "old", s.gives("old", 1))
 	b := s.handed(t, "old", s.gives("old", 1))
 	for _, c := range []*cache.Cache{a, b} {
-		c.LostHard(2)
+		c.InvalidateBeforeHard(2)
 		if got, from, err := s.fetch(c, key(t), fails); err == nil {
 			t.Errorf("after everything was purged hard: got %q (%s), want an error", got, from)
 		}
