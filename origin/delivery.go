@@ -23,6 +23,8 @@ const (
 	maxRecorded    = 256 // attempts written in one transaction: more only delay the first
 	maxTakenAtOnce = 64  // messages of one endpoint in one transaction
 
+	unreadableRetry = time.Minute // between claims for an endpoint whose row cannot be decoded: only a repair of the row helps
+
 	lingerFrom = 32                   // messages on the wire from which on a turn waits for company
 	linger     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
 )
@@ -339,9 +341,17 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 	}
 	for i := range ready {
 		e := &ready[i]
+		h, err := readReady(e)
+		if err != nil {
+			s.sent.noteUnreadable(e.ID, err, s.log)
+			if err := tx.PutClock(ctx, e.ID, now.Add(unreadableRetry), e.RateAt); err != nil {
+				return nil, time.Time{}, err
+			}
+			continue
+		}
 		// The fewer places are left, the smaller is each endpoint's share, so that
 		// many that hang cannot take them all at once.
-		taken, wake, err := s.claimFor(ctx, tx, e, now, min(free, 1+free/4))
+		taken, wake, err := s.claimFor(ctx, tx, e, h, now, min(free, 1+free/4))
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("claim for endpoint %s: %w", e.ID, err)
 		}
@@ -354,16 +364,23 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 	return jobs, next, nil
 }
 
+// readReady returns the health of a ready endpoint. The error is about its row
+// alone, not about the database.
+func readReady(e *store.Ready) (*webhook.Health, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	return health(&e.Endpoint)
+}
+
 // claimFor takes what is due to one endpoint, within its limits, and says when
 // to look at it again: zero, when the end of something on the wire will.
-func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, now time.Time, most int) (jobs []result, wake time.Time, err error) {
+func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h *webhook.Health, now time.Time,
+	most int) (jobs []result, wake time.Time, err error) {
+
 	rate := e.RateAt
 	if e.State != fieldmark.EndpointEnabled {
 		return nil, wake, tx.PutClock(ctx, e.ID, wake, rate)
-	}
-	h, err := health(&e.Endpoint)
-	if err != nil {
-		return nil, wake, err
 	}
 	room := h.Room(now, flightLimit(&e.EndpointSettings)) - e.Flying
 	if room <= 0 {

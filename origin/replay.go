@@ -136,8 +136,11 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 		return none, err
 	}
 	now := time.Now()
-	if r.Until == nil { // what happens from now on is sent anyway
-		until := fieldmark.At(now.Add(time.Millisecond))
+	if r.Until == nil { // later events are sent anyway
+		until, err := s.replayEnd(ctx, row.Account, now)
+		if err != nil {
+			return none, fmt.Errorf("start a replay: %w", err)
+		}
 		r.Until = &until
 	}
 	replay := store.Replay{Replay: fieldmark.Replay{
@@ -152,6 +155,20 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 		return none, fmt.Errorf("start a replay: %w", err)
 	}
 	return replay.Replay, nil
+}
+
+// replayEnd returns the end of a replay that begins now: later than every event
+// that the account has by now. Events carry the clock of the origin that appended
+// them, which may be ahead of the one here.
+func (s *Service) replayEnd(ctx context.Context, account string, now time.Time) (fieldmark.Time, error) {
+	newest, err := s.store.NewestEventTime(ctx, account)
+	if err != nil {
+		return fieldmark.Time{}, err
+	}
+	if newest.After(now) {
+		now = newest
+	}
+	return fieldmark.At(now.Add(time.Millisecond)), nil
 }
 
 // Replays lists the newest replays of an endpoint.
@@ -172,33 +189,48 @@ func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fiel
 }
 
 // replay works on replays until ctx ends. Several origins may work on one: each
-// step reads anew how far it has come.
+// step reads from the database how far it is. A replay whose step fails waits for
+// the next poll; the others go on.
 func (s *Service) replay(ctx context.Context) error {
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
+	failed := map[string]bool{} // since the last poll
 	for {
 		begun := s.store.Watch(store.TopicReplays)
 		running, err := s.store.RunningReplays(ctx, maxReplays)
-		for _, r := range running {
-			if err == nil {
-				err = s.replayStep(ctx, r.ID)
-			}
-		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("replay webhooks", slog.Any("error", err))
-			running = nil
+			s.log.Error("list running replays", slog.Any("error", err))
 		}
-		wait := again.C
-		if len(running) > 0 {
-			wait = time.After(replayPause) // the others' turn
+		var next <-chan time.Time
+		for _, r := range running {
+			if failed[r.ID] || ctx.Err() != nil {
+				continue
+			}
+			if failed[r.ID] = !s.tryReplayStep(ctx, r.ID); !failed[r.ID] {
+				next = time.After(replayPause) // between portions, other writers get their turn
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-begun:
-		case <-wait:
+		case <-next:
+		case <-again.C:
+			clear(failed)
 		}
 	}
+}
+
+// tryReplayStep runs one step and reports whether it succeeded. A panic is a
+// failure of this replay alone.
+func (s *Service) tryReplayStep(ctx context.Context, id string) (ok bool) {
+	s.guard(ctx, func(ctx context.Context) {
+		err := s.replayStep(ctx, id)
+		if ok = err == nil; !ok && ctx.Err() == nil {
+			s.log.Error("replay webhooks", slog.String("replay", id), slog.Any("error", err))
+		}
+	})
+	return ok
 }
 
 // replayStep looks at the next portion of what a replay is about.

@@ -3,6 +3,7 @@ package origin
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,6 +19,21 @@ type sent struct {
 	byClass map[string]int64
 	waits   [len(waitBounds) + 1]int64 // first attempts by how long they took; the last are slower than every bound
 	waited  time.Duration              // by all of them
+
+	unreadable map[string]int64 // claims that skipped an endpoint because its row cannot be decoded, by endpoint
+}
+
+// noteUnreadable counts an endpoint that was skipped because its row cannot be
+// decoded, and logs it the first time.
+func (s *sent) noteUnreadable(endpoint string, err error, log *slog.Logger) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unreadable == nil {
+		s.unreadable = map[string]int64{}
+	}
+	if s.unreadable[endpoint]++; s.unreadable[endpoint] == 1 {
+		log.Error("webhook endpoint skipped: its row cannot be decoded", slog.String("endpoint", endpoint), slog.Any("error", err))
+	}
 }
 
 // waitBounds are the buckets of the time from when a message was due to the answer
@@ -56,10 +72,15 @@ func (s *sent) note(a webhook.Attempt) {
 func (s *Service) WriteMetrics(w io.Writer) {
 	s.sent.mu.Lock()
 	counts, waits, waited := maps.Clone(s.sent.byClass), s.sent.waits, s.sent.waited
+	skips := int64(0)
+	for _, n := range s.sent.unreadable {
+		skips += n
+	}
 	s.sent.mu.Unlock()
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "fieldmark_webhook_attempts_total{class=%q} %d\n", class, counts[class])
 	}
+	fmt.Fprintf(w, "fieldmark_webhook_endpoint_decode_errors_total %d\n", skips)
 	total := int64(0)
 	for i, bound := range waitBounds {
 		total += waits[i]

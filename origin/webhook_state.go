@@ -120,13 +120,12 @@ func (s *Service) judgeFailing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, id := range ids {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			return s.settleEndpoint(ctx, tx, id, nil)
 		})
-		if err != nil {
-			return err
-		}
+		failed = errors.Join(failed, err) // one bad row does not keep the others from being reviewed
 	}
-	return nil
+	return failed
 }

@@ -56,6 +56,7 @@ var metricHelp = map[string]string{
 	"fieldmark_webhook_backlog":                           "Deliveries that wait to be sent or for their next attempt, at most 100,000.",
 	"fieldmark_webhook_backlog_age_seconds":               "Time for which the oldest due delivery has been due.",
 	"fieldmark_webhook_circuits_open":                     "Enabled endpoints whose circuit is open.",
+	"fieldmark_webhook_endpoint_decode_errors_total":      "Endpoints skipped because their row cannot be decoded.",
 	"fieldmark_webhook_endpoints_failing":                 "Endpoints whose deliveries fail.",
 	"fieldmark_webhook_endpoints_stopped":                 "Endpoints that are paused or disabled.",
 	"fieldmark_webhook_held":                              "Deliveries held for endpoints that are paused, disabled or unreachable, at most 100,000.",

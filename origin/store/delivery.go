@@ -106,16 +106,20 @@ func (s *Store) Delivery(ctx context.Context, id string, now time.Time) (r field
 // Ready is an endpoint that may have something to send.
 type Ready struct {
 	Endpoint
-	Flying int // deliveries under a lease
+	Flying int   // deliveries under a lease
+	Err    error // why the row cannot be decoded; then only ID is valid
 }
 
 // ReadyEndpoints lists up to limit enabled endpoints whose time to be looked at
-// has come, those that have waited longest first.
+// has come, those that have waited longest first. A row that cannot be decoded is
+// in the list with its error, so that it does not hold up the others.
 func (t *Tx) ReadyEndpoints(ctx context.Context, now time.Time, limit int) ([]Ready, error) {
 	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (r Ready, err error) {
-		r.Endpoint, err = scanEndpointWith(row, &r.Flying)
+		if r.Endpoint, err = scanEndpointWith(row, &r.Flying); err != nil && r.ID != "" {
+			return Ready{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
+		}
 		return r, err
 	})
 	if err != nil {

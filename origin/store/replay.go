@@ -190,6 +190,23 @@ func (s *Store) AccountEvents(ctx context.Context, account string, after int64, 
 	return list, nil
 }
 
+// eventTimeWindow is how many of the newest events NewestEventTime compares. Clocks
+// of origins differ by seconds; an account has fewer events in that time.
+const eventTimeWindow = 1000
+
+// NewestEventTime returns the latest time of an account's newest events, or the
+// zero Time. The event with the highest number need not be the latest: each origin
+// sets times by its own clock.
+func (s *Store) NewestEventTime(ctx context.Context, account string) (time.Time, error) {
+	var at time.Time
+	err := s.queryRow(ctx, `SELECT MAX(at) FROM (SELECT at FROM event WHERE account = $1 AND account <> ''
+		ORDER BY number DESC LIMIT $2) AS newest`, account, eventTimeWindow).Scan(clock{&at})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the time of the newest event of %s: %w", account, none(err))
+	}
+	return at, nil
+}
+
 // TrimDeliveries deletes up to limit deliveries that were created before a time,
 // with their attempts. Those being sent stay, and those queued again since then,
 // by a resend or a replay, which are not sent yet. What waited for a deleted one
