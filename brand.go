@@ -188,5 +188,6 @@ type ImportReport struct {
 	Added     int          `json:"added"`
 	Unchanged int          `json:"unchanged"`
 	Updated   int          `json:"updated"`
-	Rejected  []FieldError `json:"rejected,omitempty"` // Pointer names the record: /12/url
+	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer names the record: /12/url; the first 1,000
+	Omitted   int          `json:"rejectedOmitted,omitempty"` // further problems
 }

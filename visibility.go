@@ -49,7 +49,8 @@ type VisibilitySample struct {
 type VisibilityImport struct {
 	Added     int          `json:"added"`
 	Unchanged int          `json:"unchanged"`
-	Rejected  []FieldError `json:"rejected,omitempty"` // Pointer names the line and the field: /12/mentions
+	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer names the line and the field: /12/mentions; the first 1,000
+	Omitted   int          `json:"rejectedOmitted,omitempty"` // further problems
 	FileHash  Digest       `json:"fileHash"`
 }
 

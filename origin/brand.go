@@ -181,7 +181,7 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 	var good []int // places of brands without complaints
 	for i := range brands {
 		bad := checkBrand(&brands[i], fmt.Sprintf("/%d", i))
-		report.Rejected = append(report.Rejected, bad...)
+		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
 		if len(bad) == 0 {
 			good = append(good, i)
 		}
@@ -209,9 +209,21 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 		report.Added += puts[added]
 		report.Updated += puts[updated]
 		report.Unchanged += puts[unchanged]
-		report.Rejected = append(report.Rejected, taken...)
+		report.Rejected = appendRejected(report.Rejected, &report.Omitted, taken...)
 	}
 	return report, nil
+}
+
+// maxRejected bounds the problems that the report of an import lists: a file of the
+// wrong format has several in each line, and would be answered with a larger one.
+const maxRejected = 1000
+
+// appendRejected appends to the problems of an import up to maxRejected, and counts
+// the others as omitted.
+func appendRejected(list []fieldmark.FieldError, omitted *int, more ...fieldmark.FieldError) []fieldmark.FieldError {
+	n := min(len(more), maxRejected-len(list))
+	*omitted += len(more) - n
+	return append(list, more[:n]...)
 }
 
 // Brand returns a brand.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
 var acme = fieldmark.Brand{
@@ -188,5 +189,21 @@ func TestMovedBrandLosesItsFacts(t *testing.T) {
 	}
 	if waiting, running, err := w.AuditStatus(ctx); waiting != 1 || running != 0 || err != nil {
 		t.Errorf("audits: %d wait, %d run, %v; want 1, 0", waiting, running, err)
+	}
+}
+
+// The report of an import lists a bounded number of problems and says how many it
+// left out: a large file of the wrong format must not be answered with a larger one.
+func TestImportReportIsBounded(t *testing.T) {
+	w := newWorld(t)
+	brands := make([]fieldmark.Brand, 1500) // each without a name, an address, a niche
+	report, err := w.ImportBrands(t.Context(), brands)
+	if err != nil || len(report.Rejected) != 1000 || report.Omitted < 500 || report.Rejected[0].Pointer != "/0/slug" {
+		t.Errorf("report of 1,500 bad brands: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(report.Rejected), report.Omitted, err)
+	}
+	lines := make([]origin.SampleLine, 1500)
+	samples, err := w.ImportVisibility(t.Context(), "key_1", "sha256:0", lines)
+	if err != nil || len(samples.Rejected) != 1000 || samples.Omitted < 500 {
+		t.Errorf("report of 1,500 bad samples: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(samples.Rejected), samples.Omitted, err)
 	}
 }

@@ -205,7 +205,8 @@ func (s *Service) ImportVisibility(ctx context.Context, by string, file fieldmar
 	var good []SampleLine
 	for _, l := range lines {
 		bad := l.check(now)
-		if report.Rejected = append(report.Rejected, bad...); len(bad) == 0 {
+		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
+		if len(bad) == 0 {
 			l.Sample.FileHash, l.Sample.Signer = file, by
 			good = append(good, l)
 		}
@@ -221,7 +222,7 @@ func (s *Service) ImportVisibility(ctx context.Context, by string, file fieldmar
 		}
 		report.Added += done.Added
 		report.Unchanged += done.Unchanged
-		report.Rejected = append(report.Rejected, done.Rejected...)
+		report.Rejected = appendRejected(report.Rejected, &report.Omitted, done.Rejected...)
 	}
 	return report, nil
 }

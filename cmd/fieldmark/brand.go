@@ -181,8 +181,11 @@ func (c *brandImportCmd) Run(ctx context.Context, s *streams) error {
 	for _, r := range report.Rejected {
 		fmt.Fprintf(s.out, "rejected %s%s: %s\n", r.Pointer, named(records, r.Pointer), r.Detail)
 	}
+	if report.Omitted > 0 {
+		fmt.Fprintf(s.out, "and %d more problems\n", report.Omitted)
+	}
 	fmt.Fprintf(s.out, "%d records: %d added, %d updated, %d unchanged, %d rejected\n",
-		len(records), report.Added, report.Updated, report.Unchanged, len(report.Rejected))
+		len(records), report.Added, report.Updated, report.Unchanged, len(report.Rejected)+report.Omitted)
 	if len(report.Rejected) > 0 {
 		return errors.New("some records were rejected; the others are registered")
 	}

@@ -40,7 +40,7 @@ func (c *visibilityImportCmd) Run(ctx context.Context, s *streams) error {
 	if len(report.Rejected) == 0 {
 		return nil
 	}
-	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: fmt.Sprintf("%d complaints; these lines were not imported", len(report.Rejected)), Fields: report.Rejected}
+	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: fmt.Sprintf("%d complaints; these lines were not imported", len(report.Rejected)+report.Omitted), Fields: report.Rejected}
 }
 
 func (c *visibilityImportCmd) isCSV(file []byte) bool {

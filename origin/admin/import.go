@@ -53,6 +53,7 @@ type importData struct {
 	What                      string
 	Added, Updated, Unchanged int
 	Rejected                  []rejection
+	Problems                  int // those of Rejected and the ones omitted
 	Back                      string
 }
 
@@ -95,7 +96,7 @@ func (a *area) importBrands(v *visit) error {
 	}
 	a.did(v, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
 	return a.show(v, http.StatusOK, "import", page{Title: "Brands were imported", Data: importData{What: unit, Added: report.Added, Updated: report.Updated,
-		Unchanged: report.Unchanged, Rejected: rejections(report.Rejected, lineOf), Back: brandsPath}})
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejections(report.Rejected, lineOf), Back: brandsPath}})
 }
 
 // importRefused shows the list again with what is wrong with the file.
@@ -230,5 +231,5 @@ func (a *area) importSamples(v *visit) error {
 	}
 	a.did(v, "visibility.import", string(report.FileHash))
 	return a.show(v, http.StatusOK, "import", page{Title: "Answer samples were imported", Data: importData{What: "lines", Added: report.Added,
-		Unchanged: report.Unchanged, Rejected: rejections(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejections(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
 }
