@@ -17,15 +17,18 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// withholding is a way to Redis that keeps the answer to the first lease back: the
-// lease is given, and the process that asked does not learn of it.
-func withholding(t *testing.T, to string) (url string, withheld *atomic.Bool) {
+// withholdingProxy forwards to Redis and withholds the reply to the first lease: the
+// lease is granted, and the process that requested it does not learn of it. The
+// lease is made persistent with the same write, so only a release can end it.
+func withholdingProxy(t *testing.T, to, leaseKey string) (url string, persistent *atomic.Bool) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	withheld = new(atomic.Bool)
+	persist := fmt.Sprintf("*2\r\n$7\r\nPERSIST\r\n$%d\r\n%s\r\n", len(leaseKey), leaseKey)
+	var seen atomic.Bool
+	persistent = new(atomic.Bool)
 	ctx, end := context.WithCancel(context.Background())
 	var ways sync.WaitGroup
 	serve := func(from net.Conn) {
@@ -35,27 +38,37 @@ func withholding(t *testing.T, to string) (url string, withheld *atomic.Bool) {
 			return
 		}
 		context.AfterFunc(ctx, func() { from.Close(); on.Close() })
-		var keep atomic.Bool
+		var withhold atomic.Bool
 		ways.Go(func() { // requests
 			defer on.Close()
 			buf := make([]byte, 64<<10)
 			for {
 				n, err := from.Read(buf)
-				if bytes.Contains(buf[:n], []byte(":lease:")) && withheld.CompareAndSwap(false, true) {
-					keep.Store(true)
+				request := buf[:n]
+				if bytes.Contains(request, []byte(leaseKey)) && seen.CompareAndSwap(false, true) {
+					withhold.Store(true)
+					request = append(request, persist...)
 				}
-				if _, werr := on.Write(buf[:n]); err != nil || werr != nil {
+				if _, werr := on.Write(request); err != nil || werr != nil {
 					return
 				}
 			}
 		})
-		ways.Go(func() { // answers
+		ways.Go(func() { // replies
 			defer from.Close()
 			buf := make([]byte, 64<<10)
 			for {
 				n, err := on.Read(buf)
-				if keep.Load() {
-					<-ctx.Done()
+				for withhold.Load() && err == nil {
+					if bytes.HasSuffix(buf[:n], []byte("+OK\r\n:1\r\n")) { // granted, and persistent
+						persistent.Store(true)
+					}
+					var more int
+					more, err = on.Read(buf[n:])
+					n += more
+				}
+				if withhold.Load() {
+					return
 				}
 				if _, werr := from.Write(buf[:n]); err != nil || werr != nil {
 					return
@@ -73,25 +86,28 @@ func withholding(t *testing.T, to string) (url string, withheld *atomic.Bool) {
 		}
 	})
 	t.Cleanup(func() { end(); ln.Close(); ways.Wait() })
-	return "redis://" + ln.Addr().String(), withheld
+	return "redis://" + ln.Addr().String(), persistent
 }
 
-// A lease that a process does not know to have is released as soon as Redis
-// answers it again: the fleet would wait for a fill that does not run.
+// A lease that a process does not know to hold is released as soon as Redis
+// answers it again: other processes would wait for a fill that does not run.
 func TestAbandonedLeaseIsReleased(t *testing.T) {
+	const leaseKey = "fieldmark1:log:lease:k"
 	server := cachetest.StartRedis(t)
-	url, withheld := withholding(t, server.Addr)
+	url, persistent := withholdingProxy(t, server.Addr, leaseKey)
 	c, _ := hasty(t, url, cache.Config{})
 	want(t, "a fill without a lease", sharedFetch(c, "k", &source{text: "one", asOf: 1}), "fill one")
-	cachetest.Until(t, "a lease was asked for", func() bool {
-		return withheld.Load() || strings.HasPrefix(sharedFetch(c, "k", &source{text: "one", asOf: 1}), "error")
+	cachetest.Until(t, "a lease was granted that does not expire", func() bool {
+		return persistent.Load() || strings.HasPrefix(sharedFetch(c, "k", &source{text: "one", asOf: 1}), "error")
 	})
-	server.Do("PERSIST", "fieldmark1:log:lease:k") // unless it was released already, it must not just run out
+	if !persistent.Load() {
+		t.Fatal("no lease was granted")
+	}
 	n := 0
 	cachetest.Until(t, "it is released", func() bool {
 		n++
 		sharedFetch(c, fmt.Sprint("other", n), &source{text: "two", asOf: 1})
-		return strings.HasPrefix(server.Do("EXISTS", "fieldmark1:log:lease:k"), ":0")
+		return strings.HasPrefix(server.Do("EXISTS", leaseKey), ":0")
 	})
 }
 
