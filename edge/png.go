@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"net/netip"
 	"sync"
 
 	"github.com/valyala/fasthttp"
@@ -17,11 +16,9 @@ import (
 // keep one core busy and not all.
 const (
 	// maxPNGs bounds the requests that are answered at once: the last of them
-	// waits for a third of a second.
+	// waits for a third of a second. A quarter is the share of one client network;
+	// a browser loads six pictures of a host at a time.
 	maxPNGs = 64
-	// maxPNGsOfNetwork is the share of one client network. A browser loads six
-	// pictures of a host at a time.
-	maxPNGsOfNetwork = 16
 	// maxErrorPNGs bounds the pictures of errors that are kept, at about 4 KB
 	// each. Beyond it, an error is shown as an SVG.
 	maxErrorPNGs = 1024
@@ -30,10 +27,9 @@ const (
 // pngs draws PNGs and bounds what that costs.
 type pngs struct {
 	drawing chan struct{} // has room for one
+	waiting *slots        // requests that are being answered
 
 	mu     sync.Mutex
-	active int
-	from   map[netip.Addr]int
 	errors map[errorPNG][]byte
 }
 
@@ -45,29 +41,7 @@ type errorPNG struct {
 }
 
 func newPNGs() *pngs {
-	return &pngs{drawing: make(chan struct{}, 1), from: map[netip.Addr]int{}, errors: map[errorPNG][]byte{}}
-}
-
-// tryAcquire reserves a place for a request from network and reports whether
-// there was one. The caller releases it.
-func (p *pngs) tryAcquire(network netip.Addr) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active >= maxPNGs || p.from[network] >= maxPNGsOfNetwork {
-		return false
-	}
-	p.active++
-	p.from[network]++
-	return true
-}
-
-func (p *pngs) release(network netip.Addr) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.active--
-	if p.from[network]--; p.from[network] == 0 {
-		delete(p.from, network)
-	}
+	return &pngs{drawing: make(chan struct{}, 1), waiting: newSlots(maxPNGs, maxPNGs), errors: map[errorPNG][]byte{}}
 }
 
 // draw draws a picture when it is its turn. It returns CodeOverloaded if ctx ends
@@ -129,12 +103,12 @@ func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 }
 
 func (e *Edge) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	network := networkOf(e.client(ctx))
-	if !e.badges.pngs.tryAcquire(network) {
+	release, ok := e.badges.pngs.waiting.acquire(e.countedNetwork(e.client(ctx)))
+	if !ok {
 		e.meters.shed.Inc()
 		e.badgeError(ctx, r, overloaded())
 		return
 	}
-	defer e.badges.pngs.release(network)
+	defer release()
 	e.serveDrawn(ctx, r)
 }

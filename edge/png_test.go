@@ -78,6 +78,26 @@ func TestPNGsOfOneNetwork(t *testing.T) {
 	}
 }
 
+// Behind a trusted proxy that does not name its clients, every client has the
+// proxy's address. They must not share the places of one network.
+func TestPNGsBehindAProxy(t *testing.T) {
+	h := badgeHouse(t)
+	h.change = trustLoopback
+	h.startEdge()
+	var clients sync.WaitGroup
+	for i := range 24 { // more than the 16 of one network, fewer than the 64 of all
+		clients.Go(func() {
+			for n := range 3 {
+				path := fmt.Sprintf("/api/badge/acme.png?label=%d-%d", i, n)
+				if a := h.get(path); a.status != http.StatusOK {
+					t.Errorf("%s: %d, want 200", path, a.status)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
 // The picture of an error depends on a few words only: a label adds none, or
 // each label would be another picture to draw.
 func TestErrorPNGsAreFew(t *testing.T) {
