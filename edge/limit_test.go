@@ -183,6 +183,24 @@ func TestNetworkQuota(t *testing.T) {
 	}
 }
 
+// TestNetworkQuotaBehindAProxy: a trusted proxy is not a client. Requests for which
+// it names no client have no network quota; those for which it names one do.
+func TestNetworkQuotaBehindAProxy(t *testing.T) {
+	w := newWitness(t, trustLoopback, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
+	for i := range 20 {
+		if a := w.get(fmt.Sprintf("/page/%d", i)); a.status != http.StatusOK {
+			t.Errorf("request %d for no client: %d, want 200", i, a.status)
+		}
+		want := http.StatusOK
+		if i >= 5 {
+			want = http.StatusTooManyRequests
+		}
+		if a := w.get(fmt.Sprintf("/other/%d", i), "X-Forwarded-For", "198.51.100.1"); a.status != want {
+			t.Errorf("request %d for one client: %d, want %d", i, a.status, want)
+		}
+	}
+}
+
 // TestFloodOfSlugs: names that are no brand's cost the origin nothing.
 func TestFloodOfSlugs(t *testing.T) {
 	h := newHouse(t)

@@ -36,13 +36,13 @@ func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
 	if rfc9111.IsWebSocketUpgrade(r.Header) {
 		use = o.tunnels
 	}
-	client := clientOf(r)
-	land, ok := use.acquire(o.network(client))
+	network := o.network(clientOf(r))
+	land, ok := use.acquire(network)
 	if !ok {
 		o.shed()
 		return nil, refuse(r, overloaded())
 	}
-	if err := o.limits.admit(r.Context(), r.URL.Path, client); err != nil {
+	if err := o.limits.admit(r.Context(), r.URL.Path, network); err != nil {
 		land()
 		return nil, refuse(r, err)
 	}
@@ -71,14 +71,15 @@ func clientOf(r *http.Request) netip.Addr {
 	return client
 }
 
-// admit counts a request to the origin for the network of its client.
-func (l *limits) admit(ctx context.Context, path string, client netip.Addr) error {
-	if !client.IsValid() || l.limiter == nil || l.network.Quota == 0 {
+// admit counts a request to the origin for the network of its client; an invalid
+// network is not counted.
+func (l *limits) admit(ctx context.Context, path string, network netip.Addr) error {
+	if !network.IsValid() || l.limiter == nil || l.network.Quota == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, limitTimeout)
 	defer cancel()
-	b := bucket{name: "network", key: "network:" + networkOf(client).String(), rate: l.network}
+	b := bucket{name: "network", key: "network:" + network.String(), rate: l.network}
 	v := l.limiter.Take(ctx, b.key, b.rate)
 	if v.Allowed {
 		return nil
@@ -93,8 +94,8 @@ func (e *Edge) fetchFor(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (
 	if entry, state := e.cache.Get(key); state == cache.Fresh {
 		return entry, cache.SourceHit, nil
 	}
-	client := e.client(ctx)
-	release, ok := e.named.acquire(e.countedNetwork(client))
+	network := e.countedNetwork(e.client(ctx))
+	release, ok := e.named.acquire(network)
 	if !ok {
 		e.meters.shed.Inc()
 		return nil, cache.SourceNone, overloaded()
@@ -102,7 +103,7 @@ func (e *Edge) fetchFor(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (
 	defer release()
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	if err := e.limits.admit(rc, string(ctx.Path()), client); err != nil {
+	if err := e.limits.admit(rc, string(ctx.Path()), network); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	return e.cache.Fetch(rc, key, fill)
