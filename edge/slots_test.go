@@ -93,17 +93,17 @@ func warmDate() {
 	io.Copy(io.Discard, here)
 }
 
-// TestSlowReader: a client that takes an answer too slowly is given up, and its
-// answer with it; one that is merely slow gets all of it.
+// TestSlowReader: an answer whose client takes it too slowly is given up within its
+// first piece; a client that is merely slow gets all of it.
 func TestSlowReader(t *testing.T) {
 	warmDate()
-	const size = 1 << 20
+	const size, piece = 1 << 20, 64 << 10
 	for name, tt := range map[string]struct {
-		take  int // bytes
+		take  int // bytes; 0: the client reads nothing until the answer is given up
 		every time.Duration
 		whole bool
 	}{
-		"nothing":                  {0, time.Second, false},
+		"nothing":                  {0, 0, false},
 		"half a kilobyte in 3 s":   {1 << 9, 3 * time.Second, false},
 		"a few kilobytes a second": {4 << 10, time.Second, true},
 	} {
@@ -118,26 +118,22 @@ func TestSlowReader(t *testing.T) {
 				fmt.Fprint(here, "GET /film HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 				resp, err := http.ReadResponse(bufio.NewReaderSize(here, 16), nil)
 				must(t, err)
-				began, got := time.Now(), 0
-				for err == nil && time.Since(began) < time.Hour {
+				if tt.take == 0 {
+					<-closed // a node that waits for ever fails the test as a deadlock of the bubble
+				}
+				got := int64(0)
+				for err == nil {
 					time.Sleep(tt.every)
 					var n int64
-					n, err = io.CopyN(io.Discard, resp.Body, int64(tt.take))
-					got += int(n)
-					select {
-					case <-closed:
-						if !tt.whole {
-							err = io.EOF
-						}
-					default:
-					}
+					n, err = io.CopyN(io.Discard, resp.Body, max(int64(tt.take), 1))
+					got += n
 				}
-				if took := time.Since(began); (got == size) != tt.whole || !tt.whole && took > 2*time.Minute {
-					t.Errorf("got %d of %d bytes in %s, want all: %v", got, size, took, tt.whole)
+				<-closed
+				if tt.whole && got != size || !tt.whole && got >= piece {
+					t.Errorf("got %d of %d bytes, want all of them: %v", got, size, tt.whole)
 				}
 				here.Close()
 				served.Wait()
-				<-closed
 			})
 		})
 	}
