@@ -18,8 +18,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy"
@@ -59,6 +57,8 @@ func (p *pipeNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	select {
 	case p.conns <- far:
 		return near, nil
+	case <-p.done:
+		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -193,14 +193,6 @@ func (f *hangingFixture) routes() []apiRoute {
 	return all
 }
 
-// startDate starts fasthttp's clock, which must be outside of every bubble.
-func startDate() {
-	here, there := net.Pipe()
-	go func() { _ = (&fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}).ServeConn(there) }()
-	fmt.Fprint(here, "GET / HTTP/1.0\r\n\r\n")
-	_, _ = io.Copy(io.Discard, here)
-}
-
 // slowRoutes may take longer than others, as the origin calls other servers, runs
 // a module or handles every brand.
 var slowRoutes = map[string]bool{
@@ -212,7 +204,7 @@ var slowRoutes = map[string]bool{
 // TestHangingOrigin: an origin that accepts requests and never answers makes no
 // route wait for more than six seconds, and none answer that the node is at fault.
 func TestHangingOrigin(t *testing.T) {
-	startDate()
+	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
 		routes := f.routes()
@@ -258,7 +250,7 @@ func TestHangingOrigin(t *testing.T) {
 // TestHangingOriginPages: what the node knows is served without the parts it does
 // not know.
 func TestHangingOriginPages(t *testing.T) {
-	startDate()
+	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
 		if a := f.do("GET", "/api/v1/score/acme", ""); a.status != 200 {

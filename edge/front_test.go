@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -88,8 +90,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestDrain: a node that stops says so first, finishes what was begun, tells its
-// clients to go, and ends.
+// TestDrain: a node that stops ends waiting connections, takes no more, and finishes
+// what was begun.
 func TestDrain(t *testing.T) {
 	w := newWitness(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +99,7 @@ func TestDrain(t *testing.T) {
 	w.base = "http://" + ln.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	other := newWitnessEdge(t, w, func(c *edge.Config) { c.DrainDelay = 2 * time.Second })
+	other := newWitnessEdge(t, w)
 	go func() { done <- other.Run(ctx, ln) }()
 
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -114,22 +116,12 @@ func TestDrain(t *testing.T) {
 	resp, err := http.ReadResponse(br, nil)
 	must(t, err)
 	io.Copy(io.Discard, resp.Body)
-
 	slow := w.dial()
 	fmt.Fprint(slow, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx")
 	<-begun
 	stop()
-	w.until("it says that it stops", func() bool {
-		err := other.Ready()
-		return err != nil && strings.Contains(err.Error(), "stopping")
-	})
-	if a := w.do("GET", "/b", "", "Connection", "keep-alive"); a.status != 200 {
-		t.Errorf("within the delay: %d", a.status)
-	}
-	w.wantProblem(w.get("/readyz"), http.StatusServiceUnavailable, fieldmark.CodeOriginUnavailable)
-	fmt.Fprint(idle, "GET /c HTTP/1.1\r\nHost: a\r\n\r\n")
-	if resp, err = http.ReadResponse(br, nil); err != nil || !resp.Close {
-		t.Errorf("a kept connection within the delay: %v %v, want an answer that closes it", resp, err)
+	if _, err := br.ReadByte(); err != io.EOF {
+		t.Errorf("a waiting connection: %v, want its end", err)
 	}
 	w.until("it takes no more connections", func() bool {
 		c, err := net.Dial("tcp", ln.Addr().String())
@@ -144,6 +136,53 @@ func TestDrain(t *testing.T) {
 		t.Errorf("what was begun: %v %v, want 200 and the end of the connection", resp, err)
 	}
 	must(t, <-done)
+}
+
+// TestDrainDelay: during its delay a node says that it stops, answers everything,
+// and closes each connection with the answer.
+func TestDrainDelay(t *testing.T) {
+	startClock()
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 5 * time.Second
+		e := pacedEdge(t, func(c *edge.Config) { c.DrainDelay = delay }, asked(func(*http.Request) error { return nil }))
+		network := newPipeNet()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- e.Run(ctx, network) }()
+		get := func(c net.Conn, path string) *http.Response {
+			t.Helper()
+			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path)
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			must(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			must(t, err)
+			return resp
+		}
+		kept, err := network.dial(ctx, "", "")
+		must(t, err)
+		if resp := get(kept, "/a"); resp.StatusCode != 200 || resp.Close {
+			t.Fatalf("before: %v", resp)
+		}
+		stop()
+		synctest.Wait()
+		if err := e.Ready(); err == nil || !strings.Contains(err.Error(), "stopping") {
+			t.Errorf("ready: %v", err)
+		}
+		fresh, err := network.dial(t.Context(), "", "")
+		must(t, err)
+		if resp := get(fresh, "/b"); resp.StatusCode != 200 || !resp.Close {
+			t.Errorf("a new connection within the delay: %v, want an answer that closes it", resp)
+		}
+		if resp := get(kept, "/readyz"); resp.StatusCode != http.StatusServiceUnavailable || !resp.Close {
+			t.Errorf("readyz on a kept connection within the delay: %v, want 503, and the end of the connection", resp)
+		}
+		time.Sleep(delay)
+		synctest.Wait()
+		if _, err := network.dial(t.Context(), "", ""); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a new connection after the delay: %v", err)
+		}
+		must(t, <-done)
+	})
 }
 
 // TestSlowLoris: heads that never end hold nothing that others need.

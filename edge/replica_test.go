@@ -263,7 +263,7 @@ func TestRankingInPages(t *testing.T) {
 // TestRanksOnceADay lets a day pass without an event: all brands are read once more,
 // after midnight UTC. A brand whose facts pass the age of 30 days is read by itself.
 func TestRanksOnceADay(t *testing.T) {
-	startDate()
+	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(22 * time.Hour) // a bubble begins at midnight
 		f := newHangingFixture(t)

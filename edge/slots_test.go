@@ -85,8 +85,9 @@ func TestShareOfNetwork(t *testing.T) {
 	}
 }
 
-// warmDate has fasthttp start, outside of any bubble, what knows the date.
-func warmDate() {
+// startClock starts the goroutine in which fasthttp keeps the date. It belongs to no
+// bubble, so it must be started before one.
+func startClock() {
 	here, there := net.Pipe()
 	go func() { _ = (&fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}).ServeConn(there) }()
 	fmt.Fprint(here, "GET / HTTP/1.0\r\n\r\n")
@@ -96,7 +97,7 @@ func warmDate() {
 // TestSlowReader: an answer whose client takes it too slowly is given up within its
 // first piece; a client that is merely slow gets all of it.
 func TestSlowReader(t *testing.T) {
-	warmDate()
+	startClock()
 	const size, piece = 1 << 20, 64 << 10
 	for name, tt := range map[string]struct {
 		take  int // bytes; 0: the client reads nothing until the answer is given up
@@ -110,7 +111,7 @@ func TestSlowReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				closed := make(chan struct{})
-				e := pacedEdge(t, nil, &longAnswer{Reader: newNoise(size), closed: closed})
+				e := pacedEdge(t, nil, answering{&longAnswer{Reader: newNoise(size), closed: closed}})
 				defer e.Close()
 				here, there := net.Pipe()
 				var served sync.WaitGroup

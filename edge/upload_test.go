@@ -442,7 +442,7 @@ func TestUploadAsItCame(t *testing.T) {
 // TestUploadPace: a client that sends too slowly is given up, one whose origin takes
 // its time is not, and an origin that says nothing does not hold anybody for ever.
 func TestUploadPace(t *testing.T) {
-	warmDate()
+	startClock()
 	const size = 200 << 10
 	errCut := errors.New("cut off")
 	for name, tt := range map[string]struct {
@@ -486,7 +486,7 @@ func TestUploadPace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var found error
-				e := pacedEdge(t, func(r *http.Request) error {
+				e := pacedEdge(t, nil, asked(func(r *http.Request) error {
 					if tt.origin != nil {
 						return tt.origin(r)
 					}
@@ -495,7 +495,7 @@ func TestUploadPace(t *testing.T) {
 						return err
 					}
 					return nil
-				})
+				}))
 				defer e.Close()
 				began := time.Now()
 				here, there := net.Pipe()
@@ -521,18 +521,18 @@ func TestUploadPace(t *testing.T) {
 	}
 }
 
-// pacedEdge is a node that is not run, before an origin in the same process.
-// It answers with the body, if there is one.
-func pacedEdge(t *testing.T, origin func(*http.Request) error, body ...io.ReadCloser) *edge.Edge {
+// pacedEdge returns a node in front of an origin in the same process, for a test in a
+// bubble. It is not run.
+func pacedEdge(t *testing.T, change func(*edge.Config), origin http.RoundTripper) *edge.Edge {
 	target, err := url.Parse("http://origin.example")
 	must(t, err)
-	asks, err := client.New(client.Config{BaseURL: target.String(), NodeToken: nodeToken})
+	api, err := client.New(client.Config{BaseURL: target.String(), NodeToken: nodeToken, Transport: origin})
 	must(t, err)
-	var transport http.RoundTripper = asked(origin)
-	if len(body) > 0 {
-		transport = answering{body[0]}
+	cfg := edge.Config{Origin: api, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20, Transport: origin}
+	if change != nil {
+		change(&cfg)
 	}
-	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://a", CacheBytes: 1 << 20, Transport: transport})
+	e, err := edge.New(cfg)
 	must(t, err)
 	return e
 }
