@@ -88,7 +88,7 @@ func TestModuleGoesWrong(t *testing.T) {
 	}
 	var told []fieldmark.Event
 	h.until("the origin has an event", func() bool {
-		page, err := h.service.Events(t.Context(), 0, 0, 0)
+		page, err := h.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 		must(t, err)
 		told = slices.DeleteFunc(page.Events, func(e fieldmark.Event) bool { return e.Type != fieldmark.EventModuleRolledBack })
 		return len(told) > 0

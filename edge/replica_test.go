@@ -150,7 +150,7 @@ func TestOriginOfBefore(t *testing.T) {
 			query := r.URL.Query()
 			after, _ := strconv.ParseInt(query.Get("after"), 10, 64)
 			wait, _ := time.ParseDuration(query.Get("wait"))
-			page, err := h.service.Events(r.Context(), after, wait, 0)
+			page, err := h.service.Events.After(r.Context(), fieldmark.EventCursor{Number: after}, wait, 0)
 			if err != nil {
 				panic(http.ErrAbortHandler)
 			}
@@ -193,11 +193,11 @@ func TestDatabaseBehind(t *testing.T) {
 	_, behind, handler := openOrigin(t, store.Config{Path: copied})
 	h.down.Store(true)
 	h.origin.CloseClientConnections()
-	head, err := h.service.Head(t.Context())
+	head, err := h.service.Events.Head(t.Context())
 	must(t, err)
 	for n := 0; ; n++ {
 		put(t, behind, fieldmark.Slug("real-"+strconv.Itoa(n)))
-		if now, err := behind.Head(t.Context()); err != nil || now > head {
+		if now, err := behind.Events.Head(t.Context()); err != nil || now > head {
 			break
 		}
 	}
@@ -276,7 +276,7 @@ func TestRanksOnceADay(t *testing.T) {
 		_, err = f.service.RecordFacts(t.Context(), "aged", old)
 		must(t, err)
 		time.Sleep(10 * time.Second)
-		quiet, err := f.service.Events(t.Context(), 1<<53, 0, 0)
+		quiet, err := f.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 1 << 53}, 0, 0)
 		must(t, err)
 		quiet.Events = []fieldmark.Event{}
 		var passes, single atomic.Int64

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // MaxAccounts bounds a list of accounts.
@@ -15,11 +16,11 @@ const MaxAccounts = 1000
 // PutAccount makes an account or changes what it is called, and reports whether
 // it was made.
 func (s *Service) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool, err error) {
-	bad := complaints(r.Check())
+	bad := validation.Errors(r.Check())
 	if !fieldmark.ValidAccount(id) {
-		bad.add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
+		bad.Add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return a, false, err
 	}
 	a = fieldmark.Account{ID: id, Name: r.Name, Note: r.Note, CreatedAt: fieldmark.At(time.Now())}
@@ -28,7 +29,7 @@ func (s *Service) PutAccount(ctx context.Context, id string, r fieldmark.Account
 			return err
 		}
 		if made {
-			return s.did(ctx, tx, "account.create", id, nil, a)
+			return s.AuditLog.Append(ctx, tx, "account.create", id, nil, a)
 		}
 		old, err := tx.Account(ctx, id)
 		if err != nil {
@@ -40,7 +41,7 @@ func (s *Service) PutAccount(ctx context.Context, id string, r fieldmark.Account
 		if err := tx.NameAccount(ctx, a); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "account.update", id, old, a)
+		return s.AuditLog.Append(ctx, tx, "account.update", id, old, a)
 	})
 	if err != nil {
 		return a, false, fmt.Errorf("put account %s: %w", id, err)

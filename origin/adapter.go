@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/alert"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -262,7 +263,7 @@ func (a *Act) resolve(ctx context.Context, m *store.Mission, o AlertOptions) err
 	if err := a.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
-	if _, err := a.s.tell(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {
+	if _, err := event.Emit(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {
 		return err
 	}
 	if !o.CancelResolved || m.Status != fieldmark.MissionNew {

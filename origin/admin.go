@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // The life of a session.
@@ -52,9 +53,9 @@ func (s *Service) SetAdminPassword(ctx context.Context, user, password string) e
 // who is then signed out everywhere. A second factor stays.
 func (s *Service) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
-		return invalid([]fieldmark.FieldError{{Pointer: "/role", Code: "enum", Detail: "must be admin or viewer"}})
+		return validation.Error("/role", "enum", "must be admin or viewer")
 	}
-	if err := invalid(checkAdmin(user, password)); err != nil {
+	if err := validation.Errors(checkAdmin(user, password)).Err(); err != nil {
 		return err
 	}
 	if err := s.mayHash(ctx); err != nil {
@@ -64,7 +65,7 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 	s.hashed()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if foreign, err := tx.IsIdentity(ctx, user); err != nil || foreign {
-			return errors.Join(err, invalid([]fieldmark.FieldError{{Pointer: "/user", Code: "conflict", Detail: "is somebody of the sign-in provider, who has no password here"}}))
+			return errors.Join(err, validation.Error("/user", "conflict", "is somebody of the sign-in provider, who has no password here"))
 		}
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 		if err := tx.DeleteLoginThrottle(ctx, s.throttleName("user", user)); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
+		return s.AuditLog.Append(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)
@@ -84,17 +85,17 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 }
 
 func checkAdmin(user, password string) []fieldmark.FieldError {
-	var bad complaints
+	var bad validation.Errors
 	if !userName.MatchString(user) {
-		bad.add("/user", "pattern", "must be 1 to 64 of a-z, 0-9 and . _ @ -")
+		bad.Add("/user", "pattern", "must be 1 to 64 of a-z, 0-9 and . _ @ -")
 	}
 	switch {
 	case utf8.RuneCountInString(password) < MinPassword:
-		bad.add("/password", "too_short", fmt.Sprintf("must have at least %d characters", MinPassword))
+		bad.Add("/password", "too_short", fmt.Sprintf("must have at least %d characters", MinPassword))
 	case len(password) > maxPassword:
-		bad.add("/password", "too_long", fmt.Sprintf("must have at most %d bytes", maxPassword))
+		bad.Add("/password", "too_long", fmt.Sprintf("must have at most %d bytes", maxPassword))
 	case slices.Contains(commonPasswords, strings.ToLower(password)) || strings.Count(password, password[:1]) == len(password):
-		bad.add("/password", "pattern", "is among the first anybody would try")
+		bad.Add("/password", "pattern", "is among the first anybody would try")
 	}
 	return bad
 }

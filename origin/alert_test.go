@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/alert"
 )
 
@@ -18,7 +19,7 @@ func (w *world) fire(t testing.TB, key string, cooldown time.Duration) fieldmark
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := w.TakeAlerts(t.Context(), origin.DefaultAccount, n, origin.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
+	report, err := w.TakeAlerts(t.Context(), access.DefaultAccount, n, origin.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		defer stop()
 	}
 	count := func() int {
-		page, err := a.Missions(t.Context(), origin.DefaultAccount, fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
+		page, err := a.Missions(t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -27,7 +28,7 @@ const tellAgainAfter = 24 * time.Hour
 func (s *Service) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Brand(ctx, slug); err != nil {
-			return missing(err, "there is no such brand")
+			return store.NotFound(err, "there is no such brand")
 		}
 		return tx.RequestAudit(ctx, slug, time.Now())
 	})
@@ -55,7 +56,7 @@ func (s *Service) RecordFacts(ctx context.Context, slug fieldmark.Slug, f fieldm
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("record the facts of %s: %w", slug, missing(err, "there is no such brand"))
+		return false, fmt.Errorf("record the facts of %s: %w", slug, store.NotFound(err, "there is no such brand"))
 	}
 	return changed, nil
 }
@@ -127,7 +128,7 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 	if !changed && doc.asOf.Std().Sub(told.Std()) <= tellAgainAfter {
 		return false, nil
 	}
-	_, err = s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandAudited, slug),
+	_, err = event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandAudited, slug),
 		audited{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed})
 	return changed, err
 }

@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 func ada(ctx context.Context) context.Context {
-	return origin.As(ctx, origin.Actor{Kind: fieldmark.ActorPerson, Name: "ada", Address: "192.0.2.1", Agent: "a\x00\xffb", Request: "req_1"})
+	return auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: "ada", Address: "192.0.2.1", Agent: "a\x00\xffb", Request: "req_1"})
 }
 
 // tamper runs statements as somebody with a way into the database would.
@@ -39,7 +39,7 @@ func tamper(t *testing.T, at store.Config, statements ...string) {
 
 func verify(t *testing.T, w *world, kept fieldmark.AuditVerdict) fieldmark.AuditVerdict {
 	t.Helper()
-	v, err := w.VerifyAuditLog(t.Context(), kept)
+	v, err := w.AuditLog.Verify(t.Context(), kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +72,13 @@ func TestAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Note(ctx, "something", "else"); err != nil { // under a context that was noted before
+	if err := w.AuditLog.AppendIfNone(ctx, "something", "else"); err != nil { // under a context that was noted before
 		t.Fatal(err)
 	}
-	if err := w.Note(ada(t.Context()), "something", "else"); err != nil {
+	if err := w.AuditLog.AppendIfNone(ada(t.Context()), "something", "else"); err != nil {
 		t.Fatal(err)
 	}
-	log, err := w.AuditLog(t.Context(), 0, "", "", 100)
+	log, err := w.AuditLog.List(t.Context(), 0, "", "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestAuditLog(t *testing.T) {
 	if before, after := string(log[2].Before), string(log[2].After); strings.Contains(before, "leaked") || !strings.Contains(after, `"revokedReason":"leaked"`) {
 		t.Errorf("revoked from %s to %s", before, after)
 	}
-	if mine, err := w.AuditLog(t.Context(), 0, "ada", k.ID, 100); len(mine) != 2 || err != nil {
+	if mine, err := w.AuditLog.List(t.Context(), 0, "ada", k.ID, 100); len(mine) != 2 || err != nil {
 		t.Errorf("%d entries about the key, %v; want 2", len(mine), err)
 	}
 	whole := verify(t, w, fieldmark.AuditVerdict{})

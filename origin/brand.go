@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/language"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // Bounds of lists of brands.
@@ -44,14 +45,14 @@ func (s *Service) AddBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Br
 // ChangeBrand changes a brand; one that does not exist is CodeNotFound and is not
 // made.
 func (s *Service) ChangeBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	b, _, err := s.putBrandIf(ctx, b, func(read error) error { return missing(read, "there is no such brand") })
+	b, _, err := s.putBrandIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
 	return b, err
 }
 
 // putBrandIf puts a brand unless allow refuses, which is given the error of
 // reading the brand of that slug in the same transaction.
 func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool, error) {
-	if err := invalid(checkBrand(&b, "")); err != nil {
+	if err := validation.Errors(checkBrand(&b, "")).Err(); err != nil {
 		return fieldmark.Brand{}, false, err
 	}
 	var put outcome
@@ -67,7 +68,7 @@ func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(
 		if b, put, err = s.putBrand(ctx, tx, b); err != nil || put == unchanged {
 			return err
 		}
-		return s.did(ctx, tx, "brand.put", string(b.Slug), before, b)
+		return s.AuditLog.Append(ctx, tx, "brand.put", string(b.Slug), before, b)
 	})
 	if err != nil {
 		return fieldmark.Brand{}, false, err
@@ -119,7 +120,7 @@ func (s *Service) putBrand(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 			return fieldmark.Brand{}, unchanged, err
 		}
 	}
-	_, err = s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandChanged, b.Slug), b)
+	_, err = event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandChanged, b.Slug), b)
 	return b, put, err
 }
 
@@ -132,34 +133,26 @@ func brandEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
 
 // checkBrand returns every complaint about a brand, with pointers below at.
 func checkBrand(b *fieldmark.Brand, at string) []fieldmark.FieldError {
-	var bad complaints
+	var bad validation.Errors
 	if !fieldmark.ValidSlug(string(b.Slug)) {
-		bad.add(at+"/slug", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+		bad.Add(at+"/slug", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
 	}
-	if n := utf8.RuneCountInString(b.Name); n == 0 || n > fieldmark.MaxBrandName || !plain(b.Name, false) || strings.TrimSpace(b.Name) == "" {
-		bad.add(at+"/name", "range", fmt.Sprintf("must have 1 to %d characters, none of them a control character", fieldmark.MaxBrandName))
+	if n := utf8.RuneCountInString(b.Name); n == 0 || n > fieldmark.MaxBrandName || !validation.IsText(b.Name, false) || strings.TrimSpace(b.Name) == "" {
+		bad.Add(at+"/name", "range", fmt.Sprintf("must have 1 to %d characters, none of them a control character", fieldmark.MaxBrandName))
 	}
 	if !validSite(b.URL) {
-		bad.add(at+"/url", "format", "must be an http or https address without user name")
+		bad.Add(at+"/url", "format", "must be an http or https address without user name")
 	}
 	if !fieldmark.ValidSlug(b.Niche) {
-		bad.add(at+"/niche", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+		bad.Add(at+"/niche", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
 	}
 	if _, err := language.Parse(b.Language); err != nil || len(b.Language) > fieldmark.MaxLanguageTag {
-		bad.add(at+"/language", "format", "must be a BCP 47 language tag")
+		bad.Add(at+"/language", "format", "must be a BCP 47 language tag")
 	}
-	if utf8.RuneCountInString(b.Description) > fieldmark.MaxBrandDescription || !plain(b.Description, true) {
-		bad.add(at+"/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", fieldmark.MaxBrandDescription))
+	if utf8.RuneCountInString(b.Description) > fieldmark.MaxBrandDescription || !validation.IsText(b.Description, true) {
+		bad.Add(at+"/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", fieldmark.MaxBrandDescription))
 	}
 	return bad
-}
-
-// plain reports whether a text is valid and free of control characters; a long
-// one may have line breaks and tabs.
-func plain(s string, long bool) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool {
-		return unicode.IsControl(c) && !(long && (c == '\n' || c == '\t' || c == '\r'))
-	})
 }
 
 // validSite reports whether a brand's address can be audited at all; whether it
@@ -167,7 +160,7 @@ func plain(s string, long bool) bool {
 func validSite(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= fieldmark.MaxBrandURL && (u.Scheme == "http" || u.Scheme == "https") &&
-		u.Hostname() != "" && u.User == nil && plain(address, false)
+		u.Hostname() != "" && u.User == nil && validation.IsText(address, false)
 }
 
 // ImportBrands puts many brands. Each stands for itself: what is wrong with one
@@ -178,7 +171,7 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d brands", MaxImport)
 		return report, e
 	}
-	var good []int // places of brands without complaints
+	var good []int // places of brands without validation.Errors
 	for i := range brands {
 		bad := checkBrand(&brands[i], fmt.Sprintf("/%d", i))
 		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
@@ -188,13 +181,13 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 	}
 	for group := range slices.Chunk(good, importGroup) {
 		var puts [updated + 1]int
-		var taken complaints
+		var taken validation.Errors
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			for _, i := range group {
 				_, put, err := s.putBrand(ctx, tx, brands[i])
 				switch {
 				case fieldmark.IsCode(err, fieldmark.CodeBrandExists): // nothing was written for it
-					taken.add(fmt.Sprintf("/%d/slug", i), "conflict", fieldmark.AsError(err).Detail)
+					taken.Add(fmt.Sprintf("/%d/slug", i), "conflict", fieldmark.AsError(err).Detail)
 				case err != nil:
 					return fmt.Errorf("import brand %s: %w", brands[i].Slug, err)
 				default:
@@ -230,7 +223,7 @@ func appendRejected(list []fieldmark.FieldError, omitted *int, more ...fieldmark
 func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
 	b, err := s.store.Brand(ctx, slug)
 	if err != nil {
-		return fieldmark.Brand{}, missing(err, "there is no such brand")
+		return fieldmark.Brand{}, store.NotFound(err, "there is no such brand")
 	}
 	return b.Brand, nil
 }
@@ -268,7 +261,7 @@ func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmar
 		}
 	}
 	if err != nil {
-		return fieldmark.BrandState{}, asOf, missing(err, "there is no such brand")
+		return fieldmark.BrandState{}, asOf, store.NotFound(err, "there is no such brand")
 	}
 	states := []fieldmark.BrandState{state}
 	err = s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now()))

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // MaxCalendars bounds a list of calendars.
@@ -42,24 +44,24 @@ func (s *Service) CreateCalendarAfter(ctx context.Context, newest *string, r fie
 
 func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar, error) {
 	if r.Account == "" {
-		r.Account = DefaultAccount
+		r.Account = access.DefaultAccount
 	}
-	if err := invalid(r.Check()); err != nil {
+	if err := validation.Errors(r.Check()).Err(); err != nil {
 		return fieldmark.NewCalendar{}, err
 	}
 	now, token := time.Now(), newCalendarToken()
 	row := store.Calendar{
 		Calendar: fieldmark.Calendar{ID: fieldmark.NewID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
-		Hash:     s.vault.hashCalendar(token),
+		Hash:     s.keyring.Calendar.Sum(token),
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(isNewest(ctx, newest, tx.NewestCalendar), hasAccount(ctx, tx, r.Account)); err != nil {
+		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestCalendar), access.RequireAccount(ctx, tx, r.Account)); err != nil {
 			return err
 		}
 		if err := tx.AddCalendar(ctx, &row); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
+		return s.AuditLog.Append(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("create a calendar: %w", err)
@@ -93,7 +95,7 @@ func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewC
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
 		}
 		c.RotatedAt = &now
-		return tx.RotateCalendar(ctx, id, s.vault.hashCalendar(token), now)
+		return tx.RotateCalendar(ctx, id, s.keyring.Calendar.Sum(token), now)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("rotate calendar: %w", err)
@@ -130,9 +132,9 @@ func (s *Service) changeCalendar(ctx context.Context, act, id string,
 		if err := change(ctx, tx, &row.Calendar, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, act, id, before, row.Calendar)
+		return s.AuditLog.Append(ctx, tx, act, id, before, row.Calendar)
 	})
-	return row.Calendar, missing(err, "there is no such calendar")
+	return row.Calendar, store.NotFound(err, "there is no such calendar")
 }
 
 // calendar returns the calendar a token belongs to. A token that is unknown, old
@@ -142,15 +144,15 @@ func (s *Service) calendar(ctx context.Context, token string) (store.Calendar, e
 	if len(token) != calendarTokenChars {
 		return store.Calendar{}, errNoCalendar()
 	}
-	row, err := s.store.CalendarByHash(ctx, s.vault.hashCalendar(token))
+	row, err := s.store.CalendarByHash(ctx, s.keyring.Calendar.Sum(token))
 	if errors.Is(err, store.ErrNone) || err == nil && row.RevokedAt != nil {
 		return store.Calendar{}, errNoCalendar()
 	}
 	if err != nil {
 		return store.Calendar{}, fmt.Errorf("find a calendar: %w", err)
 	}
-	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
-		s.uses.note(row.ID, use{at: now})
+	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= access.LastUsedPrecision {
+		s.calendarUses.Record(row.ID, access.Use{At: now})
 	}
 	return row, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -80,7 +80,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 func TestReplayContainsEventsOfAClockAhead(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(204))
-	ahead := store.Event{Account: origin.DefaultAccount, Subject: "msn_1", Event: fieldmark.Event{
+	ahead := store.Event{Account: access.DefaultAccount, Subject: "msn_1", Event: fieldmark.Event{
 		ID: "evt_ahead", Type: fieldmark.EventMissionCreated, Time: fieldmark.At(time.Now().Add(5 * time.Second)), Data: []byte(`{}`)}}
 	if err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.AppendEvent(ctx, &ahead) }); err != nil {
 		t.Fatal(err)

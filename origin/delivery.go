@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -46,7 +47,7 @@ func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDeliv
 // the next ones share a transaction; each message has a goroutine of its own.
 func (s *Service) dispatch(ctx context.Context) error {
 	results := make(chan result, MaxSending)
-	again := time.NewTicker(lookAgain)
+	again := time.NewTicker(job.PollInterval)
 	defer again.Stop()
 	var kept []result // tried and not written yet
 	flying := 0
@@ -69,7 +70,7 @@ func (s *Service) dispatch(ctx context.Context) error {
 		kept = nil
 		flying += len(jobs)
 		for _, j := range jobs {
-			s.held.add(j.lease())
+			s.jobs.Hold(j.lease())
 			go s.send(ctx, j, results)
 		}
 		if !next.IsZero() {
@@ -136,7 +137,7 @@ func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []re
 		s.settleOneByOne(ctx, tried) // one of them cannot be written; the others can
 	}
 	for _, r := range tried {
-		s.held.remove(r.lease())
+		s.jobs.Release(r.lease())
 	}
 	return jobs, next, nil
 }
@@ -146,11 +147,11 @@ func (s *Service) land(ctx context.Context, kept []result, flying int, results c
 	for flying -= len(kept); flying > 0; flying-- {
 		kept = append(kept, <-results)
 	}
-	last, cancel := afterEnd(ctx)
+	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	s.settleOneByOne(last, kept)
 	for _, r := range kept {
-		s.held.remove(r.lease())
+		s.jobs.Release(r.lease())
 	}
 	return nil
 }
@@ -266,7 +267,7 @@ func (r *result) next(jitter float64) time.Time {
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{
-		Delivery: r.job.ID, Owner: s.worker, Number: r.job.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
+		Delivery: r.job.ID, Owner: s.jobs.Worker(), Number: r.job.Attempts + 1, At: a.At, Took: a.Took, Status: a.Status, Error: a.Error, Body: a.Body,
 		Detail: a.Detail, State: fieldmark.DeliveryDone, DueAt: a.At.Add(a.Took),
 	}
 	if !a.OK() {
@@ -413,7 +414,7 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h 
 		case !pass.take():
 			wake = pass.at
 		default:
-			if err := tx.Lease(ctx, j.ID, s.worker, now.Add(lease)); err != nil {
+			if err := tx.Lease(ctx, j.ID, s.jobs.Worker(), now.Add(job.LeaseDuration)); err != nil {
 				return nil, wake, err
 			}
 			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID, settings: &e.EndpointSettings})
@@ -429,14 +430,14 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h 
 func (s *Service) dueJobs(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
 	for {
 		list, err := tx.Waiting(ctx, endpoint, limit)
-		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= maxClaims })
+		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= job.MaxClaims })
 		if err != nil || lost < 0 {
 			return list, err
 		}
-		if err := tx.FailDelivery(ctx, endpoint, list[lost].ID, fmt.Sprintf(reasonLost, maxClaims), now); err != nil {
+		if err := tx.FailDelivery(ctx, endpoint, list[lost].ID, fmt.Sprintf(job.ReasonLost, job.MaxClaims), now); err != nil {
 			return nil, err
 		}
-		s.log.Error("delivery failed: its process ended during each attempt", slog.String("delivery", list[lost].ID), slog.Int("attempts", maxClaims))
+		s.log.Error("delivery failed: its process ended during each attempt", slog.String("delivery", list[lost].ID), slog.Int("attempts", job.MaxClaims))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -256,7 +256,7 @@ func TestOrderingByMission(t *testing.T) {
 		defer mu.Unlock()
 		order[m.ID] = append(order[m.ID], string(e.Type))
 	})
-	_, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
+	_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
 		Ordering: fieldmark.OrderingMission, Retry: &fieldmark.RetryPolicy{Steps: []int{1, 1, 1, 1, 1}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestRateLimit(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+		_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 			EndpointSettings: fieldmark.EndpointSettings{RateLimit: 2}})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // BrandStateAt returns a brand with the facts that were held to be true at a
@@ -18,7 +19,7 @@ func (s *Service) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time
 		slug = to
 	}
 	state, err := s.store.BrandStateAt(ctx, slug, at)
-	return state, asOf, missing(err, "there is no such brand")
+	return state, asOf, store.NotFound(err, "there is no such brand")
 }
 
 // BrandHistory returns a brand's revisions of a time, at most
@@ -34,7 +35,7 @@ func (s *Service) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, t
 	h := fieldmark.BrandHistory{}
 	b, err := s.store.Brand(ctx, slug)
 	if err != nil {
-		return h, asOf, missing(err, "there is no such brand")
+		return h, asOf, store.NotFound(err, "there is no such brand")
 	}
 	h.Brand = b.Brand
 	if h.Revisions, err = s.store.Revisions(ctx, slug, from, to, fieldmark.MaxRevisions); err != nil {
@@ -61,8 +62,8 @@ func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fie
 		return nil, asOf, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts")
 	}
 	if err != nil {
-		return nil, asOf, missing(err, "there are no such facts")
+		return nil, asOf, store.NotFound(err, "there are no such facts")
 	}
 	body, err := s.store.FactsBody(ctx, slug, digest)
-	return body, asOf, missing(err, "there are no such facts")
+	return body, asOf, store.NotFound(err, "there are no such facts")
 }

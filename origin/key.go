@@ -3,25 +3,28 @@ package origin
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // MaxKeys bounds a list of keys.
 const MaxKeys = 1000
 
-// useNotedEvery is how exact the last use of a key is: a write per request would
-// cost more than the request.
-const useNotedEvery = time.Minute
+// keyHashVersion marks the hashes of API keys, should their MAC change.
+const keyHashVersion = 1
 
 // CreateKey makes a key for an account, or for the one the request names if
 // account is empty. Its token is in the answer and nowhere else.
@@ -38,10 +41,10 @@ func (s *Service) CreateKeyAfter(ctx context.Context, newest *string, r fieldmar
 }
 
 func (s *Service) createKey(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
-	if err := invalid(checkKey(&r)); err != nil {
+	if err := validation.Errors(checkKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
-	account = cmp.Or(account, r.Account, DefaultAccount)
+	account = cmp.Or(account, r.Account, access.DefaultAccount)
 	now := time.Now()
 	row, token := s.newKey(now)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
@@ -51,31 +54,18 @@ func (s *Service) createKey(ctx context.Context, account string, r fieldmark.Key
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(isNewest(ctx, newest, tx.NewestKey), hasAccount(ctx, tx, account)); err != nil {
+		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey), access.RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "key.create", row.ID, nil, row.Key)
+		return s.AuditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
 	})
 	if err != nil {
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
 	}
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
-}
-
-// isNewest refuses a form that was opened before the newest row of its list was
-// made; nil is no form.
-func isNewest(ctx context.Context, seen *string, newest func(context.Context) (string, error)) error {
-	if seen == nil {
-		return nil
-	}
-	id, err := newest(ctx)
-	if err == nil && id != *seen {
-		return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the list changed since the form was opened")
-	}
-	return err
 }
 
 // newKey draws a token and begins the row that is kept of it.
@@ -85,36 +75,36 @@ func (s *Service) newKey(now time.Time) (row store.Key, token string) {
 		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
 	return store.Key{
 		Key:  fieldmark.Key{ID: fieldmark.NewID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
-		Hash: s.vault.hashToken(t.String()), HashVersion: keyHashVersion,
+		Hash: s.keyring.APIKey.Sum(t.String()), HashVersion: keyHashVersion,
 	}, t.String()
 }
 
 // checkKey returns every complaint about a key request and fills in its default life.
 func checkKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
-	var bad complaints
-	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !plain(r.Name, false) {
-		bad.add("/name", "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxKeyName))
+	var bad validation.Errors
+	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !validation.IsText(r.Name, false) {
+		bad.Add("/name", "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxKeyName))
 	}
 	if len(r.Scopes) == 0 {
-		bad.add("/scopes", "required", "at least one scope is required")
+		bad.Add("/scopes", "required", "at least one scope is required")
 	}
 	for i, sc := range r.Scopes {
 		if _, err := fieldmark.ParseScope(string(sc)); err != nil {
-			bad.add(fmt.Sprintf("/scopes/%d", i), "enum", fmt.Sprintf("must be one of %v", fieldmark.Scopes()))
+			bad.Add(fmt.Sprintf("/scopes/%d", i), "enum", fmt.Sprintf("must be one of %v", fieldmark.Scopes()))
 		} else if slices.Contains(r.Scopes[:i], sc) {
-			bad.add(fmt.Sprintf("/scopes/%d", i), "conflict", "is there twice")
+			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "is there twice")
 		}
 	}
 	if r.ExpiresInDays == 0 {
 		r.ExpiresInDays = fieldmark.DefaultKeyDays
 	}
 	if r.ExpiresInDays < -1 || r.ExpiresInDays > fieldmark.MaxKeyDays {
-		bad.add("/expiresInDays", "range", fmt.Sprintf("must be -1 for never, or 1 to %d", fieldmark.MaxKeyDays))
+		bad.Add("/expiresInDays", "range", fmt.Sprintf("must be -1 for never, or 1 to %d", fieldmark.MaxKeyDays))
 	}
 	if l := r.RateLimit; l != nil {
 		for name, n := range map[string]int{"reads": l.Reads, "writes": l.Writes} {
 			if n < 0 || n > fieldmark.MaxRate {
-				bad.add("/rateLimit/"+name, "range", fmt.Sprintf("must be 1 to %d a minute, or 0 for what every key may", fieldmark.MaxRate))
+				bad.Add("/rateLimit/"+name, "range", fmt.Sprintf("must be 1 to %d a minute, or 0 for what every key may", fieldmark.MaxRate))
 			}
 		}
 		if *l == (fieldmark.RateLimit{}) {
@@ -126,9 +116,9 @@ func checkKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 }
 
 // parseNetworks reads addresses and networks; an address is a network of one.
-func parseNetworks(list []string) (networks []netip.Prefix, bad complaints) {
+func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Errors) {
 	if len(list) > fieldmark.MaxKeyNetworks {
-		bad.add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
+		bad.Add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
 		return nil, bad
 	}
 	for i, text := range list {
@@ -137,21 +127,12 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad complaints) {
 			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil || p.Addr().Is4In6() {
-			bad.add(fmt.Sprintf("/networks/%d", i), "format", "must be an address or a network, as in 192.0.2.0/24 or 2001:db8::/32")
+			bad.Add(fmt.Sprintf("/networks/%d", i), "format", "must be an address or a network, as in 192.0.2.0/24 or 2001:db8::/32")
 			continue
 		}
 		networks = append(networks, p.Masked())
 	}
 	return networks, bad
-}
-
-// hasAccount refuses to give something to an account that is not there.
-func hasAccount(ctx context.Context, tx *store.Tx, account string) error {
-	ok, err := tx.HasAccount(ctx, account)
-	if err == nil && !ok {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such account")
-	}
-	return err
 }
 
 // Caller is who shows a key.
@@ -173,7 +154,7 @@ func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fi
 		return fieldmark.Key{}, fmt.Errorf("authenticate: %w", err)
 	}
 	// A key that is not there has an empty hash, which no token has.
-	right := subtle.ConstantTimeCompare([]byte(s.vault.hashToken(token)), []byte(row.Hash)) == 1
+	right := subtle.ConstantTimeCompare([]byte(s.keyring.APIKey.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
 		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
 	}
@@ -184,8 +165,8 @@ func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fi
 	if !row.Admits(by.Addr) {
 		return row.Key, fieldmark.Errorf(fieldmark.CodeIPNotAllowed, "the API key may not be used from this address")
 	}
-	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= useNotedEvery {
-		s.uses.note(row.ID, use{now, networkOf(by.Addr), clip(by.Agent)})
+	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= access.LastUsedPrecision {
+		s.keyUses.Record(row.ID, access.Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
 	}
 	return row.Key, nil
 }
@@ -222,9 +203,8 @@ func (s *Service) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 
 // RevokeKey ends a key's life at once. A key that was revoked stays as it is.
 func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, error) {
-	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !plain(why, false) {
-		return fieldmark.Key{}, invalid([]fieldmark.FieldError{{Pointer: "/reason", Code: "range",
-			Detail: fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason)}})
+	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !validation.IsText(why, false) {
+		return fieldmark.Key{}, validation.Error("/reason", "range", fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason))
 	}
 	var key store.Key
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -236,15 +216,15 @@ func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key,
 		if err := tx.RevokeKey(ctx, id, now, why); err != nil {
 			return err
 		}
-		if err := s.did(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
+		if err := s.AuditLog.Append(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
 			return err
 		}
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: id}
-		_, err = s.tell(ctx, tx, "", e, key.Key)
+		_, err = event.Emit(ctx, tx, "", e, key.Key)
 		return err
 	})
 	if err != nil {
-		return fieldmark.Key{}, fmt.Errorf("revoke key: %w", missing(err, "there is no such key"))
+		return fieldmark.Key{}, fmt.Errorf("revoke key: %w", store.NotFound(err, "there is no such key"))
 	}
 	return key.Key, nil
 }
@@ -257,14 +237,14 @@ func (s *Service) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotat
 		hours = *r.GraceHours
 	}
 	if hours < 0 || hours > fieldmark.MaxGraceHours {
-		return made, invalid([]fieldmark.FieldError{{Pointer: "/graceHours", Code: "range", Detail: fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours)}})
+		return made, validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
 	}
 	now := time.Now()
 	row, token := s.newKey(now)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.Key(ctx, id)
 		if err != nil {
-			return missing(err, "there is no such key")
+			return store.NotFound(err, "there is no such key")
 		}
 		if state := old.State(now); state != fieldmark.KeyLive {
 			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated", state)
@@ -285,7 +265,7 @@ func (s *Service) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotat
 		if err := tx.ReplaceKey(ctx, old.ID, row.ID, fieldmark.At(now), &ends); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
+		return s.AuditLog.Append(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
 	})
 	if err != nil {
 		return made, fmt.Errorf("rotate key: %w", err)
@@ -313,7 +293,7 @@ func (s *Service) tellEnding(ctx context.Context) error {
 				left := int(k.ExpiresAt.Std().Sub(now)/(24*time.Hour)) + 1
 				e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyExpiring}, Subject: k.ID}
 				notice := fieldmark.KeyExpiring{KeyID: k.ID, Name: k.Name, Prefix: k.Prefix, ExpiresAt: *k.ExpiresAt, DaysLeft: left}
-				if _, err := s.tell(ctx, tx, k.Account, e, notice); err != nil {
+				if _, err := event.Emit(ctx, tx, k.Account, e, notice); err != nil {
 					return err
 				}
 				if err := tx.ToldOfKey(ctx, k.ID, days); err != nil {
@@ -325,50 +305,39 @@ func (s *Service) tellEnding(ctx context.Context) error {
 	})
 }
 
-// use is when something was used, from which network and by what program.
-type use struct {
-	at       time.Time
-	from, by string
-}
-
-// uses remembers which keys and calendars were used until that is written down.
-// There is one entry per each at most.
-type uses struct {
-	mu sync.Mutex
-	at map[string]use
-}
-
-func (u *uses) note(id string, use use) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.at[id] = use
-}
-
-func (u *uses) take() map[string]use {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	taken := u.at
-	u.at = make(map[string]use)
-	return taken
-}
-
-// writeUses notes in the record when keys and calendars were last used.
+// writeUses records when keys and calendars were last used.
 func (s *Service) writeUses(ctx context.Context) error {
-	taken := s.uses.take()
-	if len(taken) == 0 {
+	keys, calendars := s.keyUses.Take(), s.calendarUses.Take()
+	if len(keys)+len(calendars) == 0 {
 		return nil
 	}
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		for id, use := range taken {
-			if fieldmark.CheckID(fieldmark.PrefixCalendar, id) {
-				err = tx.TouchCalendar(ctx, id, use.at)
-			} else {
-				err = tx.TouchKey(ctx, id, use.at, use.from, use.by)
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for id, u := range calendars {
+			if err := tx.TouchCalendar(ctx, id, u.At); err != nil {
+				return err
 			}
-			if err != nil {
+		}
+		for id, u := range keys {
+			if err := tx.TouchKey(ctx, id, u.At, u.Network, u.Agent); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// randomBase62 draws n characters of alphabet, each as likely as any other.
+func randomBase62(alphabet string, n int) string {
+	limit := byte(256 / len(alphabet) * len(alphabet)) // bytes from here on would favour the first characters
+	out := make([]byte, 0, n)
+	var pool [64]byte
+	for len(out) < n {
+		rand.Read(pool[:]) // never fails (crypto/rand)
+		for _, b := range pool {
+			if b < limit && len(out) < n {
+				out = append(out, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(out)
 }

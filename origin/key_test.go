@@ -11,11 +11,12 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey {
 	t.Helper()
-	k, err := w.CreateKey(t.Context(), origin.DefaultAccount, r)
+	k, err := w.CreateKey(t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		t.Fatalf("create a key of %+v: %v", r, err)
 	}
@@ -29,7 +30,7 @@ func TestAuthenticate(t *testing.T) {
 	ctx := t.Context()
 	k := createKey(t, w, intake)
 	got, err := w.Authenticate(ctx, k.Token, origin.Caller{})
-	if err != nil || got.ID != k.ID || got.Account != origin.DefaultAccount || !got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
+	if err != nil || got.ID != k.ID || got.Account != access.DefaultAccount || !got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
 		t.Errorf("authenticated as %+v, %v; want %+v", got, err, k.Key)
 	}
 	if !strings.HasPrefix(k.Token, k.Prefix+"_") || k.ExpiresAt == nil {
@@ -75,10 +76,10 @@ func TestRevokeKey(t *testing.T) {
 
 func TestCreateKeyComplains(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.CreateKey(t.Context(), origin.DefaultAccount, fieldmark.KeyRequest{
+	_, err := w.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "\n", Scopes: []fieldmark.Scope{"mission:create", "mission:fly", "mission:create"}, ExpiresInDays: -2})
 	wantFields(t, "all wrong", err, "/name", "/scopes/1", "/scopes/2", "/expiresInDays")
-	_, err = w.CreateKey(t.Context(), origin.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
+	_, err = w.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
 	wantFields(t, "no scope", err, "/scopes")
 	_, err = w.CreateKey(t.Context(), "nobody", intake)
 	wantCode(t, "unknown account", err, fieldmark.CodeNotFound)
@@ -140,7 +141,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 func TestSecretsAtRest(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	if err != nil {
 		t.Fatal(err)
 	}

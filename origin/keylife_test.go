@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 func TestRotateKey(t *testing.T) {
@@ -99,7 +100,7 @@ func TestKeyExpiring(t *testing.T) {
 			stop := w.run(t)
 			synctest.Wait()
 			stop()
-			page, err := w.PollEvents(t.Context(), origin.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
+			page, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
 			if err != nil || len(page.Data) != step.want {
 				t.Errorf("%d days later: %d events, %v; want %d: %+v", step.days, len(page.Data), err, step.want, page.Data)
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -113,7 +113,7 @@ func TestStopIsNoAttempt(t *testing.T) {
 func TestLostDeliveryFails(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(200))
-	e, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
+	e, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
 		EndpointSettings: fieldmark.EndpointSettings{Ordering: fieldmark.OrderingMission}})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 	_ "time/tzdata" // zone names must mean the same on a machine without zone files
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // Intake is a mission request that was found good, ready to be opened.
@@ -31,7 +33,7 @@ func CheckMission(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 // NewIntake checks a request of an account. It is done before a transaction is
 // begun, because transactions wait for each other.
 func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
-	if err := invalid(CheckMission(&r)); err != nil {
+	if err := validation.Errors(CheckMission(&r)).Err(); err != nil {
 		return Intake{}, err
 	}
 	fingerprint, err := r.Fingerprint()
@@ -80,7 +82,7 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 		if err := a.begin(ctx, &row); err != nil {
 			return fieldmark.Mission{}, true, err
 		}
-		_, err := a.s.tell(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
+		_, err := event.Emit(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
 		return row.Mission, true, err
 	}
 	old, err := a.tx.MissionBySource(ctx, row.Account, row.Source, row.ExternalID)
@@ -280,7 +282,7 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 	if err != nil {
 		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.Mission{}, err
 	}
 	changed, err := was.Differences(&now)
@@ -359,7 +361,7 @@ func (a *Act) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 
 // updated tells of a change that is no move.
 func (a *Act) updated(ctx context.Context, m *store.Mission) error {
-	_, err := a.s.tell(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
+	_, err := event.Emit(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
 	return err
 }
 
@@ -369,7 +371,7 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 		return err
 	}
 	before := m.Mission
-	event, err := moved(m, to)
+	kind, err := moved(m, to)
 	if err != nil {
 		return err
 	}
@@ -380,7 +382,7 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 	if err != nil {
 		return err
 	}
-	if _, err = a.s.tell(ctx, a.tx, m.Account, missionEvent(event, m.ID), m.Mission); err != nil {
+	if _, err = event.Emit(ctx, a.tx, m.Account, missionEvent(kind, m.ID), m.Mission); err != nil {
 		return err
 	}
 	return tell(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // Missions lists missions of an account; account "" means all of them, which
@@ -61,9 +62,9 @@ func (s *Service) Missions(ctx context.Context, account string, f fieldmark.Miss
 
 // checkFilter refuses combinations that no index answers.
 func checkFilter(account string, f *fieldmark.MissionFilter) error {
-	var bad complaints
+	var bad validation.Errors
 	if f.ExternalID != "" && f.Source == "" {
-		bad.add("?externalId", "conflict", "names a mission only together with source")
+		bad.Add("?externalId", "conflict", "names a mission only together with source")
 	}
 	if account == "" {
 		for _, one := range []struct {
@@ -73,7 +74,7 @@ func checkFilter(account string, f *fieldmark.MissionFilter) error {
 			{"priority", f.Priority != ""}, {"source", f.Source != ""}, {"updatedSince", !f.UpdatedSince.IsZero()},
 		} {
 			if one.given {
-				bad.add("?"+one.name, "conflict", "narrows the missions of one account: name it in account")
+				bad.Add("?"+one.name, "conflict", "narrows the missions of one account: name it in account")
 			}
 		}
 	}

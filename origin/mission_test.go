@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 func request(id string) fieldmark.MissionRequest {
@@ -23,7 +23,7 @@ func request(id string) fieldmark.MissionRequest {
 
 func openMission(t testing.TB, w *world, id string) fieldmark.Mission {
 	t.Helper()
-	m, created, err := w.OpenMission(t.Context(), origin.DefaultAccount, request(id))
+	m, created, err := w.OpenMission(t.Context(), access.DefaultAccount, request(id))
 	if err != nil || !created {
 		t.Fatalf("open %s: created %v, %v", id, created, err)
 	}
@@ -40,13 +40,13 @@ func TestOpenMission(t *testing.T) {
 	again := request("a")
 	again.Source = "MONITORING"
 	again.Priority = "high"
-	found, created, err := w.OpenMission(ctx, origin.DefaultAccount, again)
+	found, created, err := w.OpenMission(ctx, access.DefaultAccount, again)
 	if created || err != nil || !cmp.Equal(found, m, cmp.Comparer(sameTime)) {
 		t.Errorf("the same again: created %v, %v\n%s", created, err, cmp.Diff(m, found, cmp.Comparer(sameTime)))
 	}
 	other := request("a")
 	other.Title = "Something else"
-	_, _, err = w.OpenMission(ctx, origin.DefaultAccount, other)
+	_, _, err = w.OpenMission(ctx, access.DefaultAccount, other)
 	if e := wantCode(t, "other content", err, fieldmark.CodeMissionExists); e.MissionID != m.ID {
 		t.Errorf("other content names mission %q, want %q", e.MissionID, m.ID)
 	}
@@ -69,11 +69,11 @@ func TestOpenMissionComplains(t *testing.T) {
 	r := request(" a")
 	r.Priority = "soon"
 	r.Location = &fieldmark.Location{TimeZone: "Mars/Olympus"}
-	_, _, err := w.OpenMission(t.Context(), origin.DefaultAccount, r)
+	_, _, err := w.OpenMission(t.Context(), access.DefaultAccount, r)
 	wantFields(t, "three mistakes", err, "/externalId", "/priority", "/location/timeZone")
 	r = request("a")
 	r.Location = &fieldmark.Location{TimeZone: "Europe/Berlin"}
-	if _, _, err := w.OpenMission(t.Context(), origin.DefaultAccount, r); err != nil {
+	if _, _, err := w.OpenMission(t.Context(), access.DefaultAccount, r); err != nil {
 		t.Errorf("Europe/Berlin: %v", err)
 	}
 	if _, created, err := w.OpenMission(t.Context(), "nobody", request("b")); err == nil || created {
@@ -91,7 +91,7 @@ func TestOpenMissionRace(t *testing.T) {
 			if i%10 == 9 {
 				r.Title = "Another story"
 			}
-			_, fresh, err := w.OpenMission(t.Context(), origin.DefaultAccount, r)
+			_, fresh, err := w.OpenMission(t.Context(), access.DefaultAccount, r)
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeMissionExists):
 				refused.Add(1)
@@ -142,7 +142,7 @@ func testMissions(t *testing.T) {
 	f := fieldmark.MissionFilter{Limit: 3}
 	pages := 0
 	for {
-		list, err := w.Missions(ctx, origin.DefaultAccount, f)
+		list, err := w.Missions(ctx, access.DefaultAccount, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,8 +172,8 @@ func testMissions(t *testing.T) {
 	}{
 		{"completed", "", fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{"COMPLETED", "COMPLETED"}}, 1},
 		{"two states", "", fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{"COMPLETED", "NEW"}}, 7},
-		{"natural key", origin.DefaultAccount, fieldmark.MissionFilter{Source: "mOnItOrInG", ExternalID: "3"}, 1},
-		{"another id", origin.DefaultAccount, fieldmark.MissionFilter{Source: "monitoring", ExternalID: "x"}, 0},
+		{"natural key", access.DefaultAccount, fieldmark.MissionFilter{Source: "mOnItOrInG", ExternalID: "3"}, 1},
+		{"another id", access.DefaultAccount, fieldmark.MissionFilter{Source: "monitoring", ExternalID: "x"}, 0},
 		{"other account", "other", fieldmark.MissionFilter{}, 0},
 	} {
 		list, err := w.Missions(ctx, tt.account, tt.filter)

@@ -12,7 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 const (
@@ -51,13 +54,13 @@ func (s *Service) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error)
 // ModulePlan says which modules score.
 func (s *Service) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
 	plan, err := s.store.ModulePlan(ctx)
-	return plan, missing(err, "no scoring module is active")
+	return plan, store.NotFound(err, "no scoring module is active")
 }
 
 // Module returns the bytes of a kept module.
 func (s *Service) Module(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
 	body, err := s.store.Module(ctx, d)
-	return body, missing(err, "there is no module with this digest")
+	return body, store.NotFound(err, "there is no module with this digest")
 }
 
 // Modules lists the kept modules, the newest first.
@@ -80,7 +83,7 @@ func (s *Service) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error)
 func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
 	record, err := s.store.ModuleRecord(ctx, d)
 	if err != nil {
-		return record, missing(err, "there is no module with this digest")
+		return record, store.NotFound(err, "there is no module with this digest")
 	}
 	plan, err := s.store.ModulePlan(ctx)
 	if err != nil && !errors.Is(err, store.ErrNone) {
@@ -94,7 +97,7 @@ func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldma
 // be. It scores nothing until it is activated.
 func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
 	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxAnyModule {
-		return none, invalid([]fieldmark.FieldError{{Pointer: "/module", Code: "too_long", Detail: fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule)}})
+		return none, validation.Error("/module", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
 	}
 	digest := fieldmark.DigestOf(sha256.Sum256(p.Module))
 	if err := s.vouched(digest, p.Signature); err != nil {
@@ -111,14 +114,14 @@ func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none 
 		return none, err
 	}
 	signed := fieldmark.SignedModule{ModuleRef: check.Ref, Signature: p.Signature}
-	if err := invalid(checkModule(check.Ref, p.Module)); err != nil {
+	if err := validation.Errors(checkModule(check.Ref, p.Module)).Err(); err != nil {
 		return none, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "module.push", string(digest), nil, signed)
+		return s.AuditLog.Append(ctx, tx, "module.push", string(digest), nil, signed)
 	})
 	if err != nil {
 		return none, fmt.Errorf("keep module %s: %w", digest, err)
@@ -140,7 +143,7 @@ func (s *Service) vouched(d fieldmark.Digest, signature *fieldmark.ModuleSignatu
 	return fieldmark.CheckSigned(d, signature, s.moduleKeys)
 }
 
-// refused turns complaints about a module into one error, or nil.
+// refused turns validation.Errors about a module into one error, or nil.
 func refused(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -156,7 +159,7 @@ func refused(d fieldmark.Digest, list []string) error {
 // that is kept; others are kept without a check, for what comes with the program.
 func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
 	if bytes != nil {
-		if err := invalid(checkModule(ref, bytes)); err != nil {
+		if err := validation.Errors(checkModule(ref, bytes)).Err(); err != nil {
 			return err
 		}
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -174,7 +177,7 @@ func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, b
 // of several origins that start at once, and an operator who activates another
 // module meanwhile, the first one decides.
 func (s *Service) activateFirst(ctx context.Context) error {
-	if err := invalid(checkModule(s.moduleRef, s.module)); err != nil {
+	if err := validation.Errors(checkModule(s.moduleRef, s.module)).Err(); err != nil {
 		return err
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -208,7 +211,7 @@ func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent in
 		percent = 100
 	}
 	if percent < 1 || percent > 100 {
-		return plan, invalid([]fieldmark.FieldError{{Pointer: "/percent", Code: "range", Detail: "must be 0 to 100"}})
+		return plan, validation.Error("/percent", "range", "must be 0 to 100")
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		plan, err = tx.ModulePlan(ctx)
@@ -221,7 +224,7 @@ func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent in
 		}
 		kept, err := tx.SignedModule(ctx, d)
 		if err != nil {
-			return missing(err, "there is no module with this digest")
+			return store.NotFound(err, "there is no module with this digest")
 		}
 		if err := s.vouched(d, kept.Signature); err != nil {
 			return err
@@ -262,7 +265,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 		data.Percent = percent
 	}
 	before := *plan
-	number, err := s.tell(ctx, tx, "", store.Event{
+	number, err := event.Emit(ctx, tx, "", store.Event{
 		Event:   fieldmark.Event{Type: fieldmark.EventModuleActivated, Tags: []fieldmark.Tag{fieldmark.TagModule}},
 		Subject: string(ref.Digest),
 	}, data)
@@ -275,7 +278,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	if *plan, err = tx.ModulePlan(ctx); err != nil {
 		return err
 	}
-	return s.did(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
+	return s.AuditLog.Append(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
 }
 
 // RollBackModule ends a trial if there is one, and otherwise puts the module
@@ -283,7 +286,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 func (s *Service) RollBackModule(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if plan, err = tx.ModulePlan(ctx); err != nil {
-			return missing(err, "no scoring module is active")
+			return store.NotFound(err, "no scoring module is active")
 		}
 		to := plan.SignedModule
 		if plan.Canary == nil {
@@ -333,11 +336,11 @@ func compare(a, b string) int {
 // NoteNode keeps what an edge says of itself. That it took a module back is an
 // event, for whoever subscribed to it, and an error in the log, once.
 func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
-	var bad complaints
+	var bad validation.Errors
 	if !fieldmark.CheckID(fieldmark.PrefixNode, r.Node) {
-		bad.add("/node", "pattern", "must be the id of a node")
+		bad.Add("/node", "pattern", "must be the id of a node")
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return err
 	}
 	r.SeenAt = fieldmark.At(time.Now())
@@ -351,7 +354,7 @@ func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
 		if !news {
 			return nil
 		}
-		_, err = s.tell(ctx, tx, DefaultAccount, store.Event{
+		_, err = event.Emit(ctx, tx, access.DefaultAccount, store.Event{
 			Event:   fieldmark.Event{Type: fieldmark.EventModuleRolledBack},
 			Subject: string(r.RolledBack.From.Digest),
 		}, struct {
@@ -374,17 +377,17 @@ func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
 // checkModule holds a module to its name. What the bytes do is for the desk to
 // judge, before.
 func checkModule(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
-	var bad complaints
+	var bad validation.Errors
 	for _, f := range []struct{ pointer, text string }{{"/name", ref.Name}, {"/version", ref.Version}} {
-		if n := utf8.RuneCountInString(f.text); n == 0 || n > maxModuleName || !plain(f.text, false) {
-			bad.add(f.pointer, "range", fmt.Sprintf("must have 1 to %d characters", maxModuleName))
+		if n := utf8.RuneCountInString(f.text); n == 0 || n > maxModuleName || !validation.IsText(f.text, false) {
+			bad.Add(f.pointer, "range", fmt.Sprintf("must have 1 to %d characters", maxModuleName))
 		}
 	}
 	if len(bytes) == 0 || len(bytes) > fieldmark.MaxAnyModule {
-		bad.add("/bytes", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
+		bad.Add("/bytes", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
 	}
 	if fieldmark.DigestOf(sha256.Sum256(bytes)) != ref.Digest {
-		bad.add("/digest", "conflict", "is not the digest of the bytes")
+		bad.Add("/digest", "conflict", "is not the digest of the bytes")
 	}
 	return bad
 }

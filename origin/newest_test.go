@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // A form that is sent several times at once creates one thing.
@@ -28,7 +28,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"endpoint": {func(int) error {
-			_, err := w.CreateEndpointAfter(ctx, &none, origin.DefaultAccount, fieldmark.EndpointRequest{URL: url})
+			_, err := w.CreateEndpointAfter(ctx, &none, access.DefaultAccount, fieldmark.EndpointRequest{URL: url})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"brand": {func(i int) error {

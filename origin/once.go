@@ -145,7 +145,7 @@ func (s *Service) replayed(once Once, row store.Kept) (Answer, error) {
 		return Answer{}, e
 	}
 	if row.Sealed {
-		plain, err := unseal(s.vault.responses, once.Account+" "+once.Key, string(row.Body))
+		plain, err := s.keyring.SavedResponse.Open(once.Account+" "+once.Key, string(row.Body))
 		if err != nil {
 			return Answer{}, fmt.Errorf("read a saved response: %w", err)
 		}
@@ -182,7 +182,7 @@ func (s *Service) Reserve(ctx context.Context, once Once) (answer Answer, err er
 // Save keeps the answer to a reserved request for OnceFor. It is encrypted, as
 // it may hold a secret that is shown once.
 func (s *Service) Save(ctx context.Context, once Once, a Answer) error {
-	body := seal(s.vault.responses, once.Account+" "+once.Key, string(a.Body))
+	body := s.keyring.SavedResponse.Seal(once.Account+" "+once.Key, string(a.Body))
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request,
 			Status: a.Status, Fields: a.Fields, Body: []byte(body), Sealed: true, At: time.Now()})

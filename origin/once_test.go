@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -23,7 +24,7 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 			t.Helper()
 			err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				for i := range n {
-					if err := tx.Keep(ctx, store.Kept{Account: origin.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
+					if err := tx.Keep(ctx, store.Kept{Account: access.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
 						return err
 					}
 				}
@@ -41,7 +42,7 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		stop()
 		for key, there := range map[string]bool{"old0": false, "old1000": false, "new0": true, "new1": true} {
-			_, err := w.Store.Kept(ctx, origin.DefaultAccount, key, time.Time{})
+			_, err := w.Store.Kept(ctx, access.DefaultAccount, key, time.Time{})
 			if gone := errors.Is(err, store.ErrNone); gone == there || !gone && err != nil {
 				t.Errorf("answer %s: %v, want kept %v", key, err, there)
 			}
@@ -53,14 +54,14 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 // other in the record.
 func TestTwoOriginsAnswerOnce(t *testing.T) {
 	a, b := pair(t)
-	once := origin.Once{Account: origin.DefaultAccount, Key: "k", Request: fieldmark.DigestOf([32]byte{1})}
+	once := origin.Once{Account: access.DefaultAccount, Key: "k", Request: fieldmark.DigestOf([32]byte{1})}
 	answers := make(chan origin.Answer, 40)
 	for i := range 40 {
 		go func() {
 			w := []*world{a, b}[i%2]
 			// Begin is left out: it would find the answer first.
 			answer, err := w.Do(context.WithoutCancel(t.Context()), once, func(ctx context.Context, act *origin.Act) (origin.Answer, error) {
-				in, err := origin.NewIntake(origin.DefaultAccount, request("same"))
+				in, err := origin.NewIntake(access.DefaultAccount, request("same"))
 				if err != nil {
 					return origin.Answer{}, err
 				}

@@ -51,7 +51,7 @@ func (s *Service) outlet(e *store.Endpoint) (*webhook.Outlet, error) {
 func (s *Service) newOutlet(e *store.Endpoint) (*webhook.Outlet, error) {
 	signer := &webhook.Signer{}
 	add := func(sealed string, until time.Time) error {
-		secret, err := s.vault.open(e.ID, sealed)
+		secret, err := s.keyring.WebhookSecret.Open(e.ID, sealed)
 		if err != nil {
 			return err
 		}

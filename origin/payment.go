@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // startPayment makes the payment that a request spoke of.
@@ -79,7 +81,7 @@ func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTol
 	case fieldmark.EventPaymentRefunded:
 		change.Refund, change.RefundedTotal = told.refund, p.RefundedTotal
 	}
-	_, err := a.s.tell(ctx, a.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
+	_, err := event.Emit(ctx, a.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
 	return err
 }
 
@@ -120,7 +122,7 @@ func (a *Act) paymentMission(ctx context.Context, id string) (store.Mission, err
 // One that stands there already stays as it is, so that the call may be repeated.
 func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
 	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
@@ -150,7 +152,7 @@ const maxClockAhead = 5 * time.Minute
 // checkPaymentMove holds a request to what an operator may ask for: what becomes
 // due or overdue is a matter of the mission and of time.
 func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []fieldmark.FieldError) {
-	var bad complaints
+	var bad validation.Errors
 	to, err := fieldmark.ParsePaymentStatus(move.Status)
 	switch to {
 	case fieldmark.PaymentProcessing, fieldmark.PaymentPaid, fieldmark.PaymentFailed, fieldmark.PaymentCanceled:
@@ -158,18 +160,18 @@ func checkPaymentMove(move *fieldmark.PaymentMove) (fieldmark.PaymentStatus, []f
 		err = errors.New("not an operator's")
 	}
 	if err != nil {
-		bad.add("/status", "enum", "must be PROCESSING, PAID, FAILED or CANCELED")
+		bad.Add("/status", "enum", "must be PROCESSING, PAID, FAILED or CANCELED")
 	} else if to == fieldmark.PaymentFailed && move.Failure == nil {
-		bad.add("/failure", "required", "is required with FAILED")
+		bad.Add("/failure", "required", "is required with FAILED")
 	}
 	if to != fieldmark.PaymentFailed && move.Failure != nil {
-		bad.add("/failure", "conflict", "goes with FAILED only")
+		bad.Add("/failure", "conflict", "goes with FAILED only")
 	}
 	if move.PaidAt != nil && move.PaidAt.Std().After(time.Now().Add(maxClockAhead)) {
-		bad.add("/paidAt", "range", "must not be in the future")
+		bad.Add("/paidAt", "range", "must not be in the future")
 	}
 	if to != fieldmark.PaymentPaid && move.PaidAt != nil {
-		bad.add("/paidAt", "conflict", "goes with PAID only")
+		bad.Add("/paidAt", "conflict", "goes with PAID only")
 	}
 	return to, bad
 }
@@ -198,14 +200,14 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 				if r.Amount == old.Amount {
 					return nil, nil
 				}
-				return nil, invalid([]fieldmark.FieldError{{Pointer: "/reference", Code: "conflict", Detail: "names a refund of another amount"}})
+				return nil, validation.Error("/reference", "conflict", "names a refund of another amount")
 			}
 		}
 		if version != nil && *version != m.Paid.Version {
 			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", m.Paid.Version)
 		}
 		if len(list) >= fieldmark.MaxRefunds {
-			return nil, invalid([]fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds)}})
+			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
 		}
 		told := &paymentTold{previous: m.Paid.Status}
 		amount, err := m.Paid.Refund(r.Amount)
@@ -249,7 +251,7 @@ func (s *Service) SetPayment(ctx context.Context, mission string, r fieldmark.Pa
 	if r.Amount == nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
 	var id string
@@ -309,7 +311,7 @@ func (s *Service) Payment(ctx context.Context, id string) (fieldmark.MissionPaym
 		return fieldmark.MissionPayment{}, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such payment")
 	}
 	p, err := s.store.Payment(ctx, id)
-	return p, missing(err, "there is no such payment")
+	return p, store.NotFound(err, "there is no such payment")
 }
 
 // The bounds of a page of payments.

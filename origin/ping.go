@@ -9,7 +9,9 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -28,7 +30,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	}
 	kind, ok := fieldmark.KindOf(r.Type)
 	if !ok {
-		return none, invalid([]fieldmark.FieldError{{Pointer: "/type", Code: "enum", Detail: "must be a type of event"}})
+		return none, validation.Error("/type", "enum", "must be a type of event")
 	}
 	row, err := s.store.Endpoint(ctx, id, time.Now())
 	if err := of(&row, account, err); err != nil {
@@ -41,13 +43,13 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, err
 	}
-	job, err := s.addPing(ctx, &row, kind)
+	ping, err := s.addPing(ctx, &row, kind)
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	sent := result{job: job, outlet: outlet, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, outlet, &job, id, time.Now())}
+	sent := result{job: ping, outlet: outlet, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, outlet, &ping, id, time.Now())}
 	sent.job.Account = "" // no account's event: neither told to others nor repeated
-	done, cancel := afterEnd(ctx)
+	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	recorded := s.record(&sent)
 	if recorded.State == fieldmark.DeliveryDue {
@@ -63,7 +65,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	return fieldmark.PingResult{DeliveryID: job.ID, OK: a.OK(), Verdict: pingVerdict(a), Attempt: fieldmark.DeliveryAttempt{
+	return fieldmark.PingResult{DeliveryID: ping.ID, OK: a.OK(), Verdict: pingVerdict(a), Attempt: fieldmark.DeliveryAttempt{
 		Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error, Body: a.Body, AttemptDetail: a.Detail,
 	}}, nil
 }
@@ -97,17 +99,17 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark
 		return store.Job{}, err
 	}
 	event := store.Event{Event: fieldmark.Event{ID: fieldmark.NewID(fieldmark.PrefixEvent, now), Type: fieldmark.EventPing, Time: fieldmark.At(now), Data: data}, Subject: e.ID}
-	job := store.Job{ID: fieldmark.NewID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
+	ping := store.Job{ID: fieldmark.NewID(fieldmark.PrefixDelivery, now), DueAt: now, Subject: kind.Subject, Account: e.Account, Trace: trace.From(ctx).String(),
 		Envelope: fieldmark.Envelope{ID: event.ID, Type: kind.Type, Timestamp: event.Time, Data: data}}
-	return job, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	return ping, s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.AppendEvent(ctx, &event); err != nil {
 			return err
 		}
 		to := store.Subscriber{ID: e.ID} // without order, and not to be woken
-		if err := tx.AddDelivery(ctx, job.ID, &to, event.Number, "", now); err != nil {
+		if err := tx.AddDelivery(ctx, ping.ID, &to, event.Number, "", now); err != nil {
 			return err
 		}
-		return tx.Lease(ctx, job.ID, s.worker, now.Add(pingLease))
+		return tx.Lease(ctx, ping.ID, s.jobs.Worker(), now.Add(pingLease))
 	})
 }
 

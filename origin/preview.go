@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -24,11 +25,11 @@ func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (field
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.SignedModule(ctx, d); err != nil {
-			return missing(err, "there is no module with this digest")
+			return store.NotFound(err, "there is no module with this digest")
 		}
 		plan, err := tx.ModulePlan(ctx)
 		if err != nil {
-			return missing(err, "no scoring module is active")
+			return store.NotFound(err, "no scoring module is active")
 		}
 		p.Against = plan.Digest
 		return tx.RequestPreview(ctx, p)
@@ -42,22 +43,22 @@ func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (field
 // Preview tells how far a module's preview is, and what it found.
 func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p, err := s.store.Preview(ctx, d)
-	return p, missing(err, "no preview of this module was asked for")
+	return p, store.NotFound(err, "no preview of this module was asked for")
 }
 
-func (s *Service) claimPreviews(ctx context.Context, limit int) ([]job, error) {
+func (s *Service) claimPreviews(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		claimed, err = tx.ClaimPreviews(ctx, s.worker, now, now.Add(lease), limit, maxClaims, fmt.Sprintf(reasonLost, maxClaims))
+		claimed, err = tx.ClaimPreviews(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit, job.MaxClaims, fmt.Sprintf(job.ReasonLost, job.MaxClaims))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	todo := make([]job, len(claimed))
+	todo := make([]job.Job, len(claimed))
 	for i, p := range claimed {
-		todo[i] = job{store.Lease{Kind: store.LeasePreview, ID: string(p.Digest)}, func(ctx context.Context) { s.preview(ctx, p) }}
+		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeasePreview, ID: string(p.Digest)}, Do: func(ctx context.Context) { s.preview(ctx, p) }}
 	}
 	return todo, nil
 }
@@ -72,7 +73,7 @@ func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	if p.Result = &result; err != nil {
 		p.State, p.Error, p.Result = fieldmark.PreviewFailed, err.Error(), nil
 	}
-	ctx, cancel := afterEnd(ctx)
+	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err := s.note(ctx, p); err != nil {
 		s.log.Error("note a preview", slog.Any("error", err))
@@ -108,5 +109,5 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 }
 
 func (s *Service) note(ctx context.Context, p fieldmark.ModulePreview) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.NotePreview(ctx, s.worker, p) })
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.NotePreview(ctx, s.jobs.Worker(), p) })
 }

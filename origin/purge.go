@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // maxPurgeURL bounds the address of a purge, in bytes.
@@ -19,20 +21,20 @@ const maxPurgeURL = 2048
 // was away at the time.
 func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
 	tags, bad := checkPurge(r)
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.Purged{}, err
 	}
 	p := fieldmark.Purged{Tags: tags, Everything: r.Everything, Hard: r.Hard, URL: r.URL, By: by}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		p.Event = 0 // told by the event itself
-		p.Event, err = s.tell(ctx, tx, "", store.Event{
+		p.Event, err = event.Emit(ctx, tx, "", store.Event{
 			Event:   fieldmark.Event{Type: fieldmark.EventCachePurged, Tags: tags},
 			Subject: "cache",
 		}, p)
 		if err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "cache.purge", "cache", nil, p)
+		return s.AuditLog.Append(ctx, tx, "cache.purge", "cache", nil, p)
 	})
 	if err != nil {
 		return fieldmark.Purged{}, fmt.Errorf("purge: %w", err)
@@ -42,7 +44,7 @@ func (s *Service) Purge(ctx context.Context, by string, r fieldmark.PurgeRequest
 
 // checkPurge returns the tags a purge comes to, and every complaint about it.
 func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldError) {
-	var bad complaints
+	var bad validation.Errors
 	ways := 0
 	for _, given := range []bool{len(r.Tags) > 0, r.URL != "", r.Everything} {
 		if given {
@@ -50,23 +52,23 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 		}
 	}
 	if ways != 1 {
-		bad.add("", "conflict", "give exactly one of tags, url and everything")
+		bad.Add("", "conflict", "give exactly one of tags, url and everything")
 		return nil, bad
 	}
 	if r.URL != "" {
 		tag, ok := tagOfURL(r.URL)
 		if !ok {
-			bad.add("/url", "pattern", "must be an http address or a path; of a badge, a score or a brand's page, one with a slug in it")
+			bad.Add("/url", "pattern", "must be an http address or a path; of a badge, a score or a brand's page, one with a slug in it")
 		}
 		return []fieldmark.Tag{tag}, bad
 	}
 	if len(r.Tags) > fieldmark.MaxPurgeTags {
-		bad.add("/tags", "too_long", fmt.Sprintf("must be at most %d", fieldmark.MaxPurgeTags))
+		bad.Add("/tags", "too_long", fmt.Sprintf("must be at most %d", fieldmark.MaxPurgeTags))
 		return nil, bad
 	}
 	for i, tag := range r.Tags {
 		if !fieldmark.ValidTag(tag) {
-			bad.add(fmt.Sprintf("/tags/%d", i), "pattern", "must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
+			bad.Add(fmt.Sprintf("/tags/%d", i), "pattern", "must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
 		}
 	}
 	tags := slices.Clone(r.Tags)

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -95,11 +97,11 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		to, err := tx.Subscriber(ctx, endpoint)
 		if err != nil {
-			return missing(err, "there is no such endpoint")
+			return store.NotFound(err, "there is no such endpoint")
 		}
 		subject, err := tx.SubjectOf(ctx, id)
 		if err != nil {
-			return missing(err, "there is no such delivery")
+			return store.NotFound(err, "there is no such delivery")
 		}
 		now := time.Now()
 		if queued, err := tx.Requeue(ctx, id, &to, subject, now); queued || err != nil {
@@ -122,17 +124,17 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 	if err := of(&row, account, err); err != nil {
 		return none, err
 	}
-	var bad complaints
+	var bad validation.Errors
 	if (r.FailedSince == nil) == (r.AfterEvent == nil) {
-		bad.add("", "required", "say failedSince or afterEvent, one of the two")
+		bad.Add("", "required", "say failedSince or afterEvent, one of the two")
 	}
 	if r.MissingOnly && r.AfterEvent == nil {
-		bad.add("/missingOnly", "conflict", "goes with afterEvent")
+		bad.Add("/missingOnly", "conflict", "goes with afterEvent")
 	}
 	if r.AfterEvent != nil && *r.AfterEvent < 0 {
-		bad.add("/afterEvent", "range", "must be at least 0")
+		bad.Add("/afterEvent", "range", "must be at least 0")
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return none, err
 	}
 	now := time.Now()
@@ -192,7 +194,7 @@ func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fiel
 // step reads from the database how far it is. A replay whose step fails waits for
 // the next poll; the others go on.
 func (s *Service) replay(ctx context.Context) error {
-	again := time.NewTicker(lookAgain)
+	again := time.NewTicker(job.PollInterval)
 	defer again.Stop()
 	failed := map[string]bool{} // since the last poll
 	for {
@@ -224,7 +226,7 @@ func (s *Service) replay(ctx context.Context) error {
 // tryReplayStep runs one step and reports whether it succeeded. A panic is a
 // failure of this replay alone.
 func (s *Service) tryReplayStep(ctx context.Context, id string) (ok bool) {
-	s.guard(ctx, func(ctx context.Context) {
+	s.jobs.Protect(func() {
 		err := s.replayStep(ctx, id)
 		if ok = err == nil; !ok && ctx.Err() == nil {
 			s.log.Error("replay webhooks", slog.String("replay", id), slog.Any("error", err))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // SentRequest is the request of an attempt, as far as it may be shown.
@@ -32,7 +33,7 @@ func (s *Service) RequestOf(ctx context.Context, endpoint, delivery string, at t
 	}
 	job, err := s.store.JobOf(ctx, delivery)
 	if err != nil {
-		return r, missing(err, "the event is no longer kept")
+		return r, store.NotFound(err, "the event is no longer kept")
 	}
 	outlet, err := s.outlet(&row)
 	if err != nil {

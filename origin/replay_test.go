@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // replayed waits until a replay is done.
@@ -35,7 +36,7 @@ func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayReques
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{1}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestReplay(t *testing.T) {
 func TestResendHastensARetry(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{3600, 3600}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestPollEvents(t *testing.T) {
 	putBrand(t, w, acme) // is nobody's event
 	poll := func(after int64, limit int, patterns ...string) fieldmark.PolledEvents {
 		t.Helper()
-		page, err := w.PollEvents(t.Context(), origin.DefaultAccount, after, patterns, true, limit)
+		page, err := w.PollEvents(t.Context(), access.DefaultAccount, after, patterns, true, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +203,7 @@ func TestPing(t *testing.T) {
 	if e := w.endpoint(t, p.ID); e.FailingSince != nil {
 		t.Errorf("a test counts against the endpoint: %+v", e)
 	}
-	if page, err := w.PollEvents(t.Context(), origin.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+	if page, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
 		t.Errorf("tests are told to others: %+v, %v", page, err)
 	}
 	_, err = w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: "brand.changed"})
@@ -240,7 +241,7 @@ func TestForget(t *testing.T) {
 		if list := w.deliveries(t); len(list) != 0 {
 			t.Errorf("%d deliveries after an hour, want none", len(list))
 		}
-		page, err := w.Events(t.Context(), 0, 0, 0)
+		page, err := w.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 		if err != nil || len(page.Events) == 0 || page.Oldest < 5 || page.Events[0].Number != page.Oldest {
 			t.Fatalf("log after an hour: %+v, %v; want its tail cut", page, err)
 		}
@@ -249,9 +250,9 @@ func TestForget(t *testing.T) {
 				t.Errorf("event %d is kept at the age of %v, want twenty minutes", e.Number, age)
 			}
 		}
-		_, err = w.PollEvents(t.Context(), origin.DefaultAccount, 1, nil, false, 0)
+		_, err = w.PollEvents(t.Context(), access.DefaultAccount, 1, nil, false, 0)
 		wantCode(t, "poll what is forgotten", err, fieldmark.CodeCursorExpired)
-		if polled, err := w.PollEvents(t.Context(), origin.DefaultAccount, 0, nil, false, 0); err != nil || polled.Next != page.Head {
+		if polled, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}
 		openMission(t, w, "after") // the log goes on where it was

@@ -3,7 +3,6 @@ package origin
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,23 +11,21 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/sso"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// DefaultAccount owns what is made without naming an account.
-const DefaultAccount = "default"
-
-// MinSecret is the least length of the application secret in bytes: the size of
-// the hash that every key is derived with.
-const MinSecret = 32
-
 // Config holds what a Service is made of.
 type Config struct {
 	Store      *store.Store          // required
-	Secret     []byte                // required: the application secret, at least MinSecret bytes; keys at rest are derived from it
+	Secret     []byte                // required: the application secret, at least keyring.MinSecret bytes; keys at rest are derived from it
 	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
 	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
 	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: DefaultAuditEvery; negative: only when asked
@@ -53,6 +50,9 @@ type Config struct {
 // Service is the origin without a network in front of it. Its methods may be
 // called from any goroutine.
 type Service struct {
+	Events   *event.Log
+	AuditLog *auditlog.Log
+
 	store      *store.Store
 	http       *safehttp.Client
 	auditor    *audit.Auditor
@@ -68,8 +68,8 @@ type Service struct {
 	swept      func(time.Duration)
 	log        *slog.Logger
 	publicAPI  bool
-	worker     string // owns the leases of this process
-	held       heldLeases
+	jobs       *job.Runner
+	keyring    *keyring.Keyring
 
 	feeds                      feeds
 	keepDeliveries, keepEvents time.Duration
@@ -77,13 +77,12 @@ type Service struct {
 	paymentDueOn fieldmark.MissionStatus
 	zones        sync.Map // name -> *time.Location
 
-	vault    vault
-	inFlight inFlight
-	outlets  outlets
-	sent     sent
-	uses     uses
-	hashing  chan struct{} // holds one word per password being hashed
-	waiting  chan struct{} // and one per password that is or waits to be
+	inFlight              inFlight
+	outlets               outlets
+	sent                  sent
+	keyUses, calendarUses access.LastUsed
+	hashing               chan struct{} // holds one word per password being hashed
+	waiting               chan struct{} // and one per password that is or waits to be
 }
 
 // New checks cfg and returns a Service that has started nothing.
@@ -92,8 +91,9 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Store == nil {
 		bad = append(bad, errors.New("a store is required"))
 	}
-	if len(cfg.Secret) < MinSecret {
-		bad = append(bad, fmt.Errorf("the application secret has %d bytes, not at least %d", len(cfg.Secret), MinSecret))
+	keys, err := keyring.New(cfg.Secret)
+	if err != nil {
+		bad = append(bad, err)
 	}
 	switch cfg.PaymentDueOn {
 	case "":
@@ -104,10 +104,6 @@ func New(cfg Config) (*Service, error) {
 	}
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("configure origin: %w", errors.Join(bad...))
-	}
-	v, err := newVault(cfg.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("configure origin: %w", err)
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = safehttp.New(safehttp.Config{})
@@ -121,22 +117,25 @@ func New(cfg Config) (*Service, error) {
 	if cfg.KeepEvents == 0 {
 		cfg.KeepEvents = DefaultKeepEvent
 	}
-	return &Service{
+	s := &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
-		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI, worker: rand.Text(),
+		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
+		jobs: job.NewRunner(cfg.Store, cfg.Log), keyring: keys, AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
 		feeds:        feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
-		vault:        v, inFlight: inFlight{done: make(map[string]chan struct{})}, uses: uses{at: make(map[string]use)},
-		hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
-	}, nil
+		inFlight:     inFlight{done: make(map[string]chan struct{})},
+		hashing:      make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
+	}
+	s.jobs.OnRenew(s.writeProgress)
+	return s, nil
 }
 
 // Prepare sets up what everything else takes for granted: the default account
 // and a module in force. It may be called any number of times.
 func (s *Service) Prepare(ctx context.Context) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.PutAccount(ctx, DefaultAccount, fieldmark.At(time.Now()))
+		return tx.PutAccount(ctx, access.DefaultAccount, fieldmark.At(time.Now()))
 	})
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
@@ -157,27 +156,4 @@ func (s *Service) Prepare(ctx context.Context) error {
 // Health reports why the origin cannot answer, if it cannot.
 func (s *Service) Health(ctx context.Context) error {
 	return s.store.Ping(ctx)
-}
-
-// missing turns the store's ErrNone into what a caller may see.
-func missing(err error, format string, args ...any) error {
-	if errors.Is(err, store.ErrNone) {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, format, args...)
-	}
-	return err
-}
-
-// invalid returns complaints as one error, or nil when there are none.
-func invalid(fields []fieldmark.FieldError) error {
-	if len(fields) == 0 {
-		return nil
-	}
-	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: fields}
-}
-
-// complaints gathers what is wrong with a request.
-type complaints []fieldmark.FieldError
-
-func (c *complaints) add(pointer, code, detail string) {
-	*c = append(*c, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }

@@ -140,7 +140,7 @@ func wantFields(t testing.TB, what string, err error, want ...string) {
 // events returns the whole log.
 func (w *world) events(t testing.TB) []fieldmark.Event {
 	t.Helper()
-	page, err := w.Events(context.Background(), 0, 0, 0)
+	page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (w *world) events(t testing.TB) []fieldmark.Event {
 // types lists the kinds of the events after a number, without those of clocks.
 func (w *world) types(t testing.TB, after int64) string {
 	t.Helper()
-	page, err := w.Events(context.Background(), after, 0, 0)
+	page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: after}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (w *world) types(t testing.TB, after int64) string {
 
 func (w *world) head(t testing.TB) int64 {
 	t.Helper()
-	n, err := w.Head(context.Background())
+	n, err := w.Events.Head(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,16 +234,16 @@ func TestActivateModule(t *testing.T) {
 func TestEventsWait(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	page, err := w.Events(ctx, 0, 0, 0)
+	page, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil || page.Head != 1 || page.Oldest != 1 || page.Log == "" || len(page.Events) != 1 {
 		t.Fatalf("first page: %+v, %v", page, err)
 	}
-	if ahead, err := w.Events(ctx, 99, time.Hour, 0); err != nil || ahead.Head != 1 || len(ahead.Events) != 0 {
+	if ahead, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 99}, time.Hour, 0); err != nil || ahead.Head != 1 || len(ahead.Events) != 0 {
 		t.Errorf("a follower of another log: %+v, %v; want an empty page at once", ahead, err)
 	}
 	woken := make(chan fieldmark.EventPage)
 	go func() {
-		page, err := w.Events(ctx, 1, 25*time.Second, 0)
+		page, err := w.Events.After(ctx, fieldmark.EventCursor{Number: 1}, 25*time.Second, 0)
 		if err != nil {
 			t.Errorf("wait: %v", err)
 		}
@@ -260,7 +260,7 @@ func TestEventsWait(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := w.Events(gone, 2, time.Second, 0); err == nil {
+	if _, err := w.Events.After(gone, fieldmark.EventCursor{Number: 2}, time.Second, 0); err == nil {
 		t.Error("a wait nobody is interested in any more ended without error")
 	}
 }

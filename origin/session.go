@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -47,7 +48,7 @@ func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, er
 		return "", err
 	}
 	token, row := newSession(c.User, c.By)
-	ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
+	ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := proof.accept(ctx, tx); err != nil {
 			return err
@@ -55,7 +56,7 @@ func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, er
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "session.begin", c.User, nil, nil)
+		return s.AuditLog.Append(ctx, tx, "session.begin", c.User, nil, nil)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
@@ -68,7 +69,7 @@ func newSession(user string, by Caller) (token string, row store.Session) {
 	token = rand.Text() + rand.Text() // 2 x 130 bits
 	now := time.Now()
 	return token, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now, ProvedAt: now,
-		Address: networkOf(by.Addr), Agent: clip(by.Agent)}
+		Address: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)}
 }
 
 func addressOf(c Caller) string {
@@ -273,9 +274,9 @@ func (s *Service) EndSession(ctx context.Context, name string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		user, err := tx.EndSessionNamed(ctx, name)
 		if err != nil {
-			return missing(err, "there is no such session")
+			return store.NotFound(err, "there is no such session")
 		}
-		return s.did(ctx, tx, "session.end", user, nil, nil)
+		return s.AuditLog.Append(ctx, tx, "session.end", user, nil, nil)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -84,7 +85,7 @@ func TestTwoOriginsAgree(t *testing.T) {
 	woken := make(chan time.Duration)
 	began := time.Now()
 	go func() {
-		page, err := b.Events(ctx, head, 20*time.Second, 0)
+		page, err := b.Events.After(ctx, fieldmark.EventCursor{Number: head}, 20*time.Second, 0)
 		if err != nil || len(page.Events) != 1 {
 			t.Errorf("waited for the other's event: %+v, %v", page, err)
 		}
@@ -104,7 +105,7 @@ func TestTwoOriginsRace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			m, created, err := []*world{a, b}[i%2].OpenMission(t.Context(), origin.DefaultAccount, request("same"))
+			m, created, err := []*world{a, b}[i%2].OpenMission(t.Context(), access.DefaultAccount, request("same"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // zone returns a time zone by its name. Reading one takes longer than counting
@@ -99,8 +102,8 @@ func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []fieldmark
 		if !fresh {
 			continue
 		}
-		event := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID}
-		if _, err := a.s.tell(ctx, a.tx, m.Account, event, c.Data); err != nil {
+		e := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID}
+		if _, err := event.Emit(ctx, a.tx, m.Account, e, c.Data); err != nil {
 			return err
 		}
 	}
@@ -139,7 +142,7 @@ func (a *Act) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 const maxSweeping = 256
 
 // claimDeadlines leases SLA timers, payments and pending alerts that are due.
-func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job, err error) {
+func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may be run again
 		now := time.Now()
@@ -153,12 +156,12 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job, er
 			{"payment", store.LeasePayment, tx.ClaimPayments, (*Act).passDue},
 			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*Act).openPending},
 		} {
-			ids, err := kind.claim(ctx, s.worker, now, now.Add(lease), limit-len(todo))
+			ids, err := kind.claim(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit-len(todo))
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
-				todo = append(todo, job{store.Lease{Kind: kind.lease, ID: id}, func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) }})
+				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id}, Do: func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) }})
 			}
 			if len(todo) == limit {
 				break
@@ -229,12 +232,12 @@ func (s *Service) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priorit
 func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
 	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
 		p = change(r.Policies[priority])
-		if err := invalid(p.Check()); err != nil {
+		if err := validation.Errors(p.Check()).Err(); err != nil {
 			return err
 		}
 		calendar, ok := r.Calendars[p.Calendar]
 		if !ok {
-			return invalid([]fieldmark.FieldError{{Pointer: "/calendar", Code: "enum", Detail: "there is no calendar of this name"}})
+			return validation.Error("/calendar", "enum", "there is no calendar of this name")
 		}
 		if err := reachable(calendar, p, "/calendar", now); err != nil {
 			return err
@@ -275,7 +278,7 @@ func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (
 	if _, err := time.LoadLocation(c.TimeZone); err != nil && !complainedOf(bad, "/timeZone") {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/timeZone", Code: "enum", Detail: "is not a known time zone"})
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return c, err
 	}
 	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
@@ -298,7 +301,7 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 	if _, ok := c.In(time.UTC).After(now, longest); ok {
 		return nil
 	}
-	return invalid([]fieldmark.FieldError{{Pointer: pointer, Code: "range", Detail: "the calendar does not come to the longest target of policy " + string(p.Priority) + " within ten years"}})
+	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+string(p.Priority)+" within ten years")
 }
 
 // DeleteSLACalendar takes a calendar away; one of the program's own is as it was. A
@@ -311,7 +314,7 @@ func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
 		own := slices.ContainsFunc(fieldmark.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
 		for _, p := range fieldmark.Priorities() {
 			if !own && r.Policies[p].Calendar == name {
-				return invalid([]fieldmark.FieldError{{Pointer: "", Code: "conflict", Detail: "policy " + string(p) + " counts by this calendar"}})
+				return validation.Error("", "conflict", "policy "+string(p)+" counts by this calendar")
 			}
 		}
 		return tx.PutCalendar(ctx, name, nil, now)

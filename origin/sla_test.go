@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -36,7 +37,7 @@ func (w *world) clockEvents(t testing.TB) map[string]int {
 	t.Helper()
 	times := map[string]int{}
 	for after := int64(0); ; {
-		page, err := w.Events(context.Background(), after, 0, 0)
+		page, err := w.Events.After(context.Background(), fieldmark.EventCursor{Number: after}, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestPaymentDueOnCompletion(t *testing.T) {
 	}
 	r := request("a")
 	r.Payment = &fieldmark.PaymentRequest{Amount: &fieldmark.Money{Value: 1, Currency: "EUR"}}
-	m, _, err := other.OpenMission(t.Context(), origin.DefaultAccount, r)
+	m, _, err := other.OpenMission(t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // MaxAliases bounds the slugs that lead to one brand: every edge holds them all.
@@ -37,7 +39,7 @@ func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fie
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.Brand(ctx, from)
 		if err != nil {
-			return missing(err, "there is no such brand")
+			return store.NotFound(err, "there is no such brand")
 		}
 		if b = old.Brand; from == to {
 			return nil
@@ -74,29 +76,29 @@ func (s *Service) tellSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.Ev
 	for _, other := range also {
 		e.Tags = append(e.Tags, fieldmark.TagBrand(other))
 	}
-	_, err := s.tell(ctx, tx, "", e, data)
+	_, err := event.Emit(ctx, tx, "", e, data)
 	return err
 }
 
 // SetAliases makes slugs the ones that lead to a brand beside its own.
 func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug, error) {
 	aliases = slices.Compact(slices.Sorted(slices.Values(aliases)))
-	var bad complaints
+	var bad validation.Errors
 	if len(aliases) > MaxAliases {
-		bad.add("/aliases", "too_long", fmt.Sprintf("must be at most %d", MaxAliases))
+		bad.Add("/aliases", "too_long", fmt.Sprintf("must be at most %d", MaxAliases))
 	}
 	for i, a := range aliases {
 		if !fieldmark.ValidSlug(string(a)) || a == slug {
-			bad.add(fmt.Sprintf("/aliases/%d", i), "pattern", "must be a slug other than the brand's own")
+			bad.Add(fmt.Sprintf("/aliases/%d", i), "pattern", "must be a slug other than the brand's own")
 		}
 	}
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return nil, err
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		b, err := tx.Brand(ctx, slug)
 		if err != nil {
-			return missing(err, "there is no such brand")
+			return store.NotFound(err, "there is no such brand")
 		}
 		old, err := tx.Aliases(ctx, slug)
 		if err != nil {
@@ -153,7 +155,7 @@ func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.Brand(ctx, slug)
 		if err != nil {
-			return missing(err, "there is no such brand")
+			return store.NotFound(err, "there is no such brand")
 		}
 		aliases, err := tx.Aliases(ctx, slug)
 		if err != nil {
@@ -165,7 +167,7 @@ func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 		if err := s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug}); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
+		return s.AuditLog.Append(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete brand %s: %w", slug, err)

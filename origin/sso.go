@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/sso"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -95,7 +96,7 @@ func (s *Service) BeginSignOn(ctx context.Context, d Departure) (address, kept s
 	if err != nil {
 		return "", "", fmt.Errorf("keep a sign-in: %w", err)
 	}
-	return address, seal(s.vault.signOn, flowBound, string(b)), nil
+	return address, s.keyring.SignOn.Seal(flowBound, string(b)), nil
 }
 
 func (s *Service) away(err error) error {
@@ -137,7 +138,7 @@ func (s *Service) flowOf(r Return) (f flow, err error) {
 	if len(r.Flow) > maxFlow {
 		return f, stale
 	}
-	plain, err := unseal(s.vault.signOn, flowBound, r.Flow)
+	plain, err := s.keyring.SignOn.Open(flowBound, r.Flow)
 	if err != nil || json.Unmarshal([]byte(plain), &f) != nil {
 		return f, stale
 	}
@@ -149,7 +150,7 @@ func (s *Service) flowOf(r Return) (f flow, err error) {
 		return f, &Refused{Why: "The answer came from another provider."}
 	}
 	if said := r.Query.Get("error"); said != "" || r.Query.Get("code") == "" {
-		return f, &Refused{Why: s.sso.Label() + " did not let you in.", Err: fmt.Errorf("the provider says %q", clip(said))}
+		return f, &Refused{Why: s.sso.Label() + " did not let you in.", Err: fmt.Errorf("the provider says %q", auditlog.Clip(said))}
 	}
 	return f, nil
 }
@@ -170,13 +171,13 @@ func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token str
 		if err != nil && !errors.Is(err, store.ErrNone) {
 			return err
 		}
-		ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(by), Agent: by.Agent})
-		what := signedOn{Issuer: p.Issuer, Subject: clip(p.Subject), Role: p.Role}
+		ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(by), Agent: by.Agent})
+		what := signedOn{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject), Role: p.Role}
 		if p.Role == "" {
 			if err := tx.EndSessionsOf(ctx, user); err != nil {
 				return err
 			}
-			return s.did(ctx, tx, "session.refused", subjectName(user, p), nil, what)
+			return s.AuditLog.Append(ctx, tx, "session.refused", subjectName(user, p), nil, what)
 		}
 		var row store.Session
 		token, row = newSession(user, by)
@@ -189,7 +190,7 @@ func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token str
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.did(ctx, tx, "session.begin", user, nil, what)
+		return s.AuditLog.Append(ctx, tx, "session.begin", user, nil, what)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
@@ -249,8 +250,8 @@ func (s *Service) proveBy(ctx context.Context, f flow, p sso.Person, r Return) e
 			if err := tx.EndSessionsOf(ctx, user); err != nil {
 				return err
 			}
-			ctx = As(ctx, Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
-			return s.did(ctx, tx, "session.refused", user, nil, signedOn{Issuer: p.Issuer, Subject: clip(p.Subject)})
+			ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
+			return s.AuditLog.Append(ctx, tx, "session.refused", user, nil, signedOn{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
 		}
 		if same {
 			if err := tx.SeeIdentity(ctx, user, p.Role, time.Now()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -36,7 +37,7 @@ func (s *Service) throttleNames(user string, by Caller) []string {
 
 // throttleName hides what was typed as a user's name: it may be a password.
 func (s *Service) throttleName(kind, name string) string {
-	return hashUnder(s.vault.throttle, kind+" "+name)
+	return s.keyring.LoginThrottle.Sum(kind + " " + name)
 }
 
 // checkThrottle refuses a sign-in that comes too early for any of its names.
@@ -65,7 +66,7 @@ func (s *Service) refuseSignIn(ctx context.Context, c Credentials, known bool, n
 	if !known {
 		user = "(unknown)"
 	}
-	ctx = As(context.WithoutCancel(ctx), Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.By), Agent: c.By.Agent})
+	ctx = auditlog.WithActor(context.WithoutCancel(ctx), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.By), Agent: c.By.Agent})
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, name := range names {
@@ -77,7 +78,7 @@ func (s *Service) refuseSignIn(ctx context.Context, c Credentials, known bool, n
 				return err
 			}
 		}
-		return s.did(ctx, tx, "session.refused", user, nil, nil)
+		return s.AuditLog.Append(ctx, tx, "session.refused", user, nil, nil)
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/totp"
 
-	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // The second factor (RFC 6238): six digits that change every 30 seconds. A clock
@@ -56,7 +56,7 @@ func stepOf(secret, code string, now time.Time) (step int64, err error) {
 // checkCode returns the step that a code of an administrator is of, or 0 for one
 // that is wrong or was used.
 func (s *Service) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
-	secret, err := unseal(s.vault.totp, a.Name, a.TOTP)
+	secret, err := s.keyring.TOTP.Open(a.Name, a.TOTP)
 	if err != nil {
 		return 0, err
 	}
@@ -74,14 +74,14 @@ func (s *Service) SetSecondFactor(ctx context.Context, user, secret, code string
 	if secret != "" {
 		var err error
 		if step, err = stepOf(secret, code, time.Now()); err != nil || step == 0 {
-			return invalid([]fieldmark.FieldError{{Pointer: "/code", Code: "conflict", Detail: "is not the one the app shows now"}})
+			return validation.Error("/code", "conflict", "is not the one the app shows now")
 		}
-		act, sealed = "admin.second-factor.on", seal(s.vault.totp, user, secret)
+		act, sealed = "admin.second-factor.on", s.keyring.TOTP.Seal(user, secret)
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutSecondFactor(ctx, user, sealed, step); err != nil {
-			return missing(err, "there is no such administrator")
+			return store.NotFound(err, "there is no such administrator")
 		}
-		return s.did(ctx, tx, act, user, nil, nil)
+		return s.AuditLog.Append(ctx, tx, act, user, nil, nil)
 	})
 }

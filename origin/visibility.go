@@ -16,7 +16,9 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // Bounds of an import of answer samples.
@@ -31,7 +33,7 @@ const (
 // SampleLine is a line of an import as it was read: a sample, or what kept it
 // from being one.
 type SampleLine struct {
-	At       string // how complaints name it: /12
+	At       string // how validation.Errors name it: /12
 	Sample   fieldmark.VisibilitySample
 	From, To string // RFC 3339, or a date, which as To means the end of that day
 	Bad      []fieldmark.FieldError
@@ -121,19 +123,19 @@ func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
 
 // check returns every complaint about a line that could be read.
 func (l *SampleLine) check(now time.Time) []fieldmark.FieldError {
-	bad := complaints(l.Bad)
+	bad := validation.Errors(l.Bad)
 	if bad != nil {
 		return bad
 	}
 	s := &l.Sample
 	want := func(ok bool, field, code, detail string) {
 		if !ok {
-			bad.add(l.At+"/"+field, code, detail)
+			bad.Add(l.At+"/"+field, code, detail)
 		}
 	}
 	short := func(text string, least, most int) bool {
 		n := utf8.RuneCountInString(text)
-		return least <= n && n <= most && plain(text, false)
+		return least <= n && n <= most && validation.IsText(text, false)
 	}
 	most := func(n int, field string, limit int, than string) {
 		want(0 <= n && n <= limit, field, "range", "must be 0 to "+than)
@@ -257,7 +259,7 @@ func (s *Service) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLi
 			Slug    fieldmark.Slug `json:"slug"`
 			Samples int            `json:"samples"`
 		}{slug, n}
-		if _, err := s.tell(ctx, tx, "", brandEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
+		if _, err := event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
 			return done, err
 		}
 	}

@@ -12,7 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -58,7 +60,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		r.Signing = fieldmark.SigningV1
 	}
 	secret, complaint := chooseSecret(r.Signing, r.Secret)
-	if err := invalid(append(bad, complaint...)); err != nil {
+	if err := validation.Errors(append(bad, complaint...)).Err(); err != nil {
 		return none, err
 	}
 	now := time.Now()
@@ -78,8 +80,8 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		unchanged := isNewest(ctx, newest, func(ctx context.Context) (string, error) { return tx.NewestEndpoint(ctx, now) })
-		if err := errors.Join(unchanged, hasAccount(ctx, tx, account)); err != nil {
+		unchanged := validation.IsNewest(ctx, newest, func(ctx context.Context) (string, error) { return tx.NewestEndpoint(ctx, now) })
+		if err := errors.Join(unchanged, access.RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		live, err := tx.Subscribers(ctx, account, now)
@@ -87,8 +89,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 			return err
 		}
 		if len(live) >= MaxEndpoints {
-			return invalid([]fieldmark.FieldError{{Pointer: "", Code: "conflict",
-				Detail: fmt.Sprintf("an account has at most %d endpoints", MaxEndpoints)}})
+			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d endpoints", MaxEndpoints))
 		}
 		if err := tx.AddEndpoint(ctx, &row); err != nil {
 			return err
@@ -114,31 +115,31 @@ func (s *Service) checkURL(ctx context.Context, pointer, address string) []field
 	return nil
 }
 
-// checkEndpoint returns the complaints about an endpoint that need no network,
+// checkEndpoint returns the validation.Errors about an endpoint that need no network,
 // and fills in what it did not say.
 func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
-	var bad complaints
+	var bad validation.Errors
 	if r.URL == "" || len(r.URL) > maxEndpointURL {
-		bad.add("/url", "range", fmt.Sprintf("must have 1 to %d bytes", maxEndpointURL))
+		bad.Add("/url", "range", fmt.Sprintf("must have 1 to %d bytes", maxEndpointURL))
 	}
 	if len(r.Events) == 0 {
 		r.Events = []string{fieldmark.AllMissionEvents}
 	}
 	if len(r.Events) > maxEventPatterns {
-		bad.add("/events", "too_long", fmt.Sprintf("at most %d patterns", maxEventPatterns))
+		bad.Add("/events", "too_long", fmt.Sprintf("at most %d patterns", maxEventPatterns))
 	}
 	for i, p := range r.Events {
 		if !fieldmark.ValidEventPattern(p) {
-			bad.add(fmt.Sprintf("/events/%d", i), "enum", "must be an event type, a kind and .*, or *")
+			bad.Add(fmt.Sprintf("/events/%d", i), "enum", "must be an event type, a kind and .*, or *")
 		} else if slices.Contains(r.Events[:i], p) {
-			bad.add(fmt.Sprintf("/events/%d", i), "conflict", "is there twice")
+			bad.Add(fmt.Sprintf("/events/%d", i), "conflict", "is there twice")
 		}
 	}
-	if utf8.RuneCountInString(r.Description) > maxEndpointNote || !plain(r.Description, false) {
-		bad.add("/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
+	if utf8.RuneCountInString(r.Description) > maxEndpointNote || !validation.IsText(r.Description, false) {
+		bad.Add("/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
 	}
 	if r.TTLSeconds < 0 || time.Duration(r.TTLSeconds)*time.Second > maxEndpointTTL {
-		bad.add("/ttlSeconds", "range", fmt.Sprintf("must be 0 to %d", maxEndpointTTL/time.Second))
+		bad.Add("/ttlSeconds", "range", fmt.Sprintf("must be 0 to %d", maxEndpointTTL/time.Second))
 	}
 	return bad
 }
@@ -193,9 +194,6 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 
 // didEndpoint notes what an administrator did to an endpoint, without its secrets.
 func (s *Service) didEndpoint(ctx context.Context, tx *store.Tx, act string, before, after *store.Endpoint) error {
-	if actorOf(ctx) == nil {
-		return nil
-	}
 	var states [2]any
 	id := ""
 	for i, row := range []*store.Endpoint{before, after} {
@@ -209,7 +207,7 @@ func (s *Service) didEndpoint(ctx context.Context, tx *store.Tx, act string, bef
 		e.EndpointSettings = e.EndpointSettings.Shown()
 		states[i], id = e, row.ID
 	}
-	return s.did(ctx, tx, act, id, states[0], states[1])
+	return s.AuditLog.Append(ctx, tx, act, id, states[0], states[1])
 }
 
 // errNoEndpoint is the same for an id that is unknown and one of another account.
@@ -296,7 +294,7 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 		bad = append(bad, s.checkURL(ctx, "/url", *p.URL)...)
 	}
 	bad = append(bad, s.checkTokenURL(ctx, p.Auth)...)
-	if err := invalid(bad); err != nil {
+	if err := validation.Errors(bad).Err(); err != nil {
 		return none, err
 	}
 	enable := p.State != nil && *p.State == fieldmark.EndpointEnabled
@@ -321,7 +319,7 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 // checked.
 func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpoint, p *fieldmark.EndpointPatch) error {
 	r, bad, err := s.patched(row, p)
-	if err = errors.Join(err, invalid(bad)); err != nil {
+	if err = errors.Join(err, validation.Errors(bad).Err()); err != nil {
 		return err
 	}
 	if row.Ordering == fieldmark.OrderingMission && r.Ordering != fieldmark.OrderingMission {
@@ -341,7 +339,7 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 
 // patched is the request that would make the endpoint what the patch wants, and
 // what is wrong with it as far as that needs no network.
-func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, bad complaints, err error) {
+func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fieldmark.EndpointRequest, bad validation.Errors, err error) {
 	if r.EndpointSettings, err = s.settings(e); err != nil {
 		return r, nil, err
 	}
@@ -366,8 +364,8 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	}
 	bad = append(bad, checkEndpoint(&r)...)
 	bad = append(bad, checkSettings(&r.EndpointSettings)...)
-	if !plain(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
-		bad.add("/reason", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
+	if !validation.IsText(p.Reason, false) || utf8.RuneCountInString(p.Reason) > maxEndpointNote {
+		bad.Add("/reason", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", maxEndpointNote))
 	}
 	return r, bad, nil
 }
@@ -376,15 +374,15 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 // because its URL leads to
 // another host: they are write-only, so they must not be sent to a host that
 // whoever set them did not choose.
-func checkMovedCredentials(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad complaints) {
+func checkMovedCredentials(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad validation.Errors) {
 	if p.URL == nil || sameHost(e.URL, *p.URL) {
 		return nil
 	}
 	if len(r.Headers) > 0 && p.Headers == nil {
-		bad.add("/headers", "required", "the new url is on another host, which must not get the header fields of the old one: give them again, or {} for none")
+		bad.Add("/headers", "required", "the new url is on another host, which must not get the header fields of the old one: give them again, or {} for none")
 	}
 	if r.Auth != nil && p.Auth == nil {
-		bad.add("/auth", "required", `the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
+		bad.Add("/auth", "required", `the new url is on another host, which must not get the credentials of the old one: give them again, or {"kind":"none"}`)
 	}
 	return bad
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -33,7 +34,7 @@ func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.Fie
 
 // keepSecret makes a secret the endpoint's present one.
 func (s *Service) keepSecret(e *store.Endpoint, secret string) {
-	e.Secret = s.vault.seal(e.ID, secret)
+	e.Secret = s.keyring.WebhookSecret.Seal(e.ID, secret)
 	e.Signing = fieldmark.SigningV1
 	e.PublicKey = ""
 	if public, _, ok := webhook.PublicKey(secret); ok {
@@ -50,11 +51,11 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 	var secret string
 	row, err := s.changeEndpoint(ctx, "endpoint.secret", account, id, func(_ context.Context, _ *store.Tx, row *store.Endpoint) error {
 		scheme := cmp.Or(r.Signing, signingOf(row))
-		var bad complaints
+		var bad validation.Errors
 		if secret, bad = chooseSecret(scheme, r.Secret); overlap < 0 || overlap > maxOverlap {
-			bad.add("/overlapHours", "range", fmt.Sprintf("must be 0 to %d", maxOverlap))
+			bad.Add("/overlapHours", "range", fmt.Sprintf("must be 0 to %d", maxOverlap))
 		}
-		if err := invalid(bad); err != nil {
+		if err := validation.Errors(bad).Err(); err != nil {
 			return err
 		}
 		until := fieldmark.At(row.Changed.Add(time.Duration(overlap) * time.Hour))
@@ -103,7 +104,7 @@ func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, 
 		}
 	}
 	for i, one := range sealed {
-		secret, err := s.vault.open(row.ID, one)
+		secret, err := s.keyring.WebhookSecret.Open(row.ID, one)
 		if err != nil {
 			return set, err
 		}

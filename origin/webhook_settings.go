@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) keepSettings(e *store.Endpoint, settings fieldmark.EndpointSet
 		if err != nil {
 			return fmt.Errorf("write credentials: %w", err)
 		}
-		e.Credentials = seal(s.vault.credentials, e.ID, string(b))
+		e.Credentials = s.keyring.WebhookCredentials.Seal(e.ID, string(b))
 	}
 	e.EndpointSettings = settings.Shown()
 	return nil
@@ -39,7 +40,7 @@ func (s *Service) settings(e *store.Endpoint) (fieldmark.EndpointSettings, error
 	if e.Credentials == "" {
 		return full, nil
 	}
-	text, err := unseal(s.vault.credentials, e.ID, e.Credentials)
+	text, err := s.keyring.WebhookCredentials.Open(e.ID, e.Credentials)
 	if err != nil {
 		return full, err
 	}
@@ -85,36 +86,36 @@ func (s *Service) checkTokenURL(ctx context.Context, auth *fieldmark.EndpointAut
 // checkSettings returns what is wrong with settings as far as that needs no
 // network, and drops an auth of kind none.
 func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
-	var bad complaints
+	var bad validation.Errors
 	if len(r.Headers) > maxHeaders {
-		bad.add("/headers", "too_long", fmt.Sprintf("at most %d header fields", maxHeaders))
+		bad.Add("/headers", "too_long", fmt.Sprintf("at most %d header fields", maxHeaders))
 	}
 	size, seen := 0, map[string]bool{}
 	for name, value := range r.Headers {
 		at := "/headers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		if problem := webhook.CheckHeader(name, value); problem != "" {
-			bad.add(at, "format", problem)
+			bad.Add(at, "format", problem)
 		}
 		if lower := strings.ToLower(name); seen[lower] {
-			bad.add(at, "conflict", "is there twice in other letters")
+			bad.Add(at, "conflict", "is there twice in other letters")
 		} else {
 			seen[lower] = true
 		}
 		size += len(name) + len(value)
 	}
 	if size > maxHeaderBytes {
-		bad.add("/headers", "too_long", fmt.Sprintf("must have at most %d bytes together", maxHeaderBytes))
+		bad.Add("/headers", "too_long", fmt.Sprintf("must have at most %d bytes together", maxHeaderBytes))
 	}
 	if r.Retry != nil {
 		for i, step := range r.Retry.Steps {
 			if d := time.Duration(step) * time.Second; step < 0 || d < webhook.MinStep || d > webhook.MaxStep {
-				bad.add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", webhook.MinStep.Seconds(), webhook.MaxStep.Seconds()))
+				bad.Add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", webhook.MinStep.Seconds(), webhook.MaxStep.Seconds()))
 			}
 		}
 	}
 	if r.Auth != nil {
 		if member, problem := webhook.CheckAuth(r.Auth); problem != "" {
-			bad.add("/auth/"+member, "format", problem)
+			bad.Add("/auth/"+member, "format", problem)
 		} else if r.Auth.Kind == fieldmark.AuthNone {
 			r.Auth = nil
 		}

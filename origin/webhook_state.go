@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -62,7 +63,7 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 // to it is held. Another request may have enabled it since it was read.
 func isStopped(ctx context.Context, tx *store.Tx, id string, now time.Time) (bool, error) {
 	e, err := tx.Endpoint(ctx, id, now)
-	return e.State != fieldmark.EndpointEnabled, missing(err, "there is no such endpoint")
+	return e.State != fieldmark.EndpointEnabled, store.NotFound(err, "there is no such endpoint")
 }
 
 // hastenHeld makes everything due that was held, before the endpoint is enabled:
@@ -78,7 +79,7 @@ func (s *Service) hastenHeld(ctx context.Context, id string) error {
 			}
 			to, err := tx.Subscriber(ctx, id)
 			if err != nil {
-				return missing(err, "there is no such endpoint")
+				return store.NotFound(err, "there is no such endpoint")
 			}
 			n, err = tx.Hasten(ctx, &to, "", now, maxSkippedAtOnce)
 			return err
@@ -107,7 +108,7 @@ func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h
 	if since.IsZero() { // it was disabled by an answer that was a success
 		since = fieldmark.At(time.Now())
 	}
-	_, err := s.tell(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID}, fieldmark.EndpointNotice{
+	_, err := event.Emit(ctx, tx, e.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: e.ID}, fieldmark.EndpointNotice{
 		EndpointID: e.ID, URL: e.URL, State: e.State, Reason: e.StateReason, FailingSince: since, LastError: h.LastError,
 	})
 	return err

@@ -6,34 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // Bounds of the work Run does unasked.
 const (
-	maxAuditing     = 32               // audits at once: each is slow by politeness, not by work
-	auditDeadline   = 5 * time.Minute  // twenty polite requests to a slow site
-	lease           = 10 * time.Second // what a dead worker held waits that long for another
-	renewEvery      = 3 * time.Second  // so that two renewals may fail, or clocks differ by some seconds
-	maxAuditTries   = 3                // failures of ours; a site that does not answer is a finding
-	maxClaims       = 10               // of a delivery or a preview in a row that end with their process
-	auditRetry      = 1 * time.Minute  // times the tries made
-	lookAgain       = 1 * time.Second  // how late work may be noticed that no wake-up told of
-	sweepUsesEvery  = useNotedEvery
-	sweepOldEvery   = time.Hour
-	shutdownWriting = 5 * time.Second // for what is written after the end was asked for
+	maxAuditing    = 32              // audits at once: each is slow by politeness, not by work
+	auditDeadline  = 5 * time.Minute // twenty polite requests to a slow site
+	maxAuditTries  = 3               // failures of ours; a site that does not answer is a finding
+	auditRetry     = 1 * time.Minute // times the tries made
+	sweepUsesEvery = access.LastUsedPrecision
+	sweepOldEvery  = time.Hour
 )
-
-// reasonLost is why work failed whose process ended during every attempt.
-const reasonLost = "given up after %d attempts during each of which the server stopped"
 
 // Run delivers webhooks, audits brands, keeps deadlines and sweeps, until ctx ends. On a record
 // that is a file one process at a time may run, so it frees what an earlier one
@@ -41,149 +33,59 @@ const reasonLost = "given up after %d attempts during each of which the server s
 // its own until the lease is over.
 func (s *Service) Run(ctx context.Context) error {
 	if !s.store.Shared() {
-		if err := s.freeLeases(ctx, ""); err != nil {
+		if err := s.freeLeases(ctx, true); err != nil {
 			return fmt.Errorf("run origin: %w", err)
 		}
 	}
-	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil), slog.String("worker", s.worker))
+	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.auditor != nil), slog.String("worker", s.jobs.Worker()))
 	var g errgroup.Group
 	g.Go(func() error {
 		return s.dispatch(ctx)
 	})
 	if s.auditor != nil {
-		g.Go(func() error { return s.work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
+		g.Go(func() error { return s.jobs.Work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
 		if s.auditEvery > 0 {
 			g.Go(func() error { return s.schedule(ctx) })
 		}
 	}
 	if s.desk.Compare != nil {
-		g.Go(func() error { return s.work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
+		g.Go(func() error { return s.jobs.Work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
 	}
 	g.Go(func() error { return s.replay(ctx) })
-	g.Go(func() error { return s.work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
-	g.Go(func() error { return s.renew(ctx) })
+	g.Go(func() error { return s.jobs.Work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
+	g.Go(func() error { return s.jobs.Run(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
 	err := g.Wait()
-	last, cancel := afterEnd(ctx)
+	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	if err := s.freeLeases(last, s.worker); err != nil { // they run out by themselves
+	if err := s.freeLeases(last, false); err != nil { // they run out by themselves
 		s.log.Error("free leases", slog.Any("error", err))
 	}
 	return err
 }
 
-// freeLeases ends leases of a worker, or of all.
-func (s *Service) freeLeases(ctx context.Context, worker string) error {
+// freeLeases ends the leases of this process, or of all.
+func (s *Service) freeLeases(ctx context.Context, all bool) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.FreeLeases(ctx, worker); err != nil {
+		if err := s.jobs.Free(ctx, tx, all); err != nil {
 			return err
 		}
 		return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
 	})
 }
 
-// renew keeps the leases of this process while it works.
-func (s *Service) renew(ctx context.Context) error {
-	again := time.NewTicker(renewEvery)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil // what is still running is being broken off
-		case <-again.C:
-		}
-		held := s.held.list()
-		if len(held) == 0 {
-			continue
-		}
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			now := time.Now()
-			for _, l := range held {
-				if err := tx.RenewLease(ctx, l, s.worker, now, now.Add(lease)); err != nil {
-					return err
-				}
-			}
-			return s.steps.each(func(slug fieldmark.Slug, n stepNote) error { return tx.NoteStep(ctx, slug, s.worker, n.step, n.count) })
-		})
-		if err != nil && ctx.Err() == nil {
-			s.log.Error("renew leases", slog.Any("error", err))
-		}
-	}
+// writeProgress writes how far the audits of this process are.
+func (s *Service) writeProgress(ctx context.Context, tx *store.Tx) error {
+	return s.steps.each(func(slug fieldmark.Slug, n stepNote) error {
+		return tx.NoteStep(ctx, slug, s.jobs.Worker(), n.step, n.count)
+	})
 }
 
-// job is a piece of work and the lease it is done under.
-type job struct {
-	lease store.Lease
-	do    func(context.Context)
-}
-
-// claim takes up to limit jobs.
-type claim func(ctx context.Context, limit int) ([]job, error)
-
-// work does what is claimed in up to limit places, until ctx ends and everything
-// it began is done.
-func (s *Service) work(ctx context.Context, topic store.Topic, limit int, claim claim) error {
-	var begun sync.WaitGroup
-	defer begun.Wait()
-	places := make(chan struct{}, limit)
-	freed := make(chan struct{}, 1)
-	again := time.NewTicker(lookAgain)
-	defer again.Stop()
-	for {
-		due := s.store.Watch(topic)
-		if free := limit - len(places); free > 0 {
-			jobs, err := claim(ctx, free)
-			if err != nil && ctx.Err() == nil {
-				s.log.Error("claim work", slog.Any("error", err)) // and try again: the record may come back
-			}
-			for _, j := range jobs {
-				places <- struct{}{}
-				s.held.add(j.lease)
-				begun.Go(func() {
-					defer func() {
-						s.held.remove(j.lease)
-						<-places
-						select {
-						case freed <- struct{}{}:
-						default:
-						}
-					}()
-					s.guard(ctx, j.do)
-				})
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-due:
-		case <-freed:
-		case <-again.C:
-		}
-	}
-}
-
-// guard keeps a bug in one piece of work from ending all others; its lease runs
-// out and it is tried again.
-func (s *Service) guard(ctx context.Context, do func(context.Context)) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.log.Error("BUG: work panicked", slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
-		}
-	}()
-	do(ctx)
-}
-
-// afterEnd returns a context for writing what was done, even if it was done
-// while everything ended.
-func afterEnd(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), shutdownWriting)
-}
-
-func (s *Service) claimAudits(ctx context.Context, limit int) ([]job, error) {
+func (s *Service) claimAudits(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []store.Audit
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		if claimed, err = tx.ClaimAudits(ctx, s.worker, now, now.Add(lease), limit); err != nil {
+		if claimed, err = tx.ClaimAudits(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit); err != nil {
 			return err
 		}
 		claimed, err = s.failLost(ctx, tx, claimed)
@@ -192,9 +94,9 @@ func (s *Service) claimAudits(ctx context.Context, limit int) ([]job, error) {
 	if err != nil {
 		return nil, err
 	}
-	todo := make([]job, len(claimed))
+	todo := make([]job.Job, len(claimed))
 	for i, a := range claimed {
-		todo[i] = job{store.Lease{Kind: store.LeaseAudit, ID: string(a.Brand)}, func(ctx context.Context) { s.audit(ctx, a) }}
+		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeaseAudit, ID: string(a.Brand)}, Do: func(ctx context.Context) { s.audit(ctx, a) }}
 	}
 	return todo, nil
 }
@@ -207,7 +109,7 @@ func (s *Service) failLost(ctx context.Context, tx *store.Tx, claimed []store.Au
 			rest = append(rest, a)
 			continue
 		}
-		if err := tx.FailAudit(ctx, a, fmt.Sprintf(reasonLost, a.Attempts-1)); err != nil {
+		if err := tx.FailAudit(ctx, a, fmt.Sprintf(job.ReasonLost, a.Attempts-1)); err != nil {
 			return nil, err
 		}
 		s.log.Error("audit failed: its process ended during each attempt", slog.String("brand", string(a.Brand)), slog.Int("attempts", a.Attempts-1))
@@ -227,7 +129,7 @@ func (s *Service) audit(ctx context.Context, a store.Audit) {
 	if err != nil && ctx.Err() != nil {
 		return // Run frees the lease
 	}
-	ctx, cancel := afterEnd(ctx)
+	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err == nil {
 		err = s.endAudit(ctx, a, b.Brand, facts)
@@ -296,7 +198,7 @@ func (s *Service) sweep(ctx context.Context) error {
 			s.log.Error(what, slog.Any("error", err))
 		}
 	}
-	expiry := time.NewTicker(lookAgain)
+	expiry := time.NewTicker(job.PollInterval)
 	defer expiry.Stop()
 	usage := time.NewTicker(sweepUsesEvery)
 	defer usage.Stop()
@@ -306,7 +208,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := afterEnd(ctx)
+			last, cancel := job.ShutdownContext(ctx)
 			defer cancel()
 			if err := s.writeUses(last); err != nil {
 				s.log.Error("note the use of keys", slog.Any("error", err))

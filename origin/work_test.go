@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -48,7 +49,7 @@ func status(code int) http.HandlerFunc {
 
 func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fieldmark.NewEndpoint {
 	t.Helper()
-	p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: url, Events: patterns})
+	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: url, Events: patterns})
 	if err != nil {
 		t.Fatalf("create an endpoint at %s: %v", url, err)
 	}
@@ -317,7 +318,7 @@ func TestEndpointExpires(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		p, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
+		p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
 		if err != nil || p.ExpiresAt == nil {
 			t.Fatalf("created %+v, %v", p, err)
 		}
@@ -351,13 +352,13 @@ func TestDeleteEndpoint(t *testing.T) {
 
 func TestCreateEndpointComplains(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{
+	_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
 		URL: "http://10.0.0.1/", Events: []string{"mission.*", "mission.*", "brand.changed"}, Description: "\x1b", TTLSeconds: -1})
 	wantFields(t, "all wrong", err, "/events/1", "/events/2", "/description", "/ttlSeconds", "/url")
 	for i := range origin.MaxEndpoints {
 		createEndpoint(t, w, fmt.Sprintf("http://127.0.0.1:9/%d", i))
 	}
-	_, err = w.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	_, err = w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	wantFields(t, "one too many", err, "")
 }
 

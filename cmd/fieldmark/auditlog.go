@@ -54,7 +54,7 @@ func (c *auditLogVerifyCmd) Run(ctx context.Context, s *streams) error {
 		kept = fieldmark.AuditVerdict{Entries: n, Sum: sum}
 	}
 	return c.withService(ctx, s, func(svc *origin.Service) error {
-		v, err := svc.VerifyAuditLog(ctx, kept)
+		v, err := svc.AuditLog.Verify(ctx, kept)
 		if err != nil {
 			return err
 		}

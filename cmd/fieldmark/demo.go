@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -97,13 +98,13 @@ func (c *serveCmd) demoFacts(ctx context.Context, svc *origin.Service) (f demoFa
 	if err := svc.SetAdminPassword(ctx, f.AdminUser, f.AdminPassword); err != nil {
 		return f, false, err
 	}
-	key, err := svc.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{
+	key, err := svc.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "demo", Scopes: []fieldmark.Scope{
 			fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
 		return f, false, err
 	}
-	adminKey, err := svc.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{
+	adminKey, err := svc.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "demo command line", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		return f, false, err
@@ -178,7 +179,7 @@ func reportAudits(ctx context.Context, s *streams, svc *origin.Service, base str
 	fmt.Fprintf(s.out, "Auditing %d brands over HTTP; the pages fill while you look.\n", len(waiting))
 	after, all := int64(0), len(waiting)
 	for len(waiting) > 0 {
-		page, err := svc.Events(ctx, after, time.Second, 0)
+		page, err := svc.Events.After(ctx, fieldmark.EventCursor{Number: after}, time.Second, 0)
 		if err != nil {
 			return ctxDone(ctx, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -58,7 +59,7 @@ func byCommand(ctx context.Context) context.Context {
 	if who, err := user.Current(); err == nil {
 		name = who.Username
 	}
-	return origin.As(ctx, origin.Actor{Kind: fieldmark.ActorCommand, Name: name})
+	return auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorCommand, Name: name})
 }
 
 // withService opens the record for one act, beside a running origin or without

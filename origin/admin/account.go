@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // accountLine is an account with what it owns.
@@ -80,7 +80,7 @@ func (a *area) putAccount(v *visit) error {
 // accountChoices are the accounts something can be given to.
 func (a *area) accountChoices(v *visit, chosen string) ([]choice, error) {
 	if chosen == "" {
-		chosen = origin.DefaultAccount
+		chosen = access.DefaultAccount
 	}
 	accounts, err := a.origin.Accounts(v.r.Context())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/admin"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -324,7 +325,7 @@ func TestKeys(t *testing.T) {
 func TestMissions(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	m, _, err := b.service.OpenMission(t.Context(), origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile})
+	m, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +349,7 @@ func TestMissionPages(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	for i := range fieldmark.DefaultMissionLimit + 1 {
-		_, _, err := b.service.OpenMission(t.Context(), origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: string(rune('A' + i)), Source: "crm", Title: "t"})
+		_, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: string(rune('A' + i)), Source: "crm", Title: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,14 +406,14 @@ func TestOverviewAndWebhooks(t *testing.T) {
 func TestOverviewShowsProblems(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	made, err := b.service.CreateEndpoint(t.Context(), origin.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
+	made, err := b.service.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`); strings.Contains(body, "failing") {
 		t.Error("a new endpoint is called failing")
 	}
-	if _, _, err := b.service.OpenMission(t.Context(), origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "x"}); err != nil {
+	if _, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}}, "/admin/webhooks/"+made.ID+"?done=endpoint")

@@ -23,7 +23,7 @@ func (a *area) auditLog(v *visit) error { return a.showAudit(v, nil) }
 
 // verifyLog checks every sum of the log; to look is allowed to whoever may read it.
 func (a *area) verifyLog(v *visit) error {
-	verdict, err := a.origin.VerifyAuditLog(v.r.Context(), fieldmark.AuditVerdict{})
+	verdict, err := a.origin.AuditLog.Verify(v.r.Context(), fieldmark.AuditVerdict{})
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *area) showAudit(v *visit, verdict *fieldmark.AuditVerdict) error {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Begin again with the first page.")
 	}
 	d := auditData{Actor: strings.TrimSpace(asked.Get("actor")), Target: strings.TrimSpace(asked.Get("target")), Verdict: verdict}
-	if d.Entries, err = a.origin.AuditLog(v.r.Context(), before, d.Actor, d.Target, entriesOnPage+1); err != nil {
+	if d.Entries, err = a.origin.AuditLog.List(v.r.Context(), before, d.Actor, d.Target, entriesOnPage+1); err != nil {
 		return err
 	}
 	if len(d.Entries) > entriesOnPage {

@@ -46,7 +46,7 @@ func TestViewer(t *testing.T) {
 			t.Errorf("POST %s as a viewer: %d, want 403", path, rec.Code)
 		}
 	}
-	if log, err := b.service.AuditLog(t.Context(), 0, user, "", 10); err != nil || len(log) != 1 || log[0].Act != "session.begin" {
+	if log, err := b.service.AuditLog.List(t.Context(), 0, user, "", 10); err != nil || len(log) != 1 || log[0].Act != "session.begin" {
 		t.Errorf("the audit log has %+v, %v; want the sign-in alone", log, err)
 	}
 }

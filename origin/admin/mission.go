@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // missionLine is a mission with whether it can be completed from where it stands.
@@ -45,7 +45,7 @@ func (a *area) missions(v *visit) error {
 		bad, status = []complaint{{"account", "Account: choose one to filter by priority or source."}}, http.StatusUnprocessableEntity
 	default:
 		if narrow && account == "" { // there is only one
-			account = origin.DefaultAccount
+			account = access.DefaultAccount
 		}
 		if list, err = a.origin.Missions(v.r.Context(), account, f); err != nil {
 			return err

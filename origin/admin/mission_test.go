@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // post sends a form that must lead back to a page with a word of what was done.
@@ -30,7 +30,7 @@ func (b *browser) refused(path string, form url.Values, status int, want string)
 
 func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 	b.t.Helper()
-	m, _, err := b.service.OpenMission(b.t.Context(), origin.DefaultAccount, r)
+	m, _, err := b.service.OpenMission(b.t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func nodeLines(status fieldmark.ModuleStatus, head int64) (lines []nodeLine) {
 
 // nodes lists the edges heard of in the last minutes.
 func (a *area) nodes(v *visit) error {
-	head, err := a.origin.Head(v.r.Context())
+	head, err := a.origin.Events.Head(v.r.Context())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
 // The addresses of the area.
@@ -158,7 +159,7 @@ func (a *area) inside(handle func(*visit) error) func(*visit) error {
 		}
 		v.user, v.in = in.User, in
 		by := a.caller(v.r)
-		v.r = v.r.WithContext(origin.As(v.r.Context(), origin.Actor{Kind: fieldmark.ActorPerson, Name: in.User,
+		v.r = v.r.WithContext(auditlog.WithActor(v.r.Context(), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: in.User,
 			Address: by.Addr.String(), Agent: by.Agent, Request: requestID(v.r)}))
 		return handle(v)
 	}
@@ -266,7 +267,7 @@ func (a *area) did(v *visit, what, subject string) {
 	a.log.Info("administrator", "user", v.user, "did", what, "subject", subject)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.r.Context()), handlerTimeout) // it is done, whoever left
 	defer cancel()
-	if err := a.origin.Note(ctx, what, subject); err != nil {
+	if err := a.origin.AuditLog.AppendIfNone(ctx, what, subject); err != nil {
 		a.log.Error("audit log", "user", v.user, "did", what, "subject", subject, "error", err)
 	}
 }

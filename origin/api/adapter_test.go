@@ -54,7 +54,7 @@ func (w *world) expect(what, path, body, want string) fieldmark.AlertReport {
 // toldOf counts the events of a type about a mission.
 func (w *world) toldOf(mission string, kind fieldmark.EventType) (n int) {
 	w.t.Helper()
-	page, err := w.service.Events(w.t.Context(), 0, 0, 0)
+	page, err := w.service.Events.After(w.t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

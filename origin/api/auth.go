@@ -10,24 +10,24 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 )
 
-// access says who may ask.
-type access struct {
+// authorization says who may ask.
+type authorization struct {
 	realm string // in the challenge; empty: anyone may ask
 	scope fieldmark.Scope
 }
 
 // anyone and node are the two kinds of access that need no API key.
 var (
-	anyone = access{}
-	node   = access{realm: "node"}
+	anyone = authorization{}
+	node   = authorization{realm: "node"}
 )
 
 // key admits API keys that have the scope.
-func key(scope fieldmark.Scope) access {
+func key(scope fieldmark.Scope) authorization {
 	if scope == fieldmark.ScopeAdmin {
-		return access{realm: "admin", scope: scope}
+		return authorization{realm: "admin", scope: scope}
 	}
-	return access{realm: "missions", scope: scope}
+	return authorization{realm: "missions", scope: scope}
 }
 
 // admit checks the caller's credentials before anything else is read. A refusal

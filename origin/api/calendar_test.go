@@ -16,7 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // planned opens a mission and plans it for somebody.
@@ -43,7 +43,7 @@ func (w *world) move(id string, to ...fieldmark.MissionStatus) {
 
 func (w *world) operator() string {
 	if w.operates == "" {
-		w.operates = w.key(origin.DefaultAccount, fieldmark.ScopeMissionOperate)
+		w.operates = w.key(access.DefaultAccount, fieldmark.ScopeMissionOperate)
 	}
 	return w.operates
 }

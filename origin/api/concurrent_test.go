@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // concurrentRounds is how often each pair of changes is sent. A read and a write
@@ -22,7 +22,7 @@ const concurrentRounds = 25
 func TestConcurrentChangesAreKept(t *testing.T) {
 	w := newWorld(t, nil)
 	url := receiver(t)
-	manager, mission := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage), w.everyScope()
+	manager, mission := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage), w.everyScope()
 	patch := func(path, key, body string) ask { return ask{method: "PATCH", path: path, key: key, body: body} }
 	hook := w.hook(url, `,"headers":{"X-A":"b"}`)
 	m := fieldmark.PathMissions + "/" + w.open("concurrent").ID
@@ -114,7 +114,7 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 	var sent http.Header
 	catch := func(rw http.ResponseWriter, r *http.Request) { sent = r.Header.Clone() }
 	here, elsewhere := httptestServer(t, catch), httptestServer(t, catch)
-	manager := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage)
+	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
 	for _, c := range []struct {
 		name, body string // of the patch; %s is the other host
 		complaints string

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -108,9 +109,9 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 	if w.handler, err = api.New(cfg); err != nil {
 		t.Fatalf("new API: %v", err)
 	}
-	w.creator = w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate)
-	w.reader = w.key(origin.DefaultAccount, fieldmark.ScopeMissionRead)
-	w.admin = w.key(origin.DefaultAccount, fieldmark.ScopeAdmin)
+	w.creator = w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate)
+	w.reader = w.key(access.DefaultAccount, fieldmark.ScopeMissionRead)
+	w.admin = w.key(access.DefaultAccount, fieldmark.ScopeAdmin)
 	const other = "other"
 	err = db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.PutAccount(ctx, other, fieldmark.At(time.Now()))

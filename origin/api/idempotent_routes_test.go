@@ -12,7 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // noEffects are the writes of the API description that change nothing.
@@ -121,7 +121,7 @@ func TestReservedKeys(t *testing.T) {
 
 func (w *world) everyScopeAndHooks() string {
 	w.t.Helper()
-	return w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // integrations is the folder of templates.
@@ -35,7 +35,7 @@ func template(t *testing.T, name string) string {
 // opened lists the missions of a source, the newest first, a line each.
 func (w *world) opened(source string) []string {
 	w.t.Helper()
-	page, err := w.service.Missions(w.t.Context(), origin.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	page, err := w.service.Missions(w.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestTemplatePrograms(t *testing.T) {
 	w := newWorld(t, nil)
 	server := httptest.NewServer(w.handler)
 	defer server.Close()
-	key := w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCancel)
+	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCancel)
 
 	script, err := filepath.Abs(filepath.Join(integrations, "curl", "open-mission.sh"))
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *server) allFacts(c *call) error {
 	if limit := c.asked.number("limit"); limit > 0 {
 		return s.factsPage(c, limit)
 	}
-	asOf, err := s.origin.Head(c.r.Context())
+	asOf, err := s.origin.Events.Head(c.r.Context())
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *server) events(c *call) error {
 
 // readEvents returns an encoded page of the log.
 func (s *server) readEvents(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
-	page, err := s.origin.EventsAfter(ctx, at.after, wait, at.limit)
+	page, err := s.origin.Events.After(ctx, at.after, wait, at.limit)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestFacts(t *testing.T) {
 	w := newWorld(t, nil)
 	w.putBrand("acme")
 	w.putBrand("best")
-	head, err := w.service.Head(t.Context())
+	head, err := w.service.Events.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

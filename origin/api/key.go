@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
 // listKeys lists every key, without its secret.
@@ -96,7 +96,7 @@ func (s *server) putAccount(c *call) error {
 
 // auditPage is the parameters of the audit log.
 var auditPage = []param{
-	{name: "limit", does: "Entries, newest first", lowest: 1, highest: origin.MaxAuditPage, preset: 50},
+	{name: "limit", does: "Entries, newest first", lowest: 1, highest: auditlog.MaxPage, preset: 50},
 	{name: "cursor", does: "nextCursor of the page before"},
 	{name: "actor", does: "Only acts of this user, key or command"},
 	{name: "target", does: "Only what was done to this"},
@@ -112,7 +112,7 @@ func (s *server) listAudit(c *call) error {
 		}
 	}
 	limit := c.asked.number("limit")
-	entries, err := s.origin.AuditLog(c.r.Context(), before, c.asked.text("actor"), c.asked.text("target"), limit+1)
+	entries, err := s.origin.AuditLog.List(c.r.Context(), before, c.asked.text("actor"), c.asked.text("target"), limit+1)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *server) listAudit(c *call) error {
 
 // verifyAudit checks every sum of the audit log.
 func (s *server) verifyAudit(c *call) error {
-	verdict, err := s.origin.VerifyAuditLog(c.r.Context(), fieldmark.AuditVerdict{})
+	verdict, err := s.origin.AuditLog.Verify(c.r.Context(), fieldmark.AuditVerdict{})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (w *world) run() (stop func()) {
 // heard lists the events of a kind since the beginning, with a word about each.
 func (w *world) heard(kind string, word func(e fieldmark.Event) string) []string {
 	w.t.Helper()
-	page, err := w.service.Events(context.Background(), 0, 0, 0)
+	page, err := w.service.Events.After(context.Background(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 )
 
 // everyScope makes a key that may do everything with missions.
 func (w *world) everyScope() string {
 	w.t.Helper()
-	return w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate)
 }
 
@@ -95,7 +96,7 @@ func TestWalk(t *testing.T) {
 func (w *world) eventsOf(id string) (of []fieldmark.Event) {
 	w.t.Helper()
 	for after := int64(0); ; {
-		page, err := w.service.Events(w.t.Context(), after, 0, origin.MaxEvents)
+		page, err := w.service.Events.After(w.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
 		if err != nil {
 			w.t.Fatalf("read the log: %v", err)
 		}

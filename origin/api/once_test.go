@@ -16,6 +16,8 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -35,7 +37,7 @@ func (w *world) told(kind fieldmark.EventType) int {
 	w.t.Helper()
 	n := 0
 	for after := int64(0); ; {
-		page, err := w.service.Events(w.t.Context(), after, 0, origin.MaxEvents)
+		page, err := w.service.Events.After(w.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
 		if err != nil {
 			w.t.Fatalf("read the log: %v", err)
 		}
@@ -135,7 +137,7 @@ func TestOnce(t *testing.T) {
 		{"same key, same content in other bytes", post(" " + mission("1", "a")).keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"same key, other address", ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: mission("1", "a")}.keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"key of another account", ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: mission("9", "z")}.keyed("k1"), 201, "", false},
-		{"key of the account's other integration key", ask{method: "POST", path: fieldmark.PathMissions, key: w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1", "a")}.keyed("k1"), 201, "", true},
+		{"key of the account's other integration key", ask{method: "POST", path: fieldmark.PathMissions, key: w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1", "a")}.keyed("k1"), 201, "", true},
 		{"new key, known mission", post(mission("1", "a")).keyed("k2"), 200, "", false},
 		{"the same again", post(mission("1", "a")).keyed("k2"), 200, "", true},
 		{"a conflict", post(mission("1", "b")).keyed("k3"), 409, fieldmark.CodeMissionExists, false},
@@ -188,7 +190,7 @@ func TestOnce(t *testing.T) {
 // compares with what it was opened with.
 func TestRetryAfterChange(t *testing.T) {
 	w := newWorld(t, nil)
-	operator := w.key(origin.DefaultAccount, fieldmark.ScopeMissionUpdate)
+	operator := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
 	open := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"1","source":"crm","title":"t","description":"old"}`}
 	var m fieldmark.Mission
 	w.must(201, open, &m)
@@ -271,7 +273,7 @@ func TestInFlight(t *testing.T) {
 func TestKeptForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		lasting, err := w.service.CreateKey(t.Context(), origin.DefaultAccount, fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
+		lasting, err := w.service.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // receiver is a webhook receiver that accepts everything.
@@ -36,14 +37,14 @@ func (w *world) hook(url, more string) string {
 	w.t.Helper()
 	var e fieldmark.NewEndpoint
 	body := fmt.Sprintf(`{"url":%q,"ordering":"mission"%s}`, url, more)
-	w.must(201, ask{method: "POST", path: hooksPath, key: w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage), body: body}, &e)
+	w.must(201, ask{method: "POST", path: hooksPath, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage), body: body}, &e)
 	return hooksPath + "/" + e.ID
 }
 
 // describe changes a mission, which is an event of its own.
 func (w *world) describe(m fieldmark.Mission, text string) {
 	w.t.Helper()
-	key := w.key(origin.DefaultAccount, fieldmark.ScopeMissionUpdate)
+	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
 	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: fmt.Sprintf(`{"description":%q}`, text)}, nil)
 }
 
@@ -51,7 +52,7 @@ func (w *world) describe(m fieldmark.Mission, text string) {
 func (w *world) deliveryStates(hook string) (states []string) {
 	w.t.Helper()
 	var list fieldmark.List[fieldmark.Delivery]
-	w.must(200, ask{method: "GET", path: hook + "/deliveries", key: w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage)}, &list)
+	w.must(200, ask{method: "GET", path: hook + "/deliveries", key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)}, &list)
 	slices.SortFunc(list.Data, func(a, b fieldmark.Delivery) int { return cmp.Compare(a.EventNumber, b.EventNumber) })
 	for _, d := range list.Data {
 		states = append(states, string(d.State))
@@ -122,7 +123,7 @@ func TestOrderedEndpointGoesOn(t *testing.T) {
 // enable enables an endpoint with a choice about what was held.
 func enable(held string) func(*world, string) {
 	return func(w *world, hook string) {
-		w.must(200, ask{method: "PATCH", path: hook, key: w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage),
+		w.must(200, ask{method: "PATCH", path: hook, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage),
 			body: fmt.Sprintf(`{"state":"enabled","held":%q}`, held)}, nil)
 	}
 }

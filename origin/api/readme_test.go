@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // TestReadmeBlocks runs the blocks of the README that call the API, in the order
@@ -39,7 +39,7 @@ func TestReadmeBlocks(t *testing.T) {
 	}
 	script = strings.NewReplacer("http://127.0.0.1:8080", server.URL, "https://YOUR-RECEIVER/", strings.Replace(receiver.URL, "127.0.0.1", "localhost", 1)).Replace(script)
 	c := exec.CommandContext(t.Context(), "bash", "-c", script)
-	c.Env = append(os.Environ(), "KEY="+w.key(origin.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+	c.Env = append(os.Environ(), "KEY="+w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage))
 	if said, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v after\n%s", err, said)

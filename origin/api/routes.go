@@ -121,7 +121,7 @@ func (s *server) webhookRoutes() []*route {
 	}
 	for _, side := range []struct {
 		path, noun string
-		who        access
+		who        authorization
 	}{{hooks, "Webhook", manage}, {fieldmark.PathAdminAPI + "webhooks", "Endpoint", admins}} {
 		one := side.path + "/{id}"
 		routes = append(routes, []*route{
@@ -146,7 +146,7 @@ func (s *server) webhookRoutes() []*route {
 type route struct {
 	method string
 	path   string // a pattern of http.ServeMux, and of OpenAPI
-	access access
+	access authorization
 	handle func(*call) error
 	op     op
 }

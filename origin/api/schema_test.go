@@ -88,7 +88,7 @@ func TestEventSchemas(t *testing.T) {
 		t.Errorf("%d golden events, want those of sla, payment and mission", seen)
 	}
 	w.live(t)
-	page, err := w.service.Events(t.Context(), 0, 0, 0)
+	page, err := w.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

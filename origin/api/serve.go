@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
 // maxURI bounds a request's address, as widely deployed proxies do.
@@ -148,7 +149,7 @@ func (s *server) serve(rt *route) http.Handler {
 // administer runs a route that changes something as an administrator. What it
 // did is in the audit log: by the transaction that did it, or now.
 func (s *server) administer(c *call) error {
-	ctx := origin.As(c.r.Context(), origin.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
+	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
 		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.id})
 	c.r = c.r.WithContext(ctx)
 	if err := c.route.handle(c); err != nil {
@@ -156,7 +157,7 @@ func (s *server) administer(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // it is done, whoever left
 	defer cancel()
-	if err := s.origin.Note(ctx, auditAction(c.route.op.id), strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
+	if err := s.origin.AuditLog.AppendIfNone(ctx, auditAction(c.route.op.id), strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
 		s.log.Error("audit log", "requestId", c.w.id, "act", c.route.op.id, "error", err)
 	}
 	return nil

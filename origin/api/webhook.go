@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // The bounds of a page of deliveries and of one of events.
@@ -56,7 +57,7 @@ func (c *call) owner() string {
 	if account := c.account(); account != "" {
 		return account
 	}
-	return origin.DefaultAccount
+	return access.DefaultAccount
 }
 
 // listEndpoints lists endpoints, without their secrets.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 const hooksPath = fieldmark.PathWebhooks
@@ -20,7 +20,7 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 	w := newWorld(t, nil)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
 	defer receiver.Close()
-	manager := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage)
+	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
 	other := w.key("other", fieldmark.ScopeWebhookManage)
 	if rec := w.send(ask{method: "GET", path: hooksPath, key: w.reader}); rec.Code != http.StatusForbidden {
 		t.Errorf("list with a key that reads missions: %d, want 403", rec.Code)
@@ -128,7 +128,7 @@ func TestEventTypes(t *testing.T) {
 
 func TestPolling(t *testing.T) {
 	w := newWorld(t, nil)
-	manager := w.key(origin.DefaultAccount, fieldmark.ScopeWebhookManage)
+	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
 	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"source":"a","externalId":"1","title":"Work"}`}, nil)
 	var page fieldmark.PolledEvents
 	w.must(200, ask{method: "GET", path: fieldmark.PathPublicEvents + "?after=0&type=mission.*&payload=thin", key: manager}, &page)

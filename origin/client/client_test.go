@@ -13,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -36,7 +37,7 @@ func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	key, err := service.CreateKey(t.Context(), origin.DefaultAccount, fieldmark.KeyRequest{Name: "admin", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
+	key, err := service.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "admin", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		t.Fatalf("create key: %v", err)
 	}
@@ -109,7 +110,7 @@ func TestEdgeCalls(t *testing.T) {
 func TestAdminCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)
-	m, _, err := service.OpenMission(ctx, origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
+	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestAdminCalls(t *testing.T) {
 	if got, err := c.CompleteMission(ctx, m.ID); got.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("completed to %s, %v", got.Status, err)
 	}
-	list, err := c.Missions(ctx, origin.DefaultAccount, fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm", ExternalID: "1", Limit: 1})
+	list, err := c.Missions(ctx, access.DefaultAccount, fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm", ExternalID: "1", Limit: 1})
 	if len(list.Data) != 1 || err != nil {
 		t.Errorf("listed %d missions, %v; want 1", len(list.Data), err)
 	}
@@ -161,7 +162,7 @@ func TestAdminCalls(t *testing.T) {
 func TestProblemsComeBack(t *testing.T) {
 	ctx := t.Context()
 	service, c, server := start(t)
-	m, _, err := service.OpenMission(ctx, origin.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
+	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestProblemsComeBack(t *testing.T) {
 	if e := fieldmark.AsError(err); e.Code != fieldmark.CodeValidationFailed || len(e.Fields) != 2 {
 		t.Errorf("empty key request: %v, want validation_failed with two complaints", err)
 	}
-	key, err := service.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{Name: "x", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+	key, err := service.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "x", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 	if err != nil {
 		t.Fatal(err)
 	}

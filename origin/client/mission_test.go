@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
 func TestMissionCalls(t *testing.T) {
 	ctx := t.Context()
 	service, _, server := start(t)
-	key, err := service.CreateKey(ctx, origin.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
+	key, err := service.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
 		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,15 @@ import (
 // ErrNone says that there is no such row.
 var ErrNone = errors.New("no such row")
 
+// NotFound turns ErrNone into CodeNotFound with a detail for the caller. It returns
+// other errors, and nil, unchanged.
+func NotFound(err error, format string, args ...any) error {
+	if errors.Is(err, ErrNone) {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, format, args...)
+	}
+	return err
+}
+
 // asker asks questions: the readers outside a transaction, a Tx inside one.
 type asker interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)

@@ -1,0 +1,111 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Limits of one page of the log.
+const (
+	MaxPage      = 1000
+	maxPageBytes = 4 << 20                // of data: an edge decodes a page in one piece
+	pollInterval = 500 * time.Millisecond // the delay until another process's event is seen; edges promise a second
+)
+
+// Emit appends an event and creates a delivery to every endpoint of the account
+// that subscribes to it. It must run in the transaction of the change, so that
+// both are committed or neither. Account is empty for events that no endpoint can
+// subscribe to. It returns the number of the event.
+func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data any) (int64, error) {
+	now := time.Now()
+	body, err := json.Marshal(data)
+	if err != nil {
+		return 0, fmt.Errorf("encode the data of %s for %s: %w", e.Type, e.Subject, err)
+	}
+	if e.ID == "" {
+		e.ID = fieldmark.NewID(fieldmark.PrefixEvent, now)
+	}
+	e.Time, e.Data, e.Account, e.Trace = fieldmark.At(now), body, account, trace.From(ctx).String()
+	if err := tx.AppendEvent(ctx, &e); err != nil {
+		return 0, err
+	}
+	if account == "" {
+		return e.Number, nil
+	}
+	endpoints, err := tx.Subscribers(ctx, account, now)
+	if err != nil {
+		return 0, err
+	}
+	for i := range endpoints {
+		if !endpoints[i].Wants(e.Type) {
+			continue
+		}
+		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {
+			return 0, err
+		}
+	}
+	return e.Number, nil
+}
+
+// Log reads the event log. Its methods may be called from any goroutine.
+type Log struct{ store *store.Store }
+
+// NewLog returns the log of a database.
+func NewLog(s *store.Store) *Log { return &Log{store: s} }
+
+// Head returns the number of the newest event, or 0 if there is none.
+func (l *Log) Head(ctx context.Context) (int64, error) { return l.store.Head(ctx) }
+
+// After returns up to limit events after a cursor. If there are none yet, it waits
+// for up to wait, at most fieldmark.MaxWait seconds.
+//
+// Three kinds of page are returned at once, because waiting cannot help their
+// reader: one whose Head is below the cursor, one that has Diverged from it (the
+// reader applied events that this log does not have), and one of a log that was
+// renamed.
+func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.Duration, limit int) (fieldmark.EventPage, error) {
+	if limit <= 0 || limit > MaxPage {
+		limit = MaxPage
+	}
+	timeout := time.NewTimer(min(max(wait, 0), fieldmark.MaxWait*time.Second))
+	defer timeout.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for name := ""; ; {
+		grown := l.store.Watch(store.TopicEvents)
+		page, err := l.page(ctx, after.Number, limit)
+		if err != nil || len(page.Events) > 0 || page.Head < after.Number || page.Diverged(after) || wait <= 0 {
+			return page, err
+		}
+		if name != "" && page.Log != name {
+			return page, nil
+		}
+		name = page.Log
+		select {
+		case <-grown:
+		case <-poll.C:
+		case <-timeout.C:
+			return page, nil
+		case <-ctx.Done():
+			return fieldmark.EventPage{}, fmt.Errorf("wait for events after %d: %w", after.Number, ctx.Err())
+		}
+	}
+}
+
+func (l *Log) page(ctx context.Context, after int64, limit int) (page fieldmark.EventPage, err error) {
+	if page.Events, err = l.store.Events(ctx, after, limit, maxPageBytes); err != nil {
+		return fieldmark.EventPage{}, err
+	}
+	at, err := l.store.LogStatus(ctx, after)
+	if err != nil {
+		return fieldmark.EventPage{}, err
+	}
+	page.Log, page.Head, page.Oldest, page.AfterID = at.Name, at.Head, at.Oldest, at.AfterID
+	return page, nil
+}

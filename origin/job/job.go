@@ -1,0 +1,186 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+const (
+	// LeaseDuration is how long a claim lasts unless it is renewed: what a process
+	// had claimed when it stopped, others claim after that.
+	LeaseDuration = 10 * time.Second
+	// renewInterval lets two renewals fail, or clocks differ by some seconds.
+	renewInterval = 3 * time.Second
+	// PollInterval is the longest delay until due work is found without a wake-up.
+	PollInterval = 1 * time.Second
+	// MaxClaims is how often a job may be claimed by processes that stop before they
+	// finish it. Then it fails: a job that ends its process must not end every next one.
+	MaxClaims = 10
+	// shutdownTimeout limits writing the results of work after Run's context ended.
+	shutdownTimeout = 5 * time.Second
+)
+
+// ReasonLost is the failure, with the number of attempts, of a job whose process
+// stopped during every attempt.
+const ReasonLost = "given up after %d attempts during each of which the server stopped"
+
+// Runner runs the jobs of one process. Its methods may be called from any goroutine.
+type Runner struct {
+	store  *store.Store
+	log    *slog.Logger
+	worker string
+	held   leases
+	renew  []func(context.Context, *store.Tx) error
+}
+
+// NewRunner returns a Runner that owns no lease.
+func NewRunner(s *store.Store, log *slog.Logger) *Runner {
+	return &Runner{store: s, log: log, worker: rand.Text()}
+}
+
+// Worker returns the name under which this process owns leases. It is random: a
+// process that is started again does not own the leases it had before.
+func (r *Runner) Worker() string { return r.worker }
+
+// OnRenew adds a function to the transactions that renew leases, such as one that
+// writes the progress of jobs. It must be called before Run.
+func (r *Runner) OnRenew(fn func(context.Context, *store.Tx) error) { r.renew = append(r.renew, fn) }
+
+// Run renews the leases of this process until ctx ends. It returns at once then:
+// what is still running is being canceled.
+func (r *Runner) Run(ctx context.Context) error {
+	tick := time.NewTicker(renewInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		held := r.held.list()
+		if len(held) == 0 {
+			continue
+		}
+		err := r.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			now := time.Now()
+			for _, l := range held {
+				if err := tx.RenewLease(ctx, l, r.worker, now, now.Add(LeaseDuration)); err != nil {
+					return err
+				}
+			}
+			for _, fn := range r.renew {
+				if err := fn(ctx, tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("renew leases", slog.Any("error", err))
+		}
+	}
+}
+
+// Job is a claimed piece of work and its lease.
+type Job struct {
+	Lease store.Lease
+	Do    func(context.Context)
+}
+
+// Claim claims up to limit jobs.
+type Claim func(ctx context.Context, limit int) ([]Job, error)
+
+// Work claims jobs and runs up to limit of them at once, until ctx ends and all
+// that it started have returned. It claims again when topic is published, when a
+// job ends, and every PollInterval.
+func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim Claim) error {
+	var started sync.WaitGroup
+	defer started.Wait()
+	slots := make(chan struct{}, limit)
+	freed := make(chan struct{}, 1)
+	poll := time.NewTicker(PollInterval)
+	defer poll.Stop()
+	for {
+		due := r.store.Watch(topic)
+		if free := limit - len(slots); free > 0 {
+			jobs, err := claim(ctx, free)
+			if err != nil && ctx.Err() == nil {
+				r.log.Error("claim jobs", slog.Any("error", err)) // and try again: the database may recover
+			}
+			for _, j := range jobs {
+				slots <- struct{}{}
+				r.Hold(j.Lease)
+				started.Go(func() {
+					defer func() {
+						r.Release(j.Lease)
+						<-slots
+						select {
+						case freed <- struct{}{}:
+						default:
+						}
+					}()
+					r.Protect(func() { j.Do(ctx) })
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-due:
+		case <-freed:
+		case <-poll.C:
+		}
+	}
+}
+
+// Every calls fn once per interval until ctx ends, and logs its errors under name.
+func (r *Runner) Every(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := fn(ctx); err != nil && ctx.Err() == nil {
+			r.log.Error(name, slog.Any("error", err))
+		}
+	}
+}
+
+// Protect calls fn and logs its panic, so that a bug in one job does not end all
+// others. The lease of the job expires and it is tried again.
+func (r *Runner) Protect(fn func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("BUG: job panicked", slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	fn()
+}
+
+// Free ends leases of this process in the transaction tx, or of every process.
+func (r *Runner) Free(ctx context.Context, tx *store.Tx, all bool) error {
+	worker := r.worker
+	if all {
+		worker = ""
+	}
+	if err := tx.FreeLeases(ctx, worker); err != nil {
+		return fmt.Errorf("free leases: %w", err)
+	}
+	return nil
+}
+
+// ShutdownContext returns a context for writing the result of work, also when ctx
+// has ended meanwhile.
+func ShutdownContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+}
