@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -157,13 +158,20 @@ func (s *Service) replayed(once Once, row store.Kept) (Answer, error) {
 // reserved is the status of a request that has no answer yet.
 const reserved = 0
 
-// Reserve is the first step of answering, under a key, a request whose effects
-// are not one transaction with its answer: what it sends, checks for long or does
-// in portions. It returns the answer that was given before, if there is one;
-// otherwise Save or Release must follow. The request runs at most once: where the
-// process ends in between, repeats are refused with CodeIdempotencyInFlight until
-// OnceFor is over.
-func (s *Service) Reserve(ctx context.Context, once Once) (answer Answer, err error) {
+// Reservation is an Idempotency-Key that one request has taken: its response is
+// saved under it, or it is released. Where neither happens, because the process
+// ends, repeats are refused with CodeIdempotencyInFlight until OnceFor is over, so
+// that the request runs at most once.
+type Reservation struct {
+	s       *Service
+	once    Once
+	outcome *store.Outcome
+}
+
+// Reserve takes a key for a request whose effects are not one transaction with its
+// response: what it sends, checks for long or does in portions. It returns the
+// response that was saved before, if there is one, and no Reservation with it.
+func (s *Service) Reserve(ctx context.Context, once Once) (r *Reservation, answer Answer, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		row, err := tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
@@ -176,23 +184,39 @@ func (s *Service) Reserve(ctx context.Context, once Once) (answer Answer, err er
 		}
 		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request, Status: reserved, At: now})
 	})
-	return answer, err
+	if err != nil || answer.Replayed {
+		return nil, answer, err
+	}
+	return &Reservation{s: s, once: once, outcome: &store.Outcome{}}, Answer{}, nil
 }
 
-// Save keeps the answer to a reserved request for OnceFor. It is encrypted, as
-// it may hold a secret that is shown once.
-func (s *Service) Save(ctx context.Context, once Once, a Answer) error {
-	body := s.keyring.SavedResponse.Seal(once.Account+" "+once.Key, string(a.Body))
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request,
+// Context returns the context under which the request must have its effects, so
+// that Release knows of them.
+func (r *Reservation) Context(ctx context.Context) context.Context {
+	return store.WithOutcome(ctx, r.outcome)
+}
+
+// Save keeps the response for OnceFor. It is encrypted, as it may hold a secret
+// that is shown once.
+func (r *Reservation) Save(ctx context.Context, a Answer) error {
+	body := r.s.keyring.SavedResponse.Seal(r.once.Account+" "+r.once.Key, string(a.Body))
+	return r.s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Keep(ctx, store.Kept{Account: r.once.Account, Key: r.once.Key, Request: r.once.Request,
 			Status: a.Status, Fields: a.Fields, Body: []byte(body), Sealed: true, At: time.Now()})
 	})
 }
 
-// Release gives the key of a reserved request back: it had no effect.
-func (s *Service) Release(ctx context.Context, once Once) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.DropKept(ctx, once.Account, once.Key)
+// Release frees the key of a request that failed, so that it may be repeated. If
+// the request may have had an effect, because it wrote something before it failed
+// or the outcome of a commit is unknown, the key stays reserved: a repeat would
+// have the effect twice.
+func (r *Reservation) Release(ctx context.Context) error {
+	if r.outcome.MayHaveCommitted() {
+		r.s.log.Warn("idempotency key stays reserved: its request failed after it may have had an effect", slog.String("account", r.once.Account))
+		return nil
+	}
+	return r.s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropKept(ctx, r.once.Account, r.once.Key)
 	})
 }
 

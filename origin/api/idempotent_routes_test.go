@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
@@ -116,6 +117,27 @@ func TestReservedKeys(t *testing.T) {
 	rec := w.send(create)
 	if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight || rec.Header().Get("Retry-After") == "" {
 		t.Errorf("the first request never ended: %d %+v", rec.Code, p)
+	}
+}
+
+// A request that fails after it had an effect is not repeated under its key: the
+// test message was sent although its outcome could not be written.
+func TestReservedKeyAfterAnEffect(t *testing.T) {
+	w := newWorld(t, nil)
+	var received atomic.Int64
+	hook := w.hook(httptestServer(t, func(http.ResponseWriter, *http.Request) { received.Add(1) }), "")
+	test := ask{method: "POST", path: hook + "/test", key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)}.keyed("k1")
+	w.exec(`ALTER TABLE attempt RENAME TO attempt_away`)
+	if rec := w.send(test); rec.Code != http.StatusInternalServerError {
+		t.Errorf("a test whose attempt cannot be written: %d %s, want 500", rec.Code, rec.Body)
+	}
+	w.exec(`ALTER TABLE attempt_away RENAME TO attempt`)
+	rec := w.send(test)
+	if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
+		t.Errorf("repeated under the key: %d %s, want 409 %s", rec.Code, rec.Body, fieldmark.CodeIdempotencyInFlight)
+	}
+	if n := received.Load(); n != 1 {
+		t.Errorf("the receiver got %d test messages, want 1", n)
 	}
 }
 

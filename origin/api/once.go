@@ -119,7 +119,7 @@ func (s *server) handleReserved(c *call, next func(*call) error) error {
 		return err
 	}
 	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
-	answer, err := s.origin.Reserve(c.r.Context(), once)
+	reservation, answer, err := s.origin.Reserve(c.r.Context(), once)
 	if err != nil {
 		return err
 	}
@@ -131,12 +131,14 @@ func (s *server) handleReserved(c *call, next func(*call) error) error {
 	defer cancel()
 	saved := false
 	defer func() {
-		if !saved { // a failure that may pass, or a panic
-			if err := s.origin.Release(last, once); err != nil {
-				s.log.Error("release an idempotency key", "requestId", c.w.id, "error", err)
-			}
+		if saved { // otherwise a failure that may pass, or a panic
+			return
+		}
+		if err := reservation.Release(last); err != nil {
+			s.log.Error("release an idempotency key", "requestId", c.w.id, "error", err)
 		}
 	}()
+	c.r = c.r.WithContext(reservation.Context(c.r.Context()))
 	c.held = &origin.Answer{Fields: map[string]string{}}
 	err = next(c)
 	answer, c.held = *c.held, nil
@@ -148,7 +150,7 @@ func (s *server) handleReserved(c *call, next func(*call) error) error {
 		c.w.code, c.w.cause = e.Code, e
 	}
 	saved = true
-	if err := s.origin.Save(last, once, answer); err != nil {
+	if err := reservation.Save(last, answer); err != nil {
 		s.log.Error("save a response", "requestId", c.w.id, "error", err) // repeats are refused; this one is answered
 	}
 	return c.sendAnswer(answer)

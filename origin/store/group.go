@@ -49,12 +49,18 @@ func (g *group) transact(ctx context.Context, batch []*write, ahead int) bool {
 	if err == nil {
 		begun, err = g.members(ctx, batch, ahead)
 	}
-	if err == nil && slices.ContainsFunc(batch, (*write).succeeded) {
+	ended := err == nil && slices.ContainsFunc(batch, (*write).succeeded)
+	if ended {
 		if err = g.end(ctx); err == nil {
 			return true
 		}
 	}
 	undone := g.rollBack()
+	if ended && (undone != nil || g.conn == nil) { // nobody said that it was not committed
+		for _, w := range batch {
+			w.uncertain = w.succeeded()
+		}
+	}
 	if err != nil && undone == nil && ahead > 0 && begun <= ahead && g.conn != nil {
 		return false // the server said that it did not commit
 	}
@@ -296,5 +302,5 @@ func (w *write) call(ctx context.Context, t *Tx) {
 		}
 	}()
 	w.err = w.fn(ctx, t)
-	w.touched, w.told = t.touched, t.told
+	w.touched, w.told, w.wrote = t.touched, t.told, t.wrote
 }

@@ -140,8 +140,12 @@ type write struct {
 	among   int // members of the transaction
 	err     error
 	crashed string // what fn panicked with
-	touched [topics]bool
-	told    []fieldmark.EventType
+	wrote   bool   // fn changed something
+	// uncertain: the connection ended before the server answered the COMMIT, so the
+	// transaction may have been committed although err says otherwise.
+	uncertain bool
+	touched   [topics]bool
+	told      []fieldmark.EventType
 }
 
 // Write runs fn in a transaction and returns when what it wrote is on disk. No
@@ -193,6 +197,7 @@ func (s *Store) write(ctx context.Context, ahead *Foresight, fn func(context.Con
 	if s.group.leads(w) {
 		s.lead(w)
 	}
+	recordOutcome(ctx, w)
 	span.Number("fieldmark.group", int64(w.among))
 	if w.err != nil && span != nil {
 		span.Fail(string(fieldmark.AsError(w.err).Code))
