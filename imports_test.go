@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"wasm/examples/go/shop": {"wasm/guest"},
 
 	"origin": {"", "origin/store", "origin/access", "origin/auditlog", "origin/event", "origin/job", "origin/keyring", "origin/validation",
-		"origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sso", "internal/trace"},
+		"origin/audit", "origin/webhook", "origin/safehttp", "origin/ics", "origin/alert", "origin/sla", "origin/sso", "internal/trace"},
 	"origin/access":     {"", "origin/store"},
 	"origin/auditlog":   {"", "origin/store", "origin/keyring"},
 	"origin/event":      {"", "origin/store", "internal/trace"},
@@ -49,10 +49,11 @@ var mayImport = map[string][]string{
 	"origin/keyring":    {},
 	"origin/validation": {""},
 
-	"origin/api":      {"", "origin", "origin/access", "origin/auditlog", "origin/event", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert"},
+	"origin/api":      {"", "origin", "origin/access", "origin/auditlog", "origin/event", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/sla"},
 	"origin/admin":    {"", "origin", "origin/access", "origin/auditlog"},
 	"origin/client":   {""},
-	"origin/store":    {"", "internal/trace"},
+	"origin/store":    {"", "origin/sla", "internal/trace"},
+	"origin/sla":      {""},
 	"origin/audit":    {"", "origin/safehttp", "origin/llms"},
 	"origin/webhook":  {"", "origin/safehttp"},
 	"origin/safehttp": {""},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // TestLifecycleWire pins the data of every event of a clock and of a payment,
@@ -31,14 +32,14 @@ func TestLifecycleWire(t *testing.T) {
 		}}}
 
 	for name, v := range map[string]any{
-		"sla.at_risk":        fieldmark.SLAAtRisk{SLASubject: about, ThresholdPercent: 75, TargetMinutes: 480, ElapsedMinutes: 361, RemainingMinutes: 119, DueAt: &due},
-		"sla.breached":       fieldmark.SLABreach{SLASubject: about, TargetMinutes: 480, DueAt: &due, BreachedAt: &due},
-		"sla.met":            fieldmark.SLAMeet{SLASubject: about, DueAt: &due, StoppedAt: &at, ElapsedMinutes: 12},
-		"sla.paused":         fieldmark.SLAHold{SLASubject: about, Reason: fieldmark.HoldWeather, PausedAt: &at},
-		"sla.resumed":        fieldmark.SLAResumption{SLASubject: about, ResumedAt: at, PausedMinutes: 30, DueAt: &due},
-		"sla.updated":        fieldmark.SLAUpdate{SLASubject: about, PreviousDueAt: &at, DueAt: &due, TargetMinutes: 480, Cause: fieldmark.SLACausePriority},
-		"sla_policy":         fieldmark.DefaultPolicies()[0],
-		"sla_calendar":       fieldmark.DefaultCalendars()[1],
+		"sla.at_risk":        fieldmark.SLAAtRiskEvent{SLASubject: about, ThresholdPercent: 75, TargetMinutes: 480, ElapsedMinutes: 361, RemainingMinutes: 119, DueAt: &due},
+		"sla.breached":       fieldmark.SLABreachedEvent{SLASubject: about, TargetMinutes: 480, DueAt: &due, BreachedAt: &due},
+		"sla.met":            fieldmark.SLAMetEvent{SLASubject: about, DueAt: &due, StoppedAt: &at, ElapsedMinutes: 12},
+		"sla.paused":         fieldmark.SLAPausedEvent{SLASubject: about, Reason: fieldmark.HoldWeather, PausedAt: &at},
+		"sla.resumed":        fieldmark.SLAResumedEvent{SLASubject: about, ResumedAt: at, PausedMinutes: 30, DueAt: &due},
+		"sla.updated":        fieldmark.SLAUpdatedEvent{SLASubject: about, PreviousDueAt: &at, DueAt: &due, TargetMinutes: 480, Cause: fieldmark.SLACausePriority},
+		"sla_policy":         sla.DefaultPolicies()[0],
+		"sla_calendar":       sla.DefaultCalendars()[1],
 		"payment.due":        change("PENDING", "DUE"),
 		"payment.processing": change("DUE", "PROCESSING"),
 		"payment.paid":       paid,

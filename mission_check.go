@@ -119,7 +119,7 @@ func (c *check) location(l *Location) {
 	}
 	c.line("/location/name", l.Name)
 	l.AccessNotes = c.prose("/location/accessNotes", l.AccessNotes)
-	if l.TimeZone != "" && !validZone(l.TimeZone) {
+	if l.TimeZone != "" && !ValidTimeZone(l.TimeZone) {
 		c.add("/location/timeZone", "format", "must be an IANA time zone name")
 	}
 	a := l.Address
@@ -270,9 +270,9 @@ func jsonDepth(b []byte) int {
 	return deepest
 }
 
-// validZone guards the shape of a zone name; whether the name is known is asked
-// where the zone data is, because this package reads no files.
-func validZone(s string) bool {
+// ValidTimeZone reports whether s has the form of an IANA time zone name. It does not
+// check that the zone exists: this package does not read the zone database.
+func ValidTimeZone(s string) bool {
 	return s == "UTC" || (strings.Contains(s, "/") && !strings.Contains(s, "..") && !strings.HasPrefix(s, "/"))
 }
 

@@ -1,26 +1,27 @@
 package fieldmark
 
 import (
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 )
 
-// SLAMetric is something a mission is to reach in time.
+// SLAMetric names a target of a mission.
 type SLAMetric string
 
-// The metrics: from when to when each counts.
+// The metrics, and the period each one measures.
 const (
 	SLAResponse   SLAMetric = "response"   // created to DISPATCHED
 	SLAOnsite     SLAMetric = "onsite"     // the later of created and window.earliest to IN_PROGRESS
 	SLAResolution SLAMetric = "resolution" // the same start to COMPLETED
 )
 
-// SLAState is where a clock stands.
+// SLAState is the state of an SLA clock.
 type SLAState string
 
-// A clock runs or is paused until it is met or canceled. One that was breached
-// stays BREACHED, also when it stops late.
+// A clock is running or paused until its target is met or it is canceled. A
+// breached clock stays BREACHED, even when it stops later.
 const (
 	SLARunning  SLAState = "RUNNING"
 	SLAPaused   SLAState = "PAUSED"
@@ -29,60 +30,40 @@ const (
 	SLACanceled SLAState = "CANCELED"
 )
 
-// SLA is how a mission stands to what was promised of it.
+// SLA is the state of the service level agreement of a mission.
 type SLA struct {
-	Policy   string     `json:"policy"`   // the priority whose policy is in force
-	Revision int        `json:"revision"` // counts changes of the clocks that were none of the mission and have no version
+	Policy   string     `json:"policy"`   // the priority whose policy applies
+	Revision int        `json:"revision"` // number of changes of the clocks that did not change the version of the mission
 	Metrics  []SLAClock `json:"metrics"`
 }
 
-// SLAClock counts the working time of one metric. Minutes are working minutes.
+// SLAClock is the state of one metric. Minutes are working minutes.
 type SLAClock struct {
 	Name          SLAMetric `json:"name"`
 	State         SLAState  `json:"state"`
-	Cycle         int       `json:"cycle"` // 1, and one more each time the mission is reopened
+	Cycle         int       `json:"cycle"` // 1, incremented each time the mission is reopened
 	TargetMinutes int       `json:"targetMinutes"`
 	StartedAt     Time      `json:"startedAt"`
-	DueAt         *Time     `json:"dueAt"`    // as if a pause that lasts had not begun; null if there is no such time within ten years
-	PausedAt      *Time     `json:"pausedAt"` // since when it is paused
+	DueAt         *Time     `json:"dueAt"`    // ignores a pause in progress; null if not within ten years
+	PausedAt      *Time     `json:"pausedAt"` // start of the pause in progress
 	StoppedAt     *Time     `json:"stoppedAt"`
-	PausedMinutes int       `json:"pausedMinutes"` // of pauses that are over
+	PausedMinutes int       `json:"pausedMinutes"` // of completed pauses
 	BreachedAt    *Time     `json:"breachedAt"`
 }
 
-// SLATimer is a clock and what it takes to go on counting: the record keeps it,
-// the wire shows the clock alone.
-type SLATimer struct {
-	SLAClock
-	Pauses []SLAPause `json:"pauses,omitempty"`
-	Warned int        `json:"warned,omitempty"` // the highest threshold told of, in percent
-	Turn   int        `json:"turn,omitempty"`   // counts pauses, resumptions and changes of the target
-}
-
-// SLAPause is a time that did not count, because the mission was on hold.
-type SLAPause struct {
-	From Time `json:"from"`
-	To   Time `json:"to"`
-}
-
-// MaxSLAPauses bounds the pauses of one clock; one that had as many runs through
-// further holds. It keeps a row of the record small, and no crew comes back
-// after a thousand interruptions.
-const MaxSLAPauses = 1000
-
-// SLAPolicy is what is promised of missions of one priority.
+// SLAPolicy holds the targets for missions of one priority.
 type SLAPolicy struct {
 	Priority          Priority `json:"priority"`
 	ResponseMinutes   int      `json:"responseMinutes" minimum:"1" maximum:"527040"`
 	OnsiteMinutes     int      `json:"onsiteMinutes" minimum:"1" maximum:"527040"`
 	ResolutionMinutes int      `json:"resolutionMinutes" minimum:"1" maximum:"527040"`
 	Calendar          string   `json:"calendar" minLength:"1" maxLength:"64" doc:"Name of the calendar that says which minutes count"`
-	AtRiskPercent     []int    `json:"atRiskPercent" maxItems:"10" doc:"Shares of the target, 1 to 99, after which sla.at_risk is told"`
+	AtRiskPercent     []int    `json:"atRiskPercent" maxItems:"10" doc:"Shares of the target, 1 to 99, after which sla.at_risk is emitted"`
 	PausesSLA         []string `json:"pausesSla" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
 }
 
-// SLAPolicyPatch changes what it names of a policy. A list is replaced whole; an
-// empty one means none.
+// SLAPolicyPatch changes the members it contains. A list replaces the previous
+// list; an empty list removes all entries.
 type SLAPolicyPatch struct {
 	ResponseMinutes   *int     `json:"responseMinutes,omitempty" minimum:"1" maximum:"527040"`
 	OnsiteMinutes     *int     `json:"onsiteMinutes,omitempty" minimum:"1" maximum:"527040"`
@@ -92,93 +73,8 @@ type SLAPolicyPatch struct {
 	PausesSLA         []string `json:"pausesSla,omitzero" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
 }
 
-// Apply returns the policy as the patch wants it.
-func (p SLAPolicyPatch) Apply(to SLAPolicy) SLAPolicy {
-	for _, m := range []struct{ to, from *int }{{&to.ResponseMinutes, p.ResponseMinutes}, {&to.OnsiteMinutes, p.OnsiteMinutes}, {&to.ResolutionMinutes, p.ResolutionMinutes}} {
-		if m.from != nil {
-			*m.to = *m.from
-		}
-	}
-	if p.Calendar != nil {
-		to.Calendar = *p.Calendar
-	}
-	if p.AtRiskPercent != nil {
-		to.AtRiskPercent = p.AtRiskPercent
-	}
-	if p.PausesSLA != nil {
-		to.PausesSLA = p.PausesSLA
-	}
-	return to
-}
-
-// Target returns the working time a metric has.
-func (p *SLAPolicy) Target(m SLAMetric) time.Duration {
-	return time.Duration(p.minutes(m)) * time.Minute
-}
-
-func (p *SLAPolicy) minutes(m SLAMetric) int {
-	switch m {
-	case SLAResponse:
-		return p.ResponseMinutes
-	case SLAOnsite:
-		return p.OnsiteMinutes
-	}
-	return p.ResolutionMinutes
-}
-
-// Check returns every complaint about a policy and puts it into its normal form:
-// thresholds and reasons sorted, without repeats.
-func (p *SLAPolicy) Check() []FieldError {
-	var bad []FieldError
-	complain := func(pointer, code, detail string) {
-		bad = append(bad, FieldError{Pointer: pointer, Code: code, Detail: detail})
-	}
-	for _, f := range []struct {
-		pointer string
-		minutes int
-	}{{"/responseMinutes", p.ResponseMinutes}, {"/onsiteMinutes", p.OnsiteMinutes}, {"/resolutionMinutes", p.ResolutionMinutes}} {
-		if f.minutes < 1 || f.minutes > MaxTargetMinutes {
-			complain(f.pointer, "range", fmt.Sprintf("must be from 1 to %d minutes", MaxTargetMinutes))
-		}
-	}
-	if _, err := ParseCalendarName(p.Calendar); err != nil {
-		complain("/calendar", "pattern", "must be the name of a calendar")
-	}
-	for i, percent := range p.AtRiskPercent {
-		if percent < 1 || percent > 99 {
-			complain(fmt.Sprintf("/atRiskPercent/%d", i), "range", "must be from 1 to 99")
-		}
-	}
-	for i, code := range p.PausesSLA {
-		if !validReasonCode(code) {
-			complain(fmt.Sprintf("/pausesSla/%d", i), "pattern", "must be 1 to 64 upper-case letters, digits and underscores")
-		}
-	}
-	p.AtRiskPercent = normal(p.AtRiskPercent)
-	p.PausesSLA = normal(p.PausesSLA)
-	return bad
-}
-
-func validReasonCode(code string) bool {
-	for _, c := range []byte(code) {
-		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return code != "" && len(code) <= 64
-}
-
-// normal sorts a list and drops repeats; a missing list is an empty one.
-func normal[T int | string](list []T) []T {
-	sorted := slices.Compact(slices.Sorted(slices.Values(list)))
-	if sorted == nil {
-		return []T{}
-	}
-	return sorted
-}
-
-// Reasons for ON_HOLD that are known; others are as good, and pause nothing
-// unless a policy names them.
+// Well-known reasons for ON_HOLD. Other codes are accepted; a code pauses a clock
+// only if the policy lists it.
 const (
 	HoldWaitingCustomer = "WAITING_CUSTOMER"
 	HoldSiteAccess      = "SITE_ACCESS"
@@ -187,29 +83,7 @@ const (
 	HoldNoTechnician    = "NO_TECHNICIAN"
 )
 
-// DefaultPolicies are those that are in force until an operator puts others in
-// their place.
-func DefaultPolicies() []SLAPolicy {
-	const hour = 60
-	make := func(p Priority, response, onsite, resolution int, calendar string) SLAPolicy {
-		return SLAPolicy{Priority: p, ResponseMinutes: response, OnsiteMinutes: onsite, ResolutionMinutes: resolution,
-			Calendar: calendar, AtRiskPercent: []int{75}, PausesSLA: []string{HoldSiteAccess, HoldWaitingCustomer, HoldWeather}}
-	}
-	return []SLAPolicy{
-		make(PriorityCritical, 15, 4*hour, 8*hour, CalendarAlways),
-		make(PriorityHigh, 1*hour, 8*hour, 24*hour, CalendarAlways),
-		make(PriorityMedium, 4*hour, 16*hour, 24*hour, CalendarBusiness),
-		make(PriorityLow, 8*hour, 40*hour, 80*hour, CalendarBusiness),
-	}
-}
-
-// SLATerms is what a mission's clocks go by.
-type SLATerms struct {
-	Policy SLAPolicy
-	Clock  WorkingTime
-}
-
-// What changed the target of a running clock.
+// Causes of a changed target.
 const (
 	SLACausePriority = "priority"
 	SLACauseWindow   = "window"
@@ -217,7 +91,7 @@ const (
 	SLACauseCalendar = "calendar" // its hours, holidays or time zone
 )
 
-// SLASubject is what every event of a clock says of its mission.
+// SLASubject identifies the mission and the clock in every sla event.
 type SLASubject struct {
 	ID         string        `json:"id"`
 	ExternalID string        `json:"externalId"`
@@ -229,8 +103,8 @@ type SLASubject struct {
 	Cycle      int           `json:"cycle"`
 }
 
-// SLAAtRisk is the data of sla.at_risk: a threshold passed and the clock runs.
-type SLAAtRisk struct {
+// SLAAtRiskEvent is the data of sla.at_risk: a running clock passed a threshold.
+type SLAAtRiskEvent struct {
 	SLASubject
 	ThresholdPercent int   `json:"thresholdPercent"`
 	TargetMinutes    int   `json:"targetMinutes"`
@@ -239,39 +113,39 @@ type SLAAtRisk struct {
 	DueAt            *Time `json:"dueAt"`
 }
 
-// SLABreach is the data of sla.breached: the clock ran past its due time.
-type SLABreach struct {
+// SLABreachedEvent is the data of sla.breached: the due time passed.
+type SLABreachedEvent struct {
 	SLASubject
 	TargetMinutes int   `json:"targetMinutes"`
 	DueAt         *Time `json:"dueAt"`
 	BreachedAt    *Time `json:"breachedAt"`
 }
 
-// SLAMeet is the data of sla.met: the clock was stopped in time.
-type SLAMeet struct {
+// SLAMetEvent is the data of sla.met: the target was reached in time.
+type SLAMetEvent struct {
 	SLASubject
 	DueAt          *Time `json:"dueAt"`
 	StoppedAt      *Time `json:"stoppedAt"`
 	ElapsedMinutes int   `json:"elapsedMinutes"`
 }
 
-// SLAHold is the data of sla.paused.
-type SLAHold struct {
+// SLAPausedEvent is the data of sla.paused.
+type SLAPausedEvent struct {
 	SLASubject
 	Reason   string `json:"reason"`
 	PausedAt *Time  `json:"pausedAt"`
 }
 
-// SLAResumption is the data of sla.resumed: the clock goes on, with a new due time.
-type SLAResumption struct {
+// SLAResumedEvent is the data of sla.resumed: the clock runs again with a new due time.
+type SLAResumedEvent struct {
 	SLASubject
 	ResumedAt     Time  `json:"resumedAt"`
-	PausedMinutes int   `json:"pausedMinutes"` // of all pauses of the clock
+	PausedMinutes int   `json:"pausedMinutes"` // of all completed pauses
 	DueAt         *Time `json:"dueAt"`
 }
 
-// SLAUpdate is the data of sla.updated: the target moved.
-type SLAUpdate struct {
+// SLAUpdatedEvent is the data of sla.updated: the target or the due time changed.
+type SLAUpdatedEvent struct {
 	SLASubject
 	PreviousDueAt *Time  `json:"previousDueAt"`
 	DueAt         *Time  `json:"dueAt"`
@@ -279,12 +153,104 @@ type SLAUpdate struct {
 	Cause         string `json:"cause"` // priority, window, policy or calendar
 }
 
-// SLAChange is something that happened to a clock and is to be told once: there
-// is one of a kind and turn in a cycle.
-type SLAChange struct {
-	Type   EventType
-	Metric SLAMetric
-	Cycle  int
-	Turn   int // percent of sla.at_risk, 0 of what happens once, else the clock's turn
-	Data   any
+// Calendars of a new installation.
+const (
+	CalendarAlways   = "24x7"
+	CalendarBusiness = "business"
+)
+
+// SLACalendar defines working time: hours by day of the week, except on holidays,
+// in the local time of one zone.
+type SLACalendar struct {
+	Name            string     `json:"name"`
+	TimeZone        string     `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone the hours are read in, where the mission's location names none"`
+	FollowsLocation bool       `json:"followsLocation" doc:"Whether a location's own time zone goes before the calendar's"`
+	Hours           []SLAHours `json:"hours" minItems:"1" maxItems:"50"`
+	Holidays        []Holiday  `json:"holidays" maxItems:"1000"`
+}
+
+// SLAHours is a span of working time on some days of the week. Hours that pass
+// midnight are written as two entries.
+type SLAHours struct {
+	Days []Weekday `json:"days" minItems:"1" maxItems:"7" enum:"MON,TUE,WED,THU,FRI,SAT,SUN"`
+	From DayTime   `json:"from" pattern:"^([01][0-9]|2[0-4]):[0-5][0-9]$" patternDescription:"a time of day, as in 08:00"`
+	To   DayTime   `json:"to" pattern:"^([01][0-9]|2[0-4]):[0-5][0-9]$" patternDescription:"a time of day, up to 24:00"`
+}
+
+// Weekday is a day of the week: MON to SUN.
+type Weekday string
+
+// DayTime is a time of day in minutes after midnight. Its text form is 08:00;
+// 24:00 is the end of the day.
+type DayTime int
+
+// MarshalText implements encoding.TextMarshaler.
+func (d DayTime) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%02d:%02d", d/60, d%60), nil
+}
+
+// UnmarshalText accepts two digits, a colon and two digits, up to 24:00.
+func (d *DayTime) UnmarshalText(b []byte) error {
+	h, m, ok := twoAndTwo(string(b), ":")
+	if !ok || m > 59 || h*60+m > 24*60 {
+		return fmt.Errorf("not a time of day: it is written 08:00, up to 24:00")
+	}
+	*d = DayTime(h*60 + m)
+	return nil
+}
+
+// twoAndTwo parses two numbers of two digits each.
+func twoAndTwo(s, between string) (a, b int, ok bool) {
+	if len(s) != 4+len(between) || s[2:2+len(between)] != between || strings.Trim(s[:2]+s[2+len(between):], "0123456789") != "" {
+		return 0, 0, false
+	}
+	two := func(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
+	return two(s), two(s[2+len(between):]), true
+}
+
+// Holiday is a day without working time.
+type Holiday struct {
+	Date HolidayDate `json:"date" minLength:"5" maxLength:"10" doc:"A day, as in 2026-12-25, or one of every year, as in 12-25"`
+	Name string      `json:"name,omitempty" maxLength:"100"`
+}
+
+var errHolidayDate = errors.New("not a date: write 2026-12-25, or 12-25 for every year")
+
+// HolidayDate is a day of one year, or of every year if Year is 0. February 29 of
+// every year is a holiday in leap years only.
+type HolidayDate struct {
+	Year  int
+	Month time.Month
+	Day   int
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d HolidayDate) MarshalText() ([]byte, error) {
+	if d.Year == 0 {
+		return fmt.Appendf(nil, "%02d-%02d", d.Month, d.Day), nil
+	}
+	return fmt.Appendf(nil, "%04d-%02d-%02d", d.Year, d.Month, d.Day), nil
+}
+
+// UnmarshalText accepts an existing day in the form 2026-12-25 or 12-25.
+func (d *HolidayDate) UnmarshalText(b []byte) error {
+	year, rest := 0, string(b)
+	if len(rest) == len("2026-12-25") && rest[4] == '-' {
+		hundreds, ones, ok := twoAndTwo(rest[:4], "")
+		if year = hundreds*100 + ones; !ok || year == 0 {
+			return errHolidayDate
+		}
+		rest = rest[5:]
+	}
+	month, day, ok := twoAndTwo(rest, "-")
+	leap := year
+	if leap == 0 {
+		leap = 2000 // a leap year accepts February 29
+	}
+	at := time.Date(leap, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if !ok || at.Month() != time.Month(month) || at.Day() != day || month == 0 {
+		return errHolidayDate
+	}
+	*d = HolidayDate{Year: year, Month: time.Month(month), Day: day}
+	return nil
 }

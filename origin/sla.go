@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/sla"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -30,11 +31,11 @@ func (s *Service) zone(name string) (*time.Location, error) {
 }
 
 // terms are what a mission's clocks go by under the rules in force.
-func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (fieldmark.SLATerms, error) {
+func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.Calendars[policy.Calendar]
 	if !ok {
-		return fieldmark.SLATerms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
+		return sla.Terms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
 	}
 	name := calendar.TimeZone
 	if calendar.FollowsLocation && m.Location != nil && m.Location.TimeZone != "" {
@@ -42,9 +43,9 @@ func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (fieldmark.SLATerm
 	}
 	zone, err := s.zone(name)
 	if err != nil {
-		return fieldmark.SLATerms{}, fmt.Errorf("count by calendar %s: %w", calendar.Name, err)
+		return sla.Terms{}, fmt.Errorf("count by calendar %s: %w", calendar.Name, err)
 	}
-	return fieldmark.SLATerms{Policy: policy, Clock: calendar.In(zone)}, nil
+	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}, nil
 }
 
 // startClocks sets the clocks of a mission that is being opened.
@@ -57,14 +58,14 @@ func (a *Act) startClocks(ctx context.Context, m *store.Mission) error {
 	if err != nil {
 		return err
 	}
-	timers := fieldmark.StartSLA(&m.Mission, terms)
-	return a.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: fieldmark.NextSLA(timers, terms)})
+	timers := sla.Start(&m.Mission, terms)
+	return a.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: sla.NextDue(timers, terms)})
 }
 
 // stepClocks takes the clocks of a mission from before, where it stood, to where
 // it stands now, and returns what is to be told of them. A mission that was
 // opened before there were clocks has none.
-func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]fieldmark.SLAChange, error) {
+func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
 	if m.Clocks == nil {
 		return nil, nil
 	}
@@ -82,8 +83,8 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 			return nil, err
 		}
 	}
-	timers, told := fieldmark.StepSLA(m.Clocks.Timers, before, &m.Mission, was, is, now)
-	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.Clocks.Revision, Rules: rules.Revision, DueAt: fieldmark.NextSLA(timers, is)}
+	timers, told := sla.Advance(m.Clocks.Timers, before, &m.Mission, was, is, now)
+	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.Clocks.Revision, Rules: rules.Revision, DueAt: sla.NextDue(timers, is)}
 	if before == &m.Mission && len(told) > 0 {
 		next.Revision++ // the mission's own version says nothing of it
 	}
@@ -91,7 +92,7 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 }
 
 // tellClocks tells what happened to clocks, each thing once.
-func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []fieldmark.SLAChange) error {
+func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []sla.Change) error {
 	for _, c := range told {
 		now := time.Now()
 		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
@@ -226,13 +227,13 @@ func (s *Service) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fiel
 // PatchSLAPolicy changes what patch names of the policy of a priority, as the
 // transaction reads it.
 func (s *Service) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
-	return s.changeSLAPolicy(ctx, priority, patch.Apply)
+	return s.changeSLAPolicy(ctx, priority, func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
 }
 
 func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
 	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
 		p = change(r.Policies[priority])
-		if err := validation.Errors(p.Check()).Err(); err != nil {
+		if err := validation.Errors(sla.ValidatePolicy(&p)).Err(); err != nil {
 			return err
 		}
 		calendar, ok := r.Calendars[p.Calendar]
@@ -271,10 +272,10 @@ func (s *Service) SLACalendars(ctx context.Context) ([]fieldmark.SLACalendar, er
 // PutSLACalendar sets a calendar. Clocks that run are counted again by it, from
 // their start.
 func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
-	if _, err := fieldmark.ParseCalendarName(c.Name); err != nil {
+	if _, err := sla.ParseCalendarName(c.Name); err != nil {
 		return c, err
 	}
-	bad := c.Check()
+	bad := sla.ValidateCalendar(&c)
 	if _, err := time.LoadLocation(c.TimeZone); err != nil && !complainedOf(bad, "/timeZone") {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/timeZone", Code: "enum", Detail: "is not a known time zone"})
 	}
@@ -297,8 +298,8 @@ func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (
 // reachable complains of a calendar in which a policy's targets are never
 // reached, holidays considered.
 func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, now time.Time) error {
-	longest := max(p.Target(fieldmark.SLAResponse), p.Target(fieldmark.SLAOnsite), p.Target(fieldmark.SLAResolution))
-	if _, ok := c.In(time.UTC).After(now, longest); ok {
+	longest := sla.LongestTarget(&p)
+	if _, ok := sla.NewWorkingTime(&c, time.UTC).After(now, longest); ok {
 		return nil
 	}
 	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+string(p.Priority)+" within ten years")
@@ -311,7 +312,7 @@ func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
 		if _, ok := r.Calendars[name]; !ok {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such calendar")
 		}
-		own := slices.ContainsFunc(fieldmark.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
+		own := slices.ContainsFunc(sla.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
 		for _, p := range fieldmark.Priorities() {
 			if !own && r.Policies[p].Calendar == name {
 				return validation.Error("", "conflict", "policy "+string(p)+" counts by this calendar")

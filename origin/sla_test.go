@@ -46,7 +46,7 @@ func (w *world) clockEvents(t testing.TB) map[string]int {
 		}
 		for _, e := range page.Events {
 			after = e.Number
-			var d fieldmark.SLAAtRisk
+			var d fieldmark.SLAAtRiskEvent
 			if strings.HasPrefix(string(e.Type), "sla.") {
 				if err := json.Unmarshal(e.Data, &d); err != nil {
 					t.Fatal(err)

@@ -304,7 +304,7 @@ func (s *storm) watchClocks(base, receiver string) {
 
 // noteClock notes which event told of a clock. Callers hold mu.
 func (s *storm) noteClock(e fieldmark.Envelope) {
-	var d fieldmark.SLAAtRisk
+	var d fieldmark.SLAAtRiskEvent
 	if err := json.Unmarshal(e.Data, &d); err != nil {
 		s.t.Errorf("not an event of a clock: %s", e.Data)
 		return

@@ -177,7 +177,7 @@ func TestRulesOfClocks(t *testing.T) {
 			t.Errorf("with a holiday today: %+v", c)
 		}
 		causes := w.heard("sla", func(e fieldmark.Event) string {
-			var u fieldmark.SLAUpdate
+			var u fieldmark.SLAUpdatedEvent
 			if json.Unmarshal(e.Data, &u) != nil || u.ID != m.ID || u.Metric != fieldmark.SLAOnsite {
 				return ""
 			}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // slaPolicyRecord is a policy without the priority, which stands in the path.
@@ -53,7 +54,7 @@ func (s *server) putSLAPolicy(c *call) error {
 	err = c.decode(&r, func() []fieldmark.FieldError {
 		p = fieldmark.SLAPolicy{Priority: priority, ResponseMinutes: r.ResponseMinutes, OnsiteMinutes: r.OnsiteMinutes,
 			ResolutionMinutes: r.ResolutionMinutes, Calendar: r.Calendar, AtRiskPercent: r.AtRiskPercent, PausesSLA: r.PausesSLA}
-		return p.Check()
+		return sla.ValidatePolicy(&p)
 	})
 	if err == nil {
 		p, err = s.origin.PutSLAPolicy(c.r.Context(), p)
@@ -104,7 +105,7 @@ func (s *server) listSLACalendars(c *call) error {
 
 // calendarName reads the name in the path.
 func (c *call) calendarName() (string, error) {
-	name, err := fieldmark.ParseCalendarName(c.r.PathValue("name"))
+	name, err := sla.ParseCalendarName(c.r.PathValue("name"))
 	if err != nil {
 		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "a calendar's name has 1 to 64 of a-z, 0-9 and hyphens")
 	}
@@ -124,7 +125,7 @@ func (s *server) putSLACalendar(c *call) error {
 		if len(r.Hours) == 0 {
 			return nil // the schema has said so already
 		}
-		return calendar.Check()
+		return sla.ValidateCalendar(&calendar)
 	})
 	if err == nil {
 		calendar, err = s.origin.PutSLACalendar(c.r.Context(), calendar)

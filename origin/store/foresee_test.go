@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -58,7 +59,7 @@ func openOne(ctx context.Context, tx *store.Tx, name store.MissionName, title st
 	if _, err := tx.Rules(ctx); err != nil {
 		return false, err
 	}
-	if err := tx.AddSLA(ctx, &m, &store.SLA{Policy: m.Priority, Timers: []fieldmark.SLATimer{}}); err != nil {
+	if err := tx.AddSLA(ctx, &m, &store.SLA{Policy: m.Priority, Timers: []sla.Timer{}}); err != nil {
 		return false, err
 	}
 	return true, tx.AppendEvent(ctx, &store.Event{Subject: m.ID, Account: name.Account, Event: fieldmark.Event{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // Rules are the policies and calendars in force: those of the program, and in
@@ -29,10 +30,10 @@ const askRules = `SELECT kind, name, body, revision FROM sla_rule`
 // newRules are those of the program.
 func newRules() *Rules {
 	r := &Rules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, Calendars: map[string]fieldmark.SLACalendar{}}
-	for _, p := range fieldmark.DefaultPolicies() {
+	for _, p := range sla.DefaultPolicies() {
 		r.Policies[p.Priority] = p
 	}
-	for _, c := range fieldmark.DefaultCalendars() {
+	for _, c := range sla.DefaultCalendars() {
 		r.Calendars[c.Name] = c
 	}
 	return r
@@ -122,7 +123,7 @@ func (t *Tx) putRule(ctx context.Context, kind, name string, rule any, away bool
 // SLA is what the record keeps of a mission's clocks.
 type SLA struct {
 	Policy   fieldmark.Priority
-	Timers   []fieldmark.SLATimer
+	Timers   []sla.Timer
 	Revision int             // counts changes that were none of the mission
 	Rules    int64           // the revision they were counted by
 	DueAt    *fieldmark.Time // when there is something to take down next
@@ -130,12 +131,12 @@ type SLA struct {
 
 // wire is what a mission shows of its clocks.
 func (s *SLA) wire() *fieldmark.SLA {
-	return &fieldmark.SLA{Policy: string(s.Policy), Revision: s.Revision, Metrics: fieldmark.SLAClocks(s.Timers)}
+	return &fieldmark.SLA{Policy: string(s.Policy), Revision: s.Revision, Metrics: sla.Clocks(s.Timers)}
 }
 
 // counted is the revision of the rules while any clock counts, and NULL after.
 func (s *SLA) counted() any {
-	if fieldmark.CountsSLA(s.Timers) {
+	if sla.Active(s.Timers) {
 		return s.Rules
 	}
 	return nil
@@ -173,7 +174,7 @@ func (t *Tx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 
 // NoteSLAEvent takes down that something is told of a clock under the id of an
 // event, and reports false if it was told before.
-func (t *Tx) NoteSLAEvent(ctx context.Context, mission string, c fieldmark.SLAChange, event string, at time.Time) (bool, error) {
+func (t *Tx) NoteSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle, string(c.Type), c.Turn, event, at.UnixMicro())
 	if err != nil {

@@ -1,4 +1,4 @@
-package fieldmark_test
+package sla_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // TestWorkingTimeAdds holds counting to what is true in every calendar and zone:
@@ -19,7 +20,7 @@ func TestWorkingTimeAdds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 40 {
-			w := randomCalendar(r).In(zone)
+			w := sla.NewWorkingTime(randomCalendar(r), zone)
 			a := time.Date(2009+r.IntN(20), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), 0, time.UTC)
 			b := a.Add(time.Duration(r.Int64N(int64(200 * time.Hour))))
 			c := b.Add(time.Duration(r.Int64N(int64(400 * time.Hour))))
@@ -59,7 +60,7 @@ func randomCalendar(r *rand.Rand) *fieldmark.SLACalendar {
 
 // A day around the clock is as long as it is, whatever the clock does.
 func TestAroundTheClock(t *testing.T) {
-	always := fieldmark.DefaultCalendars()[0]
+	always := sla.DefaultCalendars()[0]
 	all := always
 	all.Holidays = []fieldmark.Holiday{{Date: fieldmark.HolidayDate{Year: 1999, Month: 1, Day: 1}}} // takes the long way
 	for _, name := range []string{berlin, "America/St_Johns", "Asia/Beirut", "Pacific/Apia", "Australia/Lord_Howe"} {
@@ -69,10 +70,10 @@ func TestAroundTheClock(t *testing.T) {
 		}
 		from := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
 		to := from.AddDate(3, 0, 17)
-		if got := all.In(zone).Between(from, to); got != to.Sub(from) {
+		if got := sla.NewWorkingTime(&all, zone).Between(from, to); got != to.Sub(from) {
 			t.Errorf("%s: %s of %s are counted", name, got, to.Sub(from))
 		}
-		if got := always.In(zone).Between(from, to); got != to.Sub(from) {
+		if got := sla.NewWorkingTime(&always, zone).Between(from, to); got != to.Sub(from) {
 			t.Errorf("%s, the short way: %s of %s are counted", name, got, to.Sub(from))
 		}
 	}
@@ -96,7 +97,7 @@ func TestCalendarCheck(t *testing.T) {
 			continue
 		}
 		got := ""
-		for _, f := range c.Check() {
+		for _, f := range sla.ValidateCalendar(&c) {
 			got += f.Pointer
 		}
 		if got != tt.want {
@@ -127,7 +128,7 @@ func FuzzCalendar(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string, from, seconds int64) {
 		var c fieldmark.SLACalendar
-		if json.Unmarshal([]byte(body), &c) != nil || len(c.Check()) > 0 {
+		if json.Unmarshal([]byte(body), &c) != nil || len(sla.ValidateCalendar(&c)) > 0 {
 			return
 		}
 		again, err := json.Marshal(c)
@@ -140,11 +141,11 @@ func FuzzCalendar(f *testing.F) {
 		}
 		a := time.Unix(from%(1<<33), 0)
 		d := time.Duration(max(0, seconds)%1_000_000) * time.Second
-		at, ok := c.In(zone).After(a, d)
+		at, ok := sla.NewWorkingTime(&c, zone).After(a, d)
 		if !ok {
 			return // ten years of holidays
 		}
-		if got := same.In(zone).Between(a, at); got != d {
+		if got := sla.NewWorkingTime(&same, zone).Between(a, at); got != d {
 			t.Errorf("%s: %s after %s is %s, which counts %s", again, d, a, at, got)
 		}
 	})

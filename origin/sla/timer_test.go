@@ -1,4 +1,4 @@
-package fieldmark_test
+package sla_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
 // story is the life of one mission under the default policies: lines of a time
@@ -212,7 +213,7 @@ func withHolidays(dates ...string) string {
 	return string(b)
 }
 
-func business() fieldmark.SLACalendar { return fieldmark.DefaultCalendars()[1] }
+func business() fieldmark.SLACalendar { return sla.DefaultCalendars()[1] }
 
 func TestSLABugClasses(t *testing.T) {
 	for name, s := range bugClasses {
@@ -226,10 +227,10 @@ func TestSLABugClasses(t *testing.T) {
 }
 
 // terms are those of a mission by its priority.
-func (s story) terms(t *testing.T, zone *time.Location, p fieldmark.Priority) fieldmark.SLATerms {
+func (s story) terms(t *testing.T, zone *time.Location, p fieldmark.Priority) sla.Terms {
 	t.Helper()
 	var policy fieldmark.SLAPolicy
-	for _, policy = range fieldmark.DefaultPolicies() {
+	for _, policy = range sla.DefaultPolicies() {
 		if policy.Priority == p {
 			break
 		}
@@ -237,7 +238,7 @@ func (s story) terms(t *testing.T, zone *time.Location, p fieldmark.Priority) fi
 	if s.policy != nil {
 		s.policy(&policy)
 	}
-	calendar := fieldmark.DefaultCalendars()[0]
+	calendar := sla.DefaultCalendars()[0]
 	if policy.Calendar == fieldmark.CalendarBusiness {
 		calendar = business()
 		if s.calendar != "" {
@@ -246,7 +247,7 @@ func (s story) terms(t *testing.T, zone *time.Location, p fieldmark.Priority) fi
 			}
 		}
 	}
-	return fieldmark.SLATerms{Policy: policy, Clock: calendar.In(zone)}
+	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}
 }
 
 func (s story) play(t *testing.T) (got, events string) {
@@ -259,8 +260,8 @@ func (s story) play(t *testing.T) (got, events string) {
 	if s.priority != "" {
 		m.Priority = s.priority
 	}
-	var timers []fieldmark.SLATimer
-	var told []fieldmark.SLAChange
+	var timers []sla.Timer
+	var told []sla.Change
 	for _, line := range s.lines {
 		words := strings.Fields(line)
 		now, act := clockTime(t, zone, words[0], words[1]), words[2:]
@@ -285,14 +286,14 @@ func (s story) play(t *testing.T) (got, events string) {
 			act = act[1:]
 		}
 		if timers == nil {
-			timers = fieldmark.StartSLA(&m, s.terms(t, zone, m.Priority))
+			timers = sla.Start(&m, s.terms(t, zone, m.Priority))
 			continue
 		}
-		var more []fieldmark.SLAChange
-		timers, more = fieldmark.StepSLA(timers, &before, &m, s.terms(t, zone, before.Priority), s.terms(t, zone, m.Priority), now)
+		var more []sla.Change
+		timers, more = sla.Advance(timers, &before, &m, s.terms(t, zone, before.Priority), s.terms(t, zone, m.Priority), now)
 		told = append(told, more...)
 	}
-	c := timers[slices.IndexFunc(timers, func(c fieldmark.SLATimer) bool { return c.Name == s.watch })]
+	c := timers[slices.IndexFunc(timers, func(c sla.Timer) bool { return c.Name == s.watch })]
 	var kinds []string
 	for _, e := range told {
 		if e.Metric == s.watch {
@@ -314,7 +315,7 @@ func clockTime(t testing.TB, zone *time.Location, date, hour string) time.Time {
 	return at
 }
 
-func describe(c fieldmark.SLATimer, zone *time.Location) string {
+func describe(c sla.Timer, zone *time.Location) string {
 	const minute = "2006-01-02 15:04"
 	due := "never"
 	if c.DueAt != nil {
@@ -343,7 +344,7 @@ func TestSLARulesChange(t *testing.T) {
 	closed := story{calendar: withHolidays("2026-11-20")}.terms(t, time.UTC, m.Priority)
 	for _, tt := range []struct {
 		name        string
-		is          fieldmark.SLATerms
+		is          sla.Terms
 		after       time.Duration
 		cause, want string
 	}{
@@ -353,10 +354,10 @@ func TestSLARulesChange(t *testing.T) {
 		{"a holiday that was forgotten", closed, time.Hour, fieldmark.SLACauseCalendar, "RUNNING 2026-11-23 12:00 0"},
 		{"nothing", was, time.Hour, "", "RUNNING 2026-11-20 12:00 0"},
 	} {
-		timers, told := fieldmark.StepSLA(fieldmark.StartSLA(&m, was), &m, &m, tt.is, tt.is, at.Add(tt.after))
+		timers, told := sla.Advance(sla.Start(&m, was), &m, &m, tt.is, tt.is, at.Add(tt.after))
 		cause := ""
 		for _, e := range told {
-			if u, ok := e.Data.(fieldmark.SLAUpdate); ok && u.Metric == fieldmark.SLAResponse {
+			if u, ok := e.Data.(fieldmark.SLAUpdatedEvent); ok && u.Metric == fieldmark.SLAResponse {
 				cause = u.Cause
 			}
 		}
@@ -388,7 +389,7 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 	if r.IntN(3) == 0 {
 		m.Window = &fieldmark.Window{Earliest: fieldmark.At(now.Add(time.Duration(r.Int64N(int64(72*time.Hour))) - 24*time.Hour))}
 	}
-	timers := fieldmark.StartSLA(&m, s.terms(t, zone, m.Priority))
+	timers := sla.Start(&m, s.terms(t, zone, m.Priority))
 	var held fieldmark.MissionStatus
 	seen := map[string]bool{}
 	reasons := []string{fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldSiteAccess}
@@ -403,8 +404,8 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 			m.StatusReason = &fieldmark.Reason{Code: reasons[r.IntN(3)]}
 		}
 		was, is := s.terms(t, zone, before.Priority), s.terms(t, zone, m.Priority)
-		old, told := timers, []fieldmark.SLAChange(nil)
-		timers, told = fieldmark.StepSLA(old, &before, &m, was, is, now)
+		old, told := timers, []sla.Change(nil)
+		timers, told = sla.Advance(old, &before, &m, was, is, now)
 		for _, e := range told {
 			key := fmt.Sprint(e.Type, e.Metric, e.Cycle, e.Turn)
 			if seen[key] {
@@ -413,17 +414,17 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 			seen[key] = true
 		}
 		checkTimers(t, old, timers, &m, is, now)
-		if next := fieldmark.NextSLA(timers, is); next != nil && !next.Std().After(now) {
+		if next := sla.NextDue(timers, is); next != nil && !next.Std().After(now) {
 			t.Fatalf("at %s the next thing is due at %s, which is over", now, next)
 		}
-		again, more := fieldmark.StepSLA(timers, &m, &m, is, is, now)
+		again, more := sla.Advance(timers, &m, &m, is, is, now)
 		if len(more) > 0 || !cmp.Equal(again, timers, cmp.Comparer(func(a, b fieldmark.Time) bool { return a.Std().Equal(b.Std()) })) {
 			t.Fatalf("the same moment again told %v", more)
 		}
 	}
 }
 
-func checkTimers(t *testing.T, old, timers []fieldmark.SLATimer, m *fieldmark.Mission, terms fieldmark.SLATerms, now time.Time) {
+func checkTimers(t *testing.T, old, timers []sla.Timer, m *fieldmark.Mission, terms sla.Terms, now time.Time) {
 	t.Helper()
 	over := m.Status == fieldmark.MissionClosed || m.Status == fieldmark.MissionCanceled
 	for i, c := range timers {
@@ -443,7 +444,7 @@ func checkTimers(t *testing.T, old, timers []fieldmark.SLATimer, m *fieldmark.Mi
 			t.Fatalf("%s is %s, breached at %v", c.Name, c.State, c.BreachedAt)
 		}
 		if c.State == fieldmark.SLARunning {
-			unpaused, _ := terms.Clock.After(c.StartedAt.Std(), time.Duration(c.TargetMinutes)*time.Minute)
+			unpaused, _ := terms.Hours.After(c.StartedAt.Std(), time.Duration(c.TargetMinutes)*time.Minute)
 			if c.DueAt.Std().Before(unpaused) {
 				t.Fatalf("%s is due at %s; without its pauses it would be at %s", c.Name, c.DueAt, unpaused)
 			}
