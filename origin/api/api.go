@@ -14,18 +14,18 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
-// Config says whom the API serves and for whom.
+// Config holds the dependencies and settings of the API.
 type Config struct {
 	Service   *origin.Service
-	NodeToken string        // what edges send under /internal/ and with a client's address: see fieldmark.ParseNodeTokens
-	BaseURL   string        // public address of the edges, for the types of problems; "": they are relative references
+	NodeToken string        // authenticates edges under /internal/ and for client addresses: see fieldmark.ParseNodeTokens
+	BaseURL   string        // public address of the edges, for the types of problems; "": relative references
 	PublicAPI bool          // false: everything under /api/public/ is 404 module_disabled
-	Log       *slog.Logger  // one line for each request; nil: none
-	Version   string        // of the program, told in the OpenAPI document and in HeaderEdition
-	Prober    *probe.Prober // reads files at addresses for the linter; nil: it takes none
+	Log       *slog.Logger  // access log and errors; nil: discarded
+	Version   string        // of the program, for the OpenAPI document and HeaderEdition
+	Prober    *probe.Prober // fetches files for the linter; nil: the linter accepts content only
 }
 
-// server holds what handlers share; nothing in it changes after New.
+// server holds what the handlers share. It does not change after New.
 type server struct {
 	origin    *origin.Service
 	nodes     fieldmark.NodeTokens
@@ -33,8 +33,8 @@ type server struct {
 	publicAPI bool
 	log       *slog.Logger
 	prober    *probe.Prober
-	alerts    chan struct{} // holds one for each notification being taken
-	edition   string        // what a stored answer of ours is good for
+	alerts    chan struct{} // semaphore of the notifications in progress
+	version   string        // the value of HeaderEdition: cached responses of another version are stale
 	mux       *http.ServeMux
 	openAPI   document
 	problems  *problemPages
@@ -43,7 +43,7 @@ type server struct {
 	eventTypes document
 }
 
-// New builds everything the origin answers except its pages for administrators.
+// New returns the handler of everything the origin serves except the admin console.
 func New(cfg Config) (http.Handler, error) {
 	var bad []error
 	if cfg.Service == nil {
@@ -62,8 +62,8 @@ func New(cfg Config) (http.Handler, error) {
 		publicAPI: cfg.PublicAPI,
 		log:       cfg.Log,
 		prober:    cfg.Prober,
-		alerts:    make(chan struct{}, maxAlertsAtOnce),
-		edition:   strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version,
+		alerts:    make(chan struct{}, maxAlerts),
+		version:   strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version,
 		mux:       http.NewServeMux(),
 	}
 	if s.log == nil {

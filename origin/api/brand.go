@@ -1,35 +1,38 @@
 package api
 
 import (
-	"net/http"
+	"context"
+	"crypto/sha256"
+	"fmt"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
 )
 
-// The bounds of a page of brands.
+// The limits of a page of brands.
 const (
 	defaultBrandLimit = 100
-	maxBrandLimit     = 200 // one less than the service gives at once, by a wide margin
+	maxBrandLimit     = 200 // below the limit of the service, which is asked for one more
 )
 
-// brandPage is the parameters of the list of brands.
-var brandPage = []param{
-	{name: "limit", does: "Brands on a page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
-	{name: "cursor", does: "nextCursor of the page before"},
+// brandParams are the query parameters of the list of brands.
+var brandParams = []param{
+	{name: "limit", description: "Brands per page", lowest: 1, highest: maxBrandLimit, preset: defaultBrandLimit},
+	{name: "cursor", description: "nextCursor of the previous page"},
 }
 
-// brandRecord is what may be said of a brand. Its tags say types only: bounds are
-// the service's, which judges an import record by record. The times are taken and
-// ignored, so that what was read can be sent back.
+// brandRecord is a brand in a request. Its schema has no limits, because the service validates the records of
+// an import one by one. Members that only responses have are accepted and ignored, so that a client can send
+// back what it has read.
 type brandRecord struct {
-	Slug        string   `json:"slug,omitempty" doc:"Must be that of the address, where the address has one"`
+	Slug        string   `json:"slug,omitempty" doc:"If the path has a slug, it must be the same"`
 	Name        string   `json:"name,omitempty"`
 	URL         string   `json:"url,omitempty"`
 	Niche       string   `json:"niche,omitempty"`
 	Language    string   `json:"language,omitempty" doc:"BCP 47"`
 	Description string   `json:"description,omitempty"`
 	Public      bool     `json:"public,omitempty" doc:"Only public brands are ranked and shown"`
-	Aliases     []string `json:"aliases,omitempty" nullable:"false" doc:"Ignored; they have an address of their own"`
+	Aliases     []string `json:"aliases,omitempty" nullable:"false" doc:"Ignored; use the aliases endpoint"`
 	CreatedAt   string   `json:"createdAt,omitempty" doc:"Ignored"`
 	UpdatedAt   string   `json:"updatedAt,omitempty" doc:"Ignored"`
 }
@@ -41,181 +44,147 @@ func (r brandRecord) brand() fieldmark.Brand {
 	}
 }
 
-// listBrands lists brands by slug; the cursor is the last slug of the page before.
-func (s *server) listBrands(c *call) error {
-	after := fieldmark.Slug(c.asked.text("cursor"))
+// listBrands lists brands by slug. The cursor is the last slug of the previous page.
+func (s *server) listBrands(c *call) (page fieldmark.List[fieldmark.Brand], err error) {
+	after := fieldmark.Slug(c.params.text("cursor"))
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "take the cursor from nextCursor")
+		return page, errInvalidCursor()
 	}
-	limit := c.asked.number("limit")
-	brands, err := s.origin.Brands(c.r.Context(), after, limit+1) // one more tells whether there are more
+	limit := c.params.number("limit")
+	brands, err := s.origin.Brands(c.r.Context(), after, limit+1) // one more shows whether there is another page
 	if err != nil {
-		return err
+		return page, err
 	}
-	page := list(brands)
+	page = list(brands)
 	if len(brands) > limit {
 		page.Data, page.HasMore = brands[:limit], true
 		page.NextCursor = string(brands[limit-1].Slug)
 	}
 	c.linkNext(page.NextCursor)
-	return c.send(http.StatusOK, page)
+	return page, nil
 }
 
-// putBrand makes a brand what the request says.
-func (s *server) putBrand(c *call) error {
-	slug, err := c.slug()
+func (s *server) putBrand(c *call) (b fieldmark.Brand, err error) {
+	slug, err := slugParam(c)
 	if err != nil {
-		return err
+		return b, err
 	}
 	var req brandRecord
-	err = c.decode(&req, func() []fieldmark.FieldError {
+	err = c.decodeChecked(&req, func() []fieldmark.FieldError {
 		if req.Slug != "" && req.Slug != string(slug) {
-			return []fieldmark.FieldError{{Pointer: "/slug", Code: "conflict", Detail: "must be the slug of the address"}}
+			return []fieldmark.FieldError{{Pointer: "/slug", Code: "conflict", Detail: "must be the slug in the path"}}
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return b, err
 	}
 	req.Slug = string(slug)
-	b, _, err := s.origin.PutBrand(c.r.Context(), req.brand())
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, b)
+	b, _, err = s.origin.PutBrand(c.r.Context(), req.brand())
+	return b, err
 }
 
-// brandDocument is a brand and what leads to it.
+// brandDocument is a brand with its aliases.
 type brandDocument struct {
 	fieldmark.Brand
 	Aliases []fieldmark.Slug `json:"aliases"`
 }
 
-// getBrand reads a brand; a slug that leads to one reads that one.
-func (s *server) getBrand(c *call) error {
-	slug, err := c.slug()
-	if err != nil {
-		return err
-	}
-	state, _, err := s.origin.BrandState(c.r.Context(), slug)
-	if err != nil {
-		return err
-	}
-	doc := brandDocument{Brand: state.Brand, Aliases: state.Aliases}
-	if doc.Aliases == nil {
-		doc.Aliases = []fieldmark.Slug{}
-	}
-	return c.send(http.StatusOK, doc)
+// getBrand reads a brand by its slug or by an alias.
+func (s *server) getBrand(ctx context.Context, slug fieldmark.Slug) (brandDocument, error) {
+	state, _, err := s.origin.BrandState(ctx, slug)
+	return brandDocument{Brand: state.Brand, Aliases: list(state.Aliases).Data}, err
 }
 
-// deleteBrand takes a brand down.
-func (s *server) deleteBrand(c *call) error {
-	slug, err := c.slug()
-	if err != nil {
-		return err
-	}
-	if err := s.origin.DeleteBrand(c.r.Context(), slug); err != nil {
-		return err
-	}
-	return c.sendEmpty(http.StatusNoContent)
-}
-
-// renaming asks for another slug.
+// renaming is the request for another slug.
 type renaming struct {
 	Slug string `json:"slug" minLength:"1" maxLength:"63"`
 }
 
-// renameBrand gives a brand another slug.
-func (s *server) renameBrand(c *call) error {
-	slug, err := c.slug()
-	if err != nil {
-		return err
-	}
-	var req renaming
-	err = c.decode(&req, func() []fieldmark.FieldError {
-		if !fieldmark.ValidSlug(req.Slug) {
-			return []fieldmark.FieldError{{Pointer: "/slug", Code: "pattern", Detail: "must be 1 to 63 of a-z, 0-9 and single hyphens"}}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	b, err := s.origin.RenameBrand(c.r.Context(), slug, fieldmark.Slug(req.Slug))
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, b)
+func (s *server) renameBrand(ctx context.Context, slug fieldmark.Slug, r renaming) (fieldmark.Brand, error) {
+	return s.origin.RenameBrand(ctx, slug, fieldmark.Slug(r.Slug))
 }
 
-// aliasList is the slugs that lead to a brand beside its own.
+// aliasList are the other slugs of a brand.
 type aliasList struct {
 	Aliases []fieldmark.Slug `json:"aliases" nullable:"false"`
 }
 
-// setAliases replaces the slugs that lead to a brand.
-func (s *server) setAliases(c *call) error {
-	slug, err := c.slug()
-	if err != nil {
-		return err
-	}
-	var req aliasList
-	if err := c.decode(&req, nil); err != nil {
-		return err
-	}
-	aliases, err := s.origin.SetAliases(c.r.Context(), slug, req.Aliases)
-	if err != nil {
-		return err
-	}
-	if aliases == nil {
-		aliases = []fieldmark.Slug{}
-	}
-	return c.send(http.StatusOK, aliasList{aliases})
+func (s *server) setAliases(ctx context.Context, slug fieldmark.Slug, r aliasList) (aliasList, error) {
+	aliases, err := s.origin.SetAliases(ctx, slug, r.Aliases)
+	return aliasList{list(aliases).Data}, err
 }
 
-// importBrands takes many brands; those that are refused are in the report.
-func (s *server) importBrands(c *call) error {
-	var records []brandRecord
-	if err := c.decode(&records, nil); err != nil {
-		return err
-	}
+// importBrands creates and updates many brands. The report lists the rejected ones.
+func (s *server) importBrands(ctx context.Context, records []brandRecord) (fieldmark.ImportReport, error) {
 	brands := make([]fieldmark.Brand, len(records))
 	for i, r := range records {
 		brands[i] = r.brand()
 	}
-	report, err := s.origin.ImportBrands(c.r.Context(), brands)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, report)
+	return s.origin.ImportBrands(ctx, brands)
 }
 
-// auditBrand notes that an audit is wanted.
-func (s *server) auditBrand(c *call) error {
-	slug, err := c.slug()
-	if err != nil {
-		return err
-	}
-	if err := s.origin.RequestAudit(c.r.Context(), slug); err != nil {
-		return err
-	}
-	return c.sendEmpty(http.StatusAccepted)
+const csvType = "text/csv"
+
+// sampleRecord is an answer sample in a request. Its schema has no limits, because the service validates the
+// lines one by one.
+type sampleRecord struct {
+	Brand          string `json:"brand,omitempty" doc:"Slug of the brand"`
+	Engine         string `json:"engine,omitempty" doc:"Lower case with hyphens: chatgpt, google-ai-mode"`
+	Model          string `json:"model,omitempty"`
+	Surface        string `json:"surface,omitempty" doc:"api or app"`
+	Locale         string `json:"locale,omitempty" doc:"BCP 47"`
+	PromptSet      string `json:"promptSetId,omitempty"`
+	PromptSetHash  string `json:"promptSetHash,omitempty" doc:"sha256: and 64 hexadecimal digits"`
+	Prompts        int    `json:"prompts,omitempty"`
+	BrandedPrompts int    `json:"brandedPrompts,omitempty" doc:"Prompts that name the brand"`
+	Runs           int    `json:"runs,omitempty" doc:"Repetitions of each prompt"`
+	Answers        int    `json:"answers,omitempty"`
+	Mentions       int    `json:"mentions,omitempty" doc:"Answers that name the brand"`
+	Cited          int    `json:"cited,omitempty" doc:"Answers with at least one citation"`
+	Citations      int    `json:"citations,omitempty" doc:"Answers that cite the brand's domain"`
+	Voices         int    `json:"voices,omitempty" doc:"Answers that name the brand or a listed rival"`
+	Graded         int    `json:"graded,omitempty" doc:"Statements about the brand that were fact-checked"`
+	Right          int    `json:"right,omitempty" doc:"Fact-checked statements that are true"`
+	From           string `json:"from,omitempty" doc:"RFC 3339, or a date"`
+	To             string `json:"to,omitempty" doc:"RFC 3339, or a date"`
+	Provider       string `json:"provider,omitempty" doc:"Who took the sample"`
+	AliasRule      string `json:"aliasRule,omitempty" doc:"How mentions of an ambiguous brand name were distinguished from the word"`
 }
 
-// listAudits tells what runs and what waits.
-func (s *server) listAudits(c *call) error {
-	runs, err := s.origin.Audits(c.r.Context())
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, list(runs))
+func (r *sampleRecord) line(i int) origin.SampleLine {
+	return origin.SampleLine{At: fmt.Sprintf("/%d", i), From: r.From, To: r.To, Sample: fieldmark.VisibilitySample{
+		Brand: fieldmark.Slug(r.Brand), Engine: r.Engine, Model: r.Model, Surface: r.Surface, Locale: r.Locale,
+		PromptSet: r.PromptSet, PromptSetHash: fieldmark.Digest(r.PromptSetHash),
+		Prompts: r.Prompts, BrandedPrompts: r.BrandedPrompts, Runs: r.Runs, Answers: r.Answers, Mentions: r.Mentions,
+		Cited: r.Cited, Citations: r.Citations, Voices: r.Voices, Graded: r.Graded, Right: r.Right,
+		Provider: r.Provider, AliasRule: r.AliasRule,
+	}}
 }
 
-// slug reads the slug in the path; one that is none cannot be found.
-func (c *call) slug() (fieldmark.Slug, error) {
-	slug, err := fieldmark.ParseSlug(c.r.PathValue("slug"))
+// importVisibility stores answer samples. The report lists the rejected lines.
+func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, err error) {
+	mediaType, err := c.mediaType(jsonType, csvType)
 	if err != nil {
-		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "no such brand")
+		return report, err
 	}
-	return slug, nil
+	body, err := c.readBody()
+	if err != nil {
+		return report, err
+	}
+	var lines []origin.SampleLine
+	if mediaType == csvType {
+		if lines, err = origin.ReadSamplesCSV(body); err != nil {
+			return report, err
+		}
+	} else {
+		var records []sampleRecord
+		if err := c.route.handler.in.schema.decode(body, &records, nil); err != nil {
+			return report, err
+		}
+		for i := range records {
+			lines = append(lines, records[i].line(i))
+		}
+	}
+	return s.origin.ImportVisibility(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
 }

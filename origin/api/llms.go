@@ -10,21 +10,21 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// HeaderWarnings counts the warnings about an llms.txt; a client that asked for
-// the file itself can ask again for JSON to read them.
+// HeaderWarnings is the number of warnings about a generated llms.txt. A client that requested the file itself
+// can request JSON to read them.
 const HeaderWarnings = "Llms-Txt-Warnings"
 
 // llmsTypes are the media types of the file itself.
 var llmsTypes = []string{"text/markdown", "text/plain"}
 
-// generateLLMs writes an llms.txt from what a brand says of itself: as JSON with
-// everything there is to know about it, or the file itself if that was asked for.
+// generateLLMs generates an llms.txt from a description of a brand. The response is JSON with the file and
+// its warnings, or the file itself if Accept prefers that.
 func (s *server) generateLLMs(c *call) error {
 	h := c.w.Header()
 	h.Set("Vary", "Accept")
 	mediaType := negotiate(c.r.Header.Values("Accept"), append([]string{jsonType}, llmsTypes...))
 	if mediaType == "" {
-		return fieldmark.Errorf(fieldmark.CodeNotAcceptable, "offered: %s, %s, %s", jsonType, llmsTypes[0], llmsTypes[1])
+		return fieldmark.Errorf(fieldmark.CodeNotAcceptable, "available: %s, %s, %s", jsonType, llmsTypes[0], llmsTypes[1])
 	}
 	doc, err := c.decodeLLMs()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *server) generateLLMs(c *call) error {
 	content := []byte(doc.Content)
 	if mediaType == jsonType {
 		if content, err = encode(doc); err != nil {
-			return fmt.Errorf("encode answer: %w", err)
+			return fmt.Errorf("encode response: %w", err)
 		}
 	} else {
 		mediaType += "; charset=utf-8"
@@ -44,45 +44,46 @@ func (s *server) generateLLMs(c *call) error {
 	return s.sendDerived(c, mediaType, content)
 }
 
-// sendDerived answers what follows from the request alone. The same bytes come
-// again for as long as this program is of its edition, so an edge may keep them;
-// for whoever else asks they are somebody's private words, to be asked for anew.
+// sendDerived sends a response that depends only on the request and on the version of the program, so edges
+// cache it by both (see fieldmark.HeaderEdition). It is private to the client, and other caches revalidate
+// it.
 func (s *server) sendDerived(c *call, mediaType string, content []byte) error {
 	h := c.w.Header()
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set(fieldmark.HeaderEdition, s.edition)
-	if c.unchanged(etagOf(content)) {
+	h.Set(fieldmark.HeaderEdition, s.version)
+	if c.notModified(etagOf(content)) {
 		return nil
 	}
 	return c.sendBytes(http.StatusOK, mediaType, content)
 }
 
-// decodeLLMs generates while it decodes, because the generator is also the judge
-// of the texts: it counts them after cleaning.
+// decodeLLMs generates the file while it decodes, because the generator validates the texts: it measures
+// them after cleaning.
 func (c *call) decodeLLMs() (doc llms.Document, err error) {
 	var req llms.Request
-	var refusal error
-	err = c.decode(&req, func() []fieldmark.FieldError {
-		if doc, refusal = llms.Generate(req); fieldmark.IsCode(refusal, fieldmark.CodeValidationFailed) {
-			return fieldmark.AsError(refusal).Fields
+	var generateErr error
+	err = c.decodeChecked(&req, func() []fieldmark.FieldError {
+		doc, generateErr = llms.Generate(req)
+		if fieldmark.IsCode(generateErr, fieldmark.CodeValidationFailed) {
+			return fieldmark.AsError(generateErr).Fields
 		}
 		return nil
 	})
 	if err == nil {
-		err = refusal
+		err = generateErr
 	}
 	return doc, err
 }
 
-// lintRequest is what the linter is asked in JSON: a file, or where one is.
+// lintRequest is the JSON request to the linter: the content of a file or its address.
 type lintRequest struct {
-	Content string `json:"content,omitempty" doc:"The file itself"`
-	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"Where the file is; a page or a folder stands for the llms.txt beside it"`
+	Content string `json:"content,omitempty" doc:"The content of the file"`
+	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The address of the file; for a page or a folder, the llms.txt in the same folder is read"`
 }
 
-// lintLLMs says what is wrong with a file that was sent, or with one on a site.
+// lintLLMs checks an llms.txt that is in the request, or one on a website.
 func (s *server) lintLLMs(c *call) error {
-	kind, err := c.mediaType(append([]string{jsonType}, llmsTypes...)...)
+	mediaType, err := c.mediaType(append([]string{jsonType}, llmsTypes...)...)
 	if err != nil {
 		return err
 	}
@@ -90,11 +91,12 @@ func (s *server) lintLLMs(c *call) error {
 	if err != nil {
 		return err
 	}
-	if kind != jsonType {
+	if mediaType != jsonType {
 		return s.sendReport(c, llms.Lint(body))
 	}
 	var q lintRequest
-	if err := c.decodeBytes(body, &q, func() []fieldmark.FieldError { return q.complaints(s.prober != nil) }); err != nil {
+	checkRequest := func() []fieldmark.FieldError { return q.check(s.prober != nil) }
+	if err := c.route.handler.in.schema.decode(body, &q, checkRequest); err != nil {
 		return err
 	}
 	if q.URL == "" {
@@ -102,9 +104,8 @@ func (s *server) lintLLMs(c *call) error {
 	}
 	report, err := s.prober.Lint(c.r.Context(), q.URL)
 	if fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
-		var bad complaints
-		bad.add("/url", "format", fieldmark.AsError(err).Detail)
-		return bad.err(fieldmark.CodeValidationFailed)
+		return validationErrors{{Pointer: "/url", Code: "format", Detail: fieldmark.AsError(err).Detail}}.err(
+			fieldmark.CodeValidationFailed)
 	}
 	if err != nil {
 		return err
@@ -112,24 +113,24 @@ func (s *server) lintLLMs(c *call) error {
 	return c.send(http.StatusOK, report)
 }
 
-// complaints asks for one of the two; fetches says whether addresses are read.
-func (q lintRequest) complaints(fetches bool) []fieldmark.FieldError {
+// check requires either content or url; fetches says whether the server can read a url.
+func (q lintRequest) check(fetches bool) []fieldmark.FieldError {
 	switch {
 	case q.URL == "" && q.Content == "":
-		return []fieldmark.FieldError{{Pointer: "", Code: "required", Detail: "give content or url"}}
+		return []fieldmark.FieldError{{Pointer: "", Code: "required", Detail: "send content or url"}}
 	case q.URL != "" && q.Content != "":
-		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "give content or url, not both"}}
+		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "send content or url, not both"}}
 	case q.URL != "" && !fetches:
-		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "this server reads no addresses; send the content"}}
+		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "this server does not fetch files; send content"}}
 	}
 	return nil
 }
 
-// sendReport answers the verdict on a file that came with the request.
+// sendReport sends the report on a file that was in the request.
 func (s *server) sendReport(c *call, r llms.Report) error {
 	content, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode response: %w", err)
 	}
 	return s.sendDerived(c, jsonType, append(content, '\n'))
 }

@@ -2,41 +2,53 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
 )
 
-// missionFilters are the parameters of a list of missions.
+// missionFilters are the query parameters of a list of missions.
 var missionFilters = []param{
-	{name: "status", does: "Only these statuses; may be repeated", many: true, enum: []string{
-		string(fieldmark.MissionNew), string(fieldmark.MissionScheduled), string(fieldmark.MissionDispatched),
-		string(fieldmark.MissionEnRoute), string(fieldmark.MissionInProgress), string(fieldmark.MissionOnHold),
-		string(fieldmark.MissionCompleted), string(fieldmark.MissionUnableToComplete),
-		string(fieldmark.MissionClosed), string(fieldmark.MissionCanceled),
-	}},
-	{name: "priority", does: "Only this priority", enum: fieldmark.PriorityNames()},
-	{name: "source", does: "Only this source, compared without regard to case"},
-	{name: "externalId", does: "Only this externalId of the source, which is one mission at most"},
-	{name: "createdSince", does: "Only those created at this time or later", time: true},
-	{name: "createdUntil", does: "Only those created at this time or earlier", time: true},
-	{name: "updatedSince", does: "Only those changed at this time or later, in the order they changed. To follow changes, give a start time once and then pass nextCursor of the newest page as cursor, also after the last page (hasMore is false); leave the other parameters as they were", time: true},
-	{name: "limit", does: "Missions on a page", lowest: 1, highest: fieldmark.MaxMissionLimit, preset: fieldmark.DefaultMissionLimit},
-	{name: "cursor", does: "nextCursor of the page before. With updatedSince, every page has one: the last page's finds what changes later"},
+	{name: "status", description: "Only missions with one of these statuses", many: true, enum: missionStatuses()},
+	{name: "priority", description: "Only missions with this priority", enum: fieldmark.PriorityNames()},
+	{name: "source", description: "Only missions of this source; case-insensitive"},
+	{name: "externalId", description: "Only the mission with this externalId at the source"},
+	{name: "createdSince", description: "Only missions created at this time or later", time: true},
+	{name: "createdUntil", description: "Only missions created at this time or earlier", time: true},
+	{name: "updatedSince", description: "Only missions changed at this time or later, in the order of their changes. " +
+		"To follow changes, send a start time once, and then nextCursor of the latest page as cursor, also after the " +
+		"last page (hasMore is false); leave the other parameters unchanged", time: true},
+	{name: "limit", description: "Missions per page", lowest: 1, highest: fieldmark.MaxMissionLimit,
+		preset: fieldmark.DefaultMissionLimit},
+	{name: "cursor", description: "nextCursor of the previous page. With updatedSince, every page has one: " +
+		"that of the last page returns later changes"},
 }
 
-// allMissionFilters are those of the list that may be of all accounts.
-var allMissionFilters = append([]param{{name: "account", does: "Only this account; without it only status and the times of creation narrow"}}, missionFilters...)
+// allMissionFilters are those of the list for administrators.
+var allMissionFilters = append([]param{{name: "account",
+	description: "Only missions of this account. Without it, only status, createdSince and createdUntil can filter"}},
+	missionFilters...)
 
-// openMission opens a mission, or finds the one that is already there.
-func (s *server) openMission(c *call) error {
-	var req fieldmark.MissionRequest
-	if err := c.decode(&req, func() []fieldmark.FieldError { return checkMission(&req) }); err != nil {
+func missionStatuses() []string {
+	var names []string
+	for _, s := range fieldmark.MissionStatuses() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// createMission creates a mission, or returns the one that has the same source and externalId.
+func (s *server) createMission(c *call) error {
+	req, err := decodeBody[fieldmark.MissionRequest](c)
+	if err != nil {
 		return err
 	}
 	in, err := origin.NewIntake(c.key.Account, req)
@@ -56,12 +68,109 @@ func (s *server) openMission(c *call) error {
 	}, in)
 }
 
-// missionReply tells of a mission that was written.
+// missionReply is the response to a request that wrote a mission.
 func missionReply(m fieldmark.Mission) reply {
 	return reply{status: http.StatusOK, fields: map[string]string{"ETag": missionETag(m)}, value: m, mission: m.ID}
 }
 
-// checkMission takes a metadata of null for none, as with every other member.
+// missionBatch is a request for several missions.
+type missionBatch struct {
+	Missions []fieldmark.MissionRequest `json:"missions" minItems:"1" maxItems:"100"`
+}
+
+// createMissions creates missions as if each had been sent alone: an error in one is reported at its index and
+// does not affect the others. All are created in one transaction, so an internal error creates none.
+func (s *server) createMissions(c *call) error {
+	body, err := c.readJSON()
+	if err != nil {
+		return err
+	}
+	items, err := c.splitBatch(body)
+	if err != nil {
+		return err
+	}
+	intakes := make([]origin.Intake, len(items))
+	rejected := make([]*fieldmark.Error, len(items))
+	for i, item := range items {
+		if intakes[i], err = c.intake(item); err != nil {
+			if rejected[i] = itemError(err); rejected[i] == nil {
+				return err
+			}
+		}
+	}
+	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+		report := fieldmark.BatchReport{Results: make([]fieldmark.BatchResult, len(items))}
+		for i := range items {
+			result := &report.Results[i]
+			result.Index = i
+			problem := rejected[i]
+			if problem == nil {
+				m, created, err := a.OpenMission(ctx, intakes[i])
+				if problem = itemError(err); err != nil && (problem == nil || created) {
+					return reply{}, err // roll back: the mission was created in part
+				}
+				result.Mission, result.Status = &m, http.StatusOK
+				if created {
+					result.Status = http.StatusCreated
+				}
+			}
+			if problem != nil {
+				p := problem.Problem(c.w.base, c.w.requestID)
+				*result = fieldmark.BatchResult{Index: i, Status: p.Status, Problem: &p}
+			}
+		}
+		return reply{status: http.StatusOK, value: report}, nil
+	}, intakes...)
+}
+
+// splitBatch validates a batch without its missions and returns them as they were sent.
+func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
+	tree, err := parseJSON(body)
+	if err != nil {
+		return nil, err
+	}
+	whole := *c.route.handler.in.schema
+	list := *whole.members["missions"]
+	list.items = &schema{} // intake validates each mission
+	whole.members = map[string]*schema{"missions": &list}
+	var errs validationErrors
+	whole.check(tree, "", &errs)
+	if err := errs.err(fieldmark.CodeValidationFailed); err != nil {
+		return nil, err
+	}
+	var batch struct {
+		Missions []jsontext.Value `json:"missions"`
+	}
+	if err := jsonv2.Unmarshal(body, &batch); err != nil {
+		return nil, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON, Err: err}
+	}
+	return batch.Missions, nil
+}
+
+// intake decodes one mission of a batch.
+func (c *call) intake(item jsontext.Value) (origin.Intake, error) {
+	if len(item) > fieldmark.MaxBody {
+		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a mission must have at most %d bytes", fieldmark.MaxBody)
+		e.Limit = fieldmark.MaxBody
+		return origin.Intake{}, e
+	}
+	var req fieldmark.MissionRequest
+	one := c.route.handler.in.schema.members["missions"].items
+	if err := one.decode(item, &req, func() []fieldmark.FieldError { return check(&req) }); err != nil {
+		return origin.Intake{}, err
+	}
+	return origin.NewIntake(c.key.Account, req)
+}
+
+// itemError returns the client's error in one mission, or nil for an internal error.
+func itemError(err error) *fieldmark.Error {
+	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Code.Status() < http.StatusInternalServerError {
+		return e
+	}
+	return nil
+}
+
+// checkMission treats metadata of null like every other member of null: as absent.
 func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 	if string(req.Metadata) == "null" {
 		req.Metadata = nil
@@ -69,35 +178,30 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 	return origin.CheckMission(req)
 }
 
-// listMissions lists what the caller's account has.
-func (s *server) listMissions(c *call) error {
-	return s.sendMissions(c, c.key.Account)
-}
-
-// listAllMissions lists what an account has, or all have.
-func (s *server) listAllMissions(c *call) error {
-	return s.sendMissions(c, c.asked.text("account"))
-}
-
-func (s *server) sendMissions(c *call, account string) error {
+// listMissions lists the missions of the caller's account. Administrators choose an account, or list all.
+func (s *server) listMissions(c *call) (page fieldmark.List[fieldmark.Mission], err error) {
 	f := fieldmark.MissionFilter{
-		Source: c.asked.text("source"), ExternalID: c.asked.text("externalId"),
-		CreatedSince: c.asked.times["createdSince"], CreatedUntil: c.asked.times["createdUntil"], UpdatedSince: c.asked.times["updatedSince"],
-		Limit: c.asked.number("limit"), Cursor: c.asked.text("cursor"),
+		Source: c.params.text("source"), ExternalID: c.params.text("externalId"),
+		CreatedSince: c.params.times["createdSince"], CreatedUntil: c.params.times["createdUntil"],
+		UpdatedSince: c.params.times["updatedSince"],
+		Limit:        c.params.number("limit"), Cursor: c.params.text("cursor"),
 	}
-	if text := c.asked.text("priority"); text != "" {
+	if text := c.params.text("priority"); text != "" {
 		f.Priority, _ = fieldmark.ParsePriority(text)
 	}
-	for _, text := range c.asked.values["status"] {
+	for _, text := range c.params.values["status"] {
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {
-			return err
+			return page, err
 		}
 		f.Status = append(f.Status, status)
 	}
-	page, err := s.origin.Missions(c.r.Context(), account, f)
-	if err != nil {
-		return err
+	account := c.account()
+	if account == "" {
+		account = c.params.text("account")
+	}
+	if page, err = s.origin.Missions(c.r.Context(), account, f); err != nil {
+		return page, err
 	}
 	if page.Data == nil {
 		page.Data = []fieldmark.Mission{}
@@ -105,27 +209,13 @@ func (s *server) sendMissions(c *call, account string) error {
 	if page.HasMore {
 		c.linkNext(page.NextCursor)
 	}
-	return c.send(http.StatusOK, page)
+	return page, nil
 }
 
-// linkNext leads to the next page in a header field (RFC 8288), for clients that
-// follow links without reading bodies.
-func (c *call) linkNext(cursor string) {
-	if cursor == "" {
-		return
-	}
-	next := url.Values{}
-	for name, values := range c.asked.values {
-		next[name] = values
-	}
-	next.Set("cursor", cursor)
-	c.w.Header().Add("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, c.r.URL.EscapedPath(), next.Encode()))
-}
-
-// getMission reads one mission of the caller's account. One of another account is
-// not found, like one that does not exist: ids are not to be probed.
+// getMission reads a mission. One of another account is not found, like one that does not exist, so that
+// ids cannot be probed.
 func (s *server) getMission(c *call) error {
-	id, err := c.id(fieldmark.PrefixMission)
+	id, err := idParam(fieldmark.PrefixMission)(c)
 	if err != nil {
 		return err
 	}
@@ -136,80 +226,92 @@ func (s *server) getMission(c *call) error {
 	h := c.w.Header()
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization")
-	if c.unchanged(missionETag(m)) {
+	if c.notModified(missionETag(m)) {
 		return nil
 	}
 	return c.send(http.StatusOK, m)
 }
 
-// transition asks for one move of a mission.
+// missionRef names a mission and the versions at which it may be written.
+type missionRef struct {
+	account, id string // no account: any
+	ifMatch     origin.Versions
+}
+
+func missionParam(c *call) (missionRef, error) {
+	id, err := idParam(fieldmark.PrefixMission)(c)
+	return missionRef{c.account(), id, c.ifMatch()}, err
+}
+
+// handleMission returns a handler that changes a mission as fn does, in one transaction with the saved
+// response.
+func handleMission[B any](
+	s *server, fn func(context.Context, *origin.Act, missionRef, B) (fieldmark.Mission, error),
+) handler {
+	return handleRaw[B, fieldmark.Mission](func(c *call) error {
+		m, err := missionParam(c)
+		if err != nil {
+			return err
+		}
+		body, err := decodeBody[B](c)
+		if err != nil {
+			return err
+		}
+		return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
+			changed, err := fn(ctx, a, m, body)
+			return missionReply(changed), err
+		})
+	})
+}
+
+// transition is the request for another status.
 type transition struct {
 	Status    string              `json:"status" minLength:"1" maxLength:"32"`
 	Reason    *fieldmark.Reason   `json:"reason,omitempty"`
-	Scheduled *fieldmark.Span     `json:"scheduled,omitempty" doc:"When somebody is to be there; left as it is when it is not given"`
-	Assignee  *fieldmark.Assignee `json:"assignee,omitempty" doc:"Who is to go; left as it is when it is not given"`
+	Scheduled *fieldmark.Span     `json:"scheduled,omitempty" doc:"When the visit is planned; unchanged if missing"`
+	Assignee  *fieldmark.Assignee `json:"assignee,omitempty" doc:"Who is assigned; unchanged if missing"`
 }
 
-// moveMission makes one move of a mission of the caller's account.
-func (s *server) moveMission(c *call) error { return s.moveMissionOf(c, c.key.Account) }
-
-// moveAnyMission makes one move of whoever's mission.
-func (s *server) moveAnyMission(c *call) error { return s.moveMissionOf(c, "") }
-
-func (s *server) moveMissionOf(c *call, account string) error {
-	id, err := c.id(fieldmark.PrefixMission)
-	if err != nil {
-		return err
+func (t *transition) check() (bad []fieldmark.FieldError) {
+	if _, err := fieldmark.ParseMissionStatus(t.Status); err != nil {
+		bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
 	}
-	var req transition
-	move := origin.Move{If: c.versions()}
-	err = c.decode(&req, func() (bad []fieldmark.FieldError) {
-		var err error
-		if move.To, err = fieldmark.ParseMissionStatus(req.Status); err != nil {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
-		}
-		if req.Scheduled != nil {
-			bad = append(bad, req.Scheduled.Check("/scheduled")...)
-		}
-		return bad
-	})
-	if err != nil {
-		return err
+	if t.Scheduled != nil {
+		bad = append(bad, t.Scheduled.Check("/scheduled")...)
 	}
-	move.Reason, move.Scheduled, move.Assignee = req.Reason, req.Scheduled, req.Assignee
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		m, err := a.MoveMission(ctx, account, id, move)
-		return missionReply(m), err
+	return bad
+}
+
+func moveMission(ctx context.Context, a *origin.Act, m missionRef, t transition) (fieldmark.Mission, error) {
+	to, err := fieldmark.ParseMissionStatus(t.Status)
+	if err != nil {
+		return fieldmark.Mission{}, err
+	}
+	return a.MoveMission(ctx, m.account, m.id, origin.Move{
+		To: to, Reason: t.Reason, Scheduled: t.Scheduled, Assignee: t.Assignee, If: m.ifMatch,
 	})
 }
 
-// cancellation may say why a mission is called off.
+// cancellation may give a reason.
 type cancellation struct {
 	Reason *fieldmark.Reason `json:"reason,omitempty"`
 }
 
-// cancelMission calls a mission of the caller's account off.
-func (s *server) cancelMission(c *call) error {
-	id, err := c.id(fieldmark.PrefixMission)
-	if err != nil {
-		return err
-	}
-	var req cancellation
-	if err := c.decodeMaybe(&req); err != nil {
-		return err
-	}
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		m, err := a.CancelMission(ctx, c.key.Account, id, req.Reason, c.versions())
-		return missionReply(m), err
-	})
+func cancelMission(ctx context.Context, a *origin.Act, m missionRef, r cancellation) (fieldmark.Mission, error) {
+	return a.CancelMission(ctx, m.account, m.id, r.Reason, m.ifMatch)
+}
+
+func planMission(ctx context.Context, a *origin.Act, m missionRef, p fieldmark.MissionPlan) (fieldmark.Mission, error) {
+	return a.PlanMission(ctx, m.account, m.id, p, m.ifMatch)
 }
 
 // mergePatchType is the media type of a merge patch (RFC 7396, section 4).
 const mergePatchType = "application/merge-patch+json"
 
-// editMission changes what a mission of the caller's account says.
+// editMission applies a merge patch. The patch is applied as it was sent, because a member of null and a
+// missing member differ.
 func (s *server) editMission(c *call) error {
-	id, err := c.id(fieldmark.PrefixMission)
+	m, err := missionParam(c)
 	if err != nil {
 		return err
 	}
@@ -220,41 +322,19 @@ func (s *server) editMission(c *call) error {
 	if err != nil {
 		return err
 	}
-	var shaped fieldmark.MissionPatch
-	if err := c.decodeBytes(patch, &shaped, shaped.Check); err != nil {
+	var decoded fieldmark.MissionPatch
+	if err := c.route.handler.in.schema.decode(patch, &decoded, decoded.Check); err != nil {
 		return err
 	}
 	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		m, err := a.EditMission(ctx, c.key.Account, id, patch, c.versions())
-		return missionReply(m), err
+		changed, err := a.EditMission(ctx, m.account, m.id, patch, m.ifMatch)
+		return missionReply(changed), err
 	})
 }
 
-// planMission says who goes to a mission of the caller's account, and when.
-func (s *server) planMission(c *call) error {
-	id, err := c.id(fieldmark.PrefixMission)
-	if err != nil {
-		return err
-	}
-	var plan fieldmark.MissionPlan
-	err = c.decode(&plan, func() []fieldmark.FieldError {
-		if plan.Scheduled == nil {
-			return nil
-		}
-		return plan.Scheduled.Check("/scheduled")
-	})
-	if err != nil {
-		return err
-	}
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		m, err := a.PlanMission(ctx, c.key.Account, id, plan, c.versions())
-		return missionReply(m), err
-	})
-}
-
-// versions are those that If-Match lets a write go on at (RFC 9110, section
-// 13.1.1); nil means any. The comparison is strong, so a weak tag matches none.
-func (c *call) versions() origin.Versions {
+// ifMatch returns the versions in If-Match at which a write may proceed (RFC 9110, section 13.1.1); nil means
+// any version. The comparison is strong, so a weak tag matches none.
+func (c *call) ifMatch() origin.Versions {
 	lines := c.r.Header.Values("If-Match")
 	list := strings.Join(lines, ",")
 	if lines == nil || strings.TrimSpace(list) == "*" {
@@ -274,36 +354,44 @@ func (c *call) versions() origin.Versions {
 	return some
 }
 
-// completeMission makes every move there is to COMPLETED.
-func (s *server) completeMission(c *call) error {
-	id, err := c.id(fieldmark.PrefixMission)
-	if err != nil {
-		return err
-	}
-	m, err := s.origin.CompleteMission(c.r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, m)
-}
-
-// id reads the id in the path; one that is not well-formed cannot be found.
-func (c *call) id(prefix string) (string, error) {
-	id := c.r.PathValue("id")
-	if !fieldmark.CheckID(prefix, id) {
-		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "no such id")
-	}
-	return id, nil
-}
-
 func missionPath(id string) string { return fieldmark.PathMissions + "/" + id }
 
-// missionETag is the version of a mission and, after a point, its revision, if it
-// has one.
+// missionETag is the version of a mission and, if it has one, its revision after a point.
 func missionETag(m fieldmark.Mission) string {
 	revision := m.Revision()
 	if revision == 0 {
 		return strconv.Quote(strconv.Itoa(m.Version))
 	}
 	return fmt.Sprintf(`"%d.%d"`, m.Version, revision)
+}
+
+// paymentParams are the query parameters of the list of payments.
+var paymentParams = []param{
+	{name: "status", description: "Only payments with this status", enum: paymentStatuses()},
+	{name: "limit", description: "Payments per page", lowest: 1, highest: origin.MaxPaymentLimit,
+		preset: origin.DefaultPaymentLimit},
+	{name: "cursor", description: "nextCursor of the previous page"},
+}
+
+func paymentStatuses() []string {
+	var names []string
+	for _, s := range fieldmark.PaymentStatuses() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// listPayments lists the payments of all accounts.
+func (s *server) listPayments(c *call) (page fieldmark.List[fieldmark.MissionPayment], err error) {
+	var status fieldmark.PaymentStatus
+	if text := c.params.text("status"); text != "" {
+		if status, err = fieldmark.ParsePaymentStatus(text); err != nil {
+			return page, err
+		}
+	}
+	page, err = s.origin.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
+	if err == nil {
+		c.linkNext(page.NextCursor)
+	}
+	return page, err
 }

@@ -1,107 +1,33 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/fieldmark/fieldmark"
 )
 
-func (s *server) listModules(c *call) error {
-	list, err := s.origin.Modules(c.r.Context())
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, fieldmark.List[fieldmark.ModuleRecord]{Data: list})
+// activateModule makes a module the active one, or starts it as a canary.
+func (s *server) activateModule(
+	ctx context.Context, digest fieldmark.Digest, r fieldmark.ModuleActivation,
+) (fieldmark.ModulePlan, error) {
+	return s.origin.PutInForce(ctx, digest, r.Percent)
 }
 
-// pushModule checks a module and keeps it.
-func (s *server) pushModule(c *call) error {
-	var push fieldmark.ModulePush
-	if err := c.decode(&push, nil); err != nil {
-		return err
-	}
-	record, err := s.origin.PushModule(c.r.Context(), push)
+// module sends the bytes of a module. They never change, because the digest identifies them.
+func (s *server) module(c *call) error {
+	digest, err := digestParam(c)
 	if err != nil {
 		return err
 	}
-	return c.send(http.StatusCreated, record)
-}
-
-func (s *server) moduleStatus(c *call) error {
-	status, err := s.origin.ModuleStatus(c.r.Context())
+	b, err := s.origin.Module(c.r.Context(), digest)
 	if err != nil {
 		return err
 	}
-	return c.send(http.StatusOK, status)
-}
-
-func (s *server) rollBackModule(c *call) error {
-	plan, err := s.origin.RollBackModule(c.r.Context())
-	if err != nil {
-		return err
+	c.w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	if c.notModified(strconv.Quote(string(digest))) {
+		return nil
 	}
-	return c.send(http.StatusOK, plan)
-}
-
-// digest reads the digest in a path.
-func (c *call) digest() (fieldmark.Digest, error) {
-	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
-	if err != nil {
-		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no module with this digest")
-	}
-	return digest, nil
-}
-
-func (s *server) showModule(c *call) error {
-	digest, err := c.digest()
-	if err != nil {
-		return err
-	}
-	record, err := s.origin.ModuleRecord(c.r.Context(), digest)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, record)
-}
-
-// activateModule puts a module in force, or on trial.
-func (s *server) activateModule(c *call) error {
-	digest, err := c.digest()
-	if err != nil {
-		return err
-	}
-	var want fieldmark.ModuleActivation
-	if err := c.decode(&want, nil); err != nil {
-		return err
-	}
-	plan, err := s.origin.PutInForce(c.r.Context(), digest, want.Percent)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, plan)
-}
-
-func (s *server) showPreview(c *call) error {
-	digest, err := c.digest()
-	if err != nil {
-		return err
-	}
-	preview, err := s.origin.Preview(c.r.Context(), digest)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, preview)
-}
-
-// previewModule has every brand scored by a module, beside the one in force.
-func (s *server) previewModule(c *call) error {
-	digest, err := c.digest()
-	if err != nil {
-		return err
-	}
-	preview, err := s.origin.RequestPreview(c.r.Context(), digest)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusAccepted, preview)
+	return c.sendBytes(http.StatusOK, "application/wasm", b)
 }

@@ -19,40 +19,42 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// document is the OpenAPI document, made once.
+// document is a JSON document that is encoded once.
 type document struct {
 	bytes []byte
 	etag  string
 }
 
-// securityScheme names the one way to prove who asks.
+// securityScheme is the name of the only security scheme.
 const securityScheme = "apiKey"
 
-// describe writes the OpenAPI 3.1 document from the types that serve, and hands
-// each route the shape its requests are held to.
+// describe generates the OpenAPI 3.1 document from the types of the routes, and gives each route the schema
+// that validates its requests.
 func describe(routes []*route, version string) (document, error) {
 	reg := huma.NewMapRegistry("#/components/schemas/", nameSchema)
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 	reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Milli](), reflect.TypeFor[float64]())
 
 	for _, r := range routes {
-		if r.op.in.goType == nil {
+		in := &r.handler.in
+		if in.empty() {
 			continue
 		}
-		r.op.in.schema = requestSchema(reg, r.op.in)
+		in.published = requestSchema(reg, *in)
 		var err error
-		if r.op.in.shape, err = compile(reg, r.op.in.schema); err != nil {
+		if in.schema, err = compile(reg, in.published); err != nil {
 			return document{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 		}
 	}
-	closed := slices.Collect(maps.Keys(reg.Map()))
+	requests := slices.Collect(maps.Keys(reg.Map()))
 
 	api := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Fieldmark", Version: version,
-			Description: "What Fieldmark answers; what is tagged `scores`, every edge by itself. Every failure is a problem document (RFC 9457) whose `code` is stable and whose `type` leads to a page about it.",
-			License:     &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
+			Description: "The HTTP API of Fieldmark. Operations tagged `scores` are answered by every edge without an origin. " +
+				"Every error is a problem document (RFC 9457) with a stable `code` and a `type` that links to its explanation.",
+			License: &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: "/"}},
 		Components: &huma.Components{
@@ -64,14 +66,16 @@ func describe(routes []*route, version string) (document, error) {
 	}
 	api.Components.Responses = map[string]*huma.Response{"Problem": {
 		Description: "A problem",
-		Content:     map[string]*huma.MediaType{fieldmark.ProblemType: {Schema: schemaOf(reg, of[fieldmark.Problem]())}},
+		Content: map[string]*huma.MediaType{
+			fieldmark.ProblemType: {Schema: schemaOf(reg, body{goType: reflect.TypeFor[fieldmark.Problem]()})},
+		},
 	}}
-	for _, r := range slices.Concat(routes, fronted()) {
+	for _, r := range slices.Concat(routes, edgeOperations()) {
 		if !r.op.hidden {
-			api.AddOperation(operation(reg, r))
+			api.AddOperation(describeRoute(reg, r))
 		}
 	}
-	open(reg, closed)
+	allowAdditional(reg, requests)
 	for name, s := range reg.Map() {
 		explainPatterns(s)
 		allowNull(s, reg.TypeFromRef("#/components/schemas/"+name))
@@ -79,8 +83,8 @@ func describe(routes []*route, version string) (document, error) {
 	return encodeDocument(api)
 }
 
-// nameSchema tells the generator's nouns from those of the product that have the
-// same name.
+// nameSchema names the schema of a type. The types of package llms get a prefix, because some have the name
+// of a type of the product.
 func nameSchema(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -92,17 +96,17 @@ func nameSchema(t reflect.Type, hint string) string {
 	return name
 }
 
-// open lets what we answer grow: only what we are sent is closed to new members.
-func open(reg huma.Registry, closed []string) {
+// allowAdditional lets responses have unknown members, so that new ones can be added. Requests are strict.
+func allowAdditional(reg huma.Registry, requests []string) {
 	for name, s := range reg.Map() {
-		if !slices.Contains(closed, name) && s.AdditionalProperties == false {
+		if !slices.Contains(requests, name) && s.AdditionalProperties == false {
 			s.AdditionalProperties = nil
 		}
 	}
 }
 
-// allowNull says which members may be null: those we answer that may be missing
-// and are told all the same, and those a merge patch takes away.
+// allowNull marks the members that may be null: pointers in responses that are always present, and the
+// members that a merge patch can remove.
 func allowNull(s *huma.Schema, t reflect.Type) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,8 +129,8 @@ func allowNull(s *huma.Schema, t reflect.Type) {
 	}
 }
 
-// explainPatterns says in words what a pattern stands for; the library's own
-// member for that is none of OpenAPI.
+// explainPatterns moves the description of a pattern from huma's own member to the description, which is
+// part of OpenAPI.
 func explainPatterns(s *huma.Schema) {
 	if s.PatternDescription != "" && s.Description == "" {
 		s.Description = s.PatternDescription
@@ -144,9 +148,8 @@ func schemaOf(reg huma.Registry, b body) *huma.Schema {
 	return reg.Schema(b.goType, true, b.goType.Name())
 }
 
-// requestSchema is strict about lists: the library takes null for every list,
-// because Go may send one so, and would let it stand in for a list that must not
-// be empty.
+// requestSchema is schemaOf without nullable lists. huma lets every list be null, because Go encodes nil
+// slices so; null would pass for a list that must not be empty.
 func requestSchema(reg huma.Registry, b body) *huma.Schema {
 	root := schemaOf(reg, b)
 	schemas := append([]*huma.Schema{root}, slices.Collect(maps.Values(reg.Map()))...)
@@ -163,14 +166,14 @@ func requestSchema(reg huma.Registry, b body) *huma.Schema {
 	return root
 }
 
-// operation describes one route.
-func operation(reg huma.Registry, r *route) *huma.Operation {
+// describeRoute returns the OpenAPI operation of a route.
+func describeRoute(reg huma.Registry, r *route) *huma.Operation {
 	out := &huma.Operation{
-		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.does,
+		Method: r.method, Path: r.path, OperationID: r.op.id, Summary: r.op.summary,
 		Tags: []string{tagOf(r.path)}, Responses: map[string]*huma.Response{},
 	}
 	if r.access == anyone {
-		out.Security = []map[string][]string{{}} // said, so that nobody has to guess
+		out.Security = []map[string][]string{{}} // explicitly none
 	} else {
 		out.Security = []map[string][]string{{securityScheme: {string(r.access.scope)}}}
 		out.Description = "Needs the scope `" + string(r.access.scope) + "`."
@@ -181,41 +184,41 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 		})
 	}
 	for _, p := range r.op.query {
-		says := p.does
+		description := p.description
 		if p.enum != nil {
-			says += "; in any case"
+			description += "; case-insensitive"
 		}
-		out.Parameters = append(out.Parameters, &huma.Param{Name: p.name, In: "query", Description: says, Schema: p.schema()})
+		out.Parameters = append(out.Parameters, &huma.Param{
+			Name: p.name, In: "query", Description: description, Schema: p.schema(),
+		})
 	}
-	for _, f := range r.fields() {
-		out.Parameters = append(out.Parameters, &huma.Param{Name: f[0], In: "header", Description: f[1], Schema: &huma.Schema{Type: huma.TypeString}})
+	for _, h := range r.headers() {
+		out.Parameters = append(out.Parameters, &huma.Param{
+			Name: h[0], In: "header", Description: h[1], Schema: &huma.Schema{Type: huma.TypeString},
+		})
 	}
-	if r.op.in.goType != nil {
+	if !r.handler.in.empty() {
 		out.RequestBody = &huma.RequestBody{
-			Required: !r.op.maybe,
-			Content:  map[string]*huma.MediaType{jsonType: {Schema: r.op.in.schema}},
+			Required: !r.op.optionalBody,
+			Content:  map[string]*huma.MediaType{jsonType: {Schema: r.handler.in.published}},
 		}
-		for _, mediaType := range r.op.takes {
+		for _, mediaType := range r.op.consumes {
 			content := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 			if strings.HasSuffix(mediaType, "+json") {
-				content.Schema = r.op.in.schema
+				content.Schema = r.handler.in.published
 			}
 			out.RequestBody.Content[mediaType] = content
 		}
 	}
-	status := r.op.status
-	if status == nil {
-		status = []int{http.StatusOK}
-	}
-	for _, code := range status {
-		answer := &huma.Response{Description: http.StatusText(code)}
-		if r.op.out.goType != nil && code < 300 {
-			answer.Content = map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.op.out)}}
-			for _, mediaType := range r.op.also {
-				answer.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	for _, code := range r.statuses() {
+		response := &huma.Response{Description: http.StatusText(code)}
+		if !r.handler.out.empty() && code < 300 {
+			response.Content = map[string]*huma.MediaType{jsonType: {Schema: schemaOf(reg, r.handler.out)}}
+			for _, mediaType := range r.op.produces {
+				response.Content[mediaType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 			}
 		}
-		out.Responses[strconv.Itoa(code)] = answer
+		out.Responses[strconv.Itoa(code)] = response
 	}
 	for _, code := range []string{"4XX", "default"} {
 		out.Responses[code] = &huma.Response{Ref: problemRef}
@@ -223,21 +226,22 @@ func operation(reg huma.Registry, r *route) *huma.Operation {
 	return out
 }
 
-// problemRef is where the one description of every failure stands.
+// problemRef refers to the response that describes every error.
 const problemRef = "#/components/responses/Problem"
 
-// fields are the names and meanings of the header fields a route looks at.
-func (rt *route) fields() (all [][2]string) {
-	if rt.op.once || rt.reservable() {
-		all = append(all, [2]string{fieldmark.HeaderIdempotencyKey, "Names this request for a day: the same request again gets the same answer, and has no further effect."})
+// headers are the names and descriptions of the request headers that a route reads.
+func (rt *route) headers() (all [][2]string) {
+	if rt.op.idempotent || rt.reservable() {
+		all = append(all, [2]string{fieldmark.HeaderIdempotencyKey,
+			"Identifies the request for 24 hours: a repetition returns the saved response and has no further effect."})
 	}
 	if rt.op.versioned {
-		all = append(all, [2]string{"If-Match", "The ETag of the version this is meant for; any other is 412."})
+		all = append(all, [2]string{"If-Match", "The ETag of the version to change; if the current version differs, the response is 412."})
 	}
 	return all
 }
 
-// tagOf groups routes by who they are for.
+// tagOf returns the tag of a route: the group of its users.
 func tagOf(path string) string {
 	switch {
 	case strings.HasPrefix(path, fieldmark.PathPublic):
@@ -250,7 +254,7 @@ func tagOf(path string) string {
 	return "scores"
 }
 
-// pathNames lists the placeholders of a path.
+// pathNames returns the names of the parameters in a path.
 func pathNames(path string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
@@ -259,7 +263,7 @@ func pathNames(path string) []string {
 	return names
 }
 
-// encodeDocument indents, so that a change of the surface reads well in review.
+// encodeDocument indents the document, so that the golden file shows a change of the API line by line.
 func encodeDocument(api *huma.OpenAPI) (document, error) {
 	plain, err := json.Marshal(api)
 	if err != nil {
@@ -273,11 +277,8 @@ func encodeDocument(api *huma.OpenAPI) (document, error) {
 	return document{bytes: out.Bytes(), etag: etagOf(out.Bytes())}, nil
 }
 
-// sendOpenAPI answers the document.
+// sendOpenAPI sends the OpenAPI document.
 func (s *server) sendOpenAPI(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
-	if c.unchanged(s.openAPI.etag) {
-		return nil
-	}
-	return c.sendBytes(http.StatusOK, jsonType, s.openAPI.bytes)
+	return c.sendDocument(s.openAPI)
 }

@@ -13,7 +13,7 @@ import (
 //go:embed problem.html
 var problemTemplate string
 
-// remedies says what somebody who got a code can do about it.
+// remedies says what to do about a problem.
 var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeMalformedJSON:        "Send one JSON document (RFC 8259) and nothing after it. The detail says at which byte reading stopped.",
 	fieldmark.CodeDuplicateMember:      "Name each member once. Readers disagree about which of two to believe, so neither is.",
@@ -55,7 +55,7 @@ var remedies = map[fieldmark.Code]string{
 	fieldmark.CodeTimeout:              "Repeat the request. Opening a mission again is safe: it is the same mission.",
 }
 
-// problemPages are the pages that the type of a problem leads to, made once.
+// problemPages are the HTML pages that the types of problems link to.
 type problemPages struct {
 	pages map[string][]byte
 }
@@ -82,7 +82,7 @@ func newProblemPages() (*problemPages, error) {
 	return p, nil
 }
 
-// problemPage explains a code to a person.
+// problemPage explains a problem code.
 func (s *server) problemPage(c *call) error {
 	page, ok := s.problems.pages[c.r.PathValue("code")]
 	if !ok {
@@ -91,7 +91,7 @@ func (s *server) problemPage(c *call) error {
 	h := c.w.Header()
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	if c.unchanged(etagOf(page)) {
+	if c.notModified(etagOf(page)) {
 		return nil
 	}
 	return c.sendBytes(http.StatusOK, "text/html; charset=utf-8", page)

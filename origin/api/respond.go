@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -16,14 +18,14 @@ import (
 
 const jsonType = "application/json"
 
-// writeProblem is the only way a failure leaves.
-func writeProblem(w *writer, r *http.Request, e *fieldmark.Error) {
+// writeProblem sends an error. Every error response is sent here or saved for a repeated request.
+func writeProblem(w *responseWriter, r *http.Request, e *fieldmark.Error) {
 	body := problemBody(w, e)
 	h := w.Header()
 	h.Set("Content-Type", fieldmark.ProblemType)
 	h.Set("Cache-Control", "no-store")
 	for _, field := range []string{"ETag", "Content-Language", "Content-Disposition"} {
-		h.Del(field) // a handler may have begun to describe the answer it did not give
+		h.Del(field) // set by the handler for the response that failed
 	}
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
@@ -33,21 +35,21 @@ func writeProblem(w *writer, r *http.Request, e *fieldmark.Error) {
 	}
 	w.WriteHeader(e.Code.Status())
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that left cannot be told
+		_, _ = w.Write(body) // fails only if the client has left
 	}
 }
 
-// send answers v as JSON.
+// send sends v as JSON.
 func (c *call) send(status int, v any) error {
 	b, err := encode(v)
 	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode response: %w", err)
 	}
 	return c.sendBytes(status, jsonType, b)
 }
 
-// encode writes v as a line of JSON in which < and > stay readable: the answer
-// is declared as JSON and not to be sniffed, so nothing reads it as a page.
+// encode returns v as a line of JSON. < and > are not escaped: responses are declared as JSON with nosniff,
+// so no browser reads them as HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -56,9 +58,9 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// sendBytes answers b.
+// sendBytes sends b.
 func (c *call) sendBytes(status int, mediaType string, b []byte) error {
-	if c.hold(status, b) {
+	if c.buffer(status, b) {
 		return nil
 	}
 	h := c.w.Header()
@@ -71,17 +73,25 @@ func (c *call) sendBytes(status int, mediaType string, b []byte) error {
 	return nil
 }
 
-// sendEmpty answers without a body.
+// sendEmpty sends a response without a body.
 func (c *call) sendEmpty(status int) error {
-	if c.hold(status, nil) {
+	if c.buffer(status, nil) {
 		return nil
 	}
 	c.w.WriteHeader(status)
 	return nil
 }
 
-// unchanged sets the ETag and answers 304 if the caller has that version already.
-func (c *call) unchanged(etag string) bool {
+// sendDocument sends a document that is the same for every caller, or 304.
+func (c *call) sendDocument(d document) error {
+	if c.notModified(d.etag) {
+		return nil
+	}
+	return c.sendBytes(http.StatusOK, jsonType, d.bytes)
+}
+
+// notModified sets the ETag, and sends 304 and reports true if the caller already has that version.
+func (c *call) notModified(etag string) bool {
 	c.w.Header().Set("ETag", etag)
 	if !matchesETag(c.r.Header.Get("If-None-Match"), etag) {
 		return false
@@ -90,7 +100,8 @@ func (c *call) unchanged(etag string) bool {
 	return true
 }
 
-// matchesETag compares weakly, as If-None-Match asks for (RFC 9110, section 13.1.2).
+// matchesETag reports whether an If-None-Match list has etag; the comparison is weak (RFC 9110, section
+// 13.1.2).
 func matchesETag(list, etag string) bool {
 	if strings.TrimSpace(list) == "*" {
 		return true
@@ -103,16 +114,78 @@ func matchesETag(list, etag string) bool {
 	return false
 }
 
-// etagOf names bytes by their content.
+// etagOf is a strong ETag: a hash of the content.
 func etagOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// list wraps what is told whole, so that a page can be made of it one day.
-func list[T any](all []T) fieldmark.List[T] {
-	if all == nil {
-		all = []T{}
+// linkNext adds a Link header to the next page (RFC 8288), for clients that do not read the body.
+func (c *call) linkNext(cursor string) {
+	if cursor == "" {
+		return
 	}
-	return fieldmark.List[T]{Data: all}
+	next := url.Values{}
+	for name, values := range c.params.values {
+		next[name] = values
+	}
+	next.Set("cursor", cursor)
+	c.w.Header().Add("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, c.r.URL.EscapedPath(), next.Encode()))
+}
+
+// maxRanges bounds the media ranges of Accept that are read; browsers send about eight.
+const maxRanges = 32
+
+// negotiate returns the offer that Accept prefers (RFC 9110, section 12.5.1), or "" if none is acceptable.
+// Of offers with the same quality the one with the more specific range wins, then the earlier one. Without
+// Accept the first offer is returned.
+func negotiate(accept []string, offers []string) string {
+	field := strings.TrimSpace(strings.Join(accept, ","))
+	if field == "" {
+		return offers[0]
+	}
+	ranges := strings.SplitN(field, ",", maxRanges+1)
+	if len(ranges) > maxRanges {
+		ranges = ranges[:maxRanges]
+	}
+	best, bestQ, bestSpecificity := "", 0.0, 0
+	for _, offer := range offers {
+		q, specificity := quality(ranges, offer)
+		if q > bestQ || q == bestQ && q > 0 && specificity > bestSpecificity {
+			best, bestQ, bestSpecificity = offer, q, specificity
+		}
+	}
+	return best
+}
+
+// quality returns the q of the most specific range that matches offer. Malformed ranges are ignored.
+func quality(ranges []string, offer string) (q float64, specificity int) {
+	kind, _, _ := strings.Cut(offer, "/")
+	for _, one := range ranges {
+		mediaRange, params, err := mime.ParseMediaType(one)
+		if err != nil {
+			continue
+		}
+		level := 0
+		switch mediaRange {
+		case "*/*":
+			level = 1
+		case kind + "/*":
+			level = 2
+		case offer:
+			level = 3
+		default:
+			continue
+		}
+		weight := 1.0
+		if text, ok := params["q"]; ok {
+			if weight, err = strconv.ParseFloat(text, 64); err != nil || weight < 0 || weight > 1 {
+				continue
+			}
+		}
+		if level > specificity {
+			q, specificity = weight, level
+		}
+	}
+	return q, specificity
 }

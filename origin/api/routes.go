@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,196 +11,354 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// routes is the whole surface: what is asked, who may ask, what answers, and how
-// the OpenAPI document tells of it. Bodies are bounded by fieldmark.MaxBody and
-// requests by handlerTimeout unless a line says otherwise.
-func (s *server) routes() []*route {
-	const (
-		missions = fieldmark.PathMissions
-		admin    = fieldmark.PathAdminAPI
-		facts    = fieldmark.PathInternalFacts
-		modules  = fieldmark.PathInternalModules
-	)
-	create, read, admins := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead), key(fieldmark.ScopeAdmin)
-	update, cancel, operate := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel), key(fieldmark.ScopeMissionOperate)
-	return append(append(s.webhookRoutes(), s.keyRoutes()...), []*route{
-		{"POST", missions, create, s.openMission, op{id: "openMission", does: "Open a mission, once for each source and externalId", in: of[fieldmark.MissionRequest](), out: of[fieldmark.Mission](), status: []int{201, 200}, once: true}},
-		{"POST", fieldmark.PathMissionBatch, create, s.openMissions, op{id: "openMissions", does: "Open up to a hundred missions, each for itself", in: of[missionBatch](), out: of[fieldmark.BatchReport](), once: true, limit: fieldmark.MaxBatchBody}},
-		{"GET", missions, read, s.listMissions, op{id: "listMissions", does: "List missions, newest first, or as they changed", query: missionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
-		{"GET", missions + "/{id}", read, s.getMission, op{id: "getMission", does: "Read a mission", out: of[fieldmark.Mission](), status: []int{200, 304}}},
-		{"PATCH", missions + "/{id}", update, s.editMission, op{id: "editMission", does: "Change what a mission says, by a merge patch (RFC 7396)", in: of[fieldmark.MissionPatch](), takes: []string{mergePatchType}, out: of[fieldmark.Mission](), once: true, versioned: true}},
-		{"POST", missions + "/{id}/cancel", cancel, s.cancelMission, op{id: "cancelMission", does: "Call a mission off", in: of[cancellation](), maybe: true, out: of[fieldmark.Mission](), once: true, versioned: true}},
-		{"POST", missions + "/{id}/transitions", operate, s.moveMission, op{id: "moveMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission](), once: true, versioned: true}},
-		{"PUT", missions + "/{id}/plan", operate, s.planMission, op{id: "planMission", does: "Say who goes and when", in: of[fieldmark.MissionPlan](), out: of[fieldmark.Mission](), once: true, versioned: true}},
-		{"POST", fieldmark.PathAlerts + "alertmanager", create, s.takeAlerts("alertmanager"), op{id: "takeAlertmanager", does: "Take a notification of Alertmanager (version 4); busy is 503, never 429", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
-		{"POST", fieldmark.PathAlerts + "grafana", create, s.takeAlerts("grafana"), op{id: "takeGrafana", does: "Take a notification of Grafana alerting (version 1); busy is 503, never 429", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
-		{"PUT", fieldmark.PathAlerts + "grafana", create, s.takeAlerts("grafana"), op{id: "putGrafana", does: "The same for contact points that are set to PUT", query: alertOptions, in: of[map[string]any](), out: of[fieldmark.AlertReport](), limit: fieldmark.MaxAlertBody}},
-		{"POST", fieldmark.PathLLMs, anyone, s.generateLLMs, op{id: "generateLLMsTxt", does: "Write an llms.txt", in: of[llms.Request](), out: of[llms.Document](), also: llmsTypes, status: []int{200, 304}}},
-		{"POST", fieldmark.PathLLMsLint, anyone, s.lintLLMs, op{id: "lintLLMsTxt", does: "Say what is wrong with an llms.txt", in: of[lintRequest](), takes: llmsTypes, out: of[llms.Report](), status: []int{200, 304}, limit: fieldmark.MaxLintBody, within: lintTimeout}},
-
-		{"GET", admin + "missions", admins, s.listAllMissions, op{id: "listAllMissions", does: "List the missions of an account, or of all", query: allMissionFilters, out: of[fieldmark.List[fieldmark.Mission]]()}},
-		{"POST", admin + "missions/{id}/transitions", admins, s.moveAnyMission, op{id: "moveAnyMission", does: "Move a mission to another status", in: of[transition](), out: of[fieldmark.Mission]()}},
-		{"POST", admin + "missions/{id}/complete", admins, s.completeMission, op{id: "completeMission", does: "Take a mission to COMPLETED by every move that is needed", out: of[fieldmark.Mission]()}},
-		{"PUT", admin + "missions/{id}/payment", admins, s.setPayment, op{id: "setPayment", does: "Say what a mission costs, until it is due", in: of[fieldmark.PaymentRequest](), out: of[fieldmark.MissionPayment]()}},
-		{"GET", admin + "payments", admins, s.listPayments, op{id: "listPayments", does: "List the payments of all accounts without their refunds, newest first", query: paymentPage, out: of[fieldmark.List[fieldmark.MissionPayment]]()}},
-		{"GET", admin + "payments/{id}", admins, s.getPayment, op{id: "getPayment", does: "Read a payment and its refunds", out: of[fieldmark.MissionPayment]()}},
-		{"POST", admin + "payments/{id}/transitions", admins, s.markPayment, op{id: "markPayment", does: "Mark a payment as being processed, paid, failed or called off", in: of[fieldmark.PaymentMove](), out: of[fieldmark.MissionPayment]()}},
-		{"POST", admin + "payments/{id}/refunds", admins, s.refundPayment, op{id: "refundPayment", does: "Note that money of a payment went back, once for each reference", in: of[fieldmark.RefundRequest](), out: of[fieldmark.MissionPayment]()}},
-		{"GET", admin + "sla/policies", admins, s.listSLAPolicies, op{id: "listSLAPolicies", does: "List the SLA policies in force, one for each priority", out: of[fieldmark.List[fieldmark.SLAPolicy]]()}},
-		{"PUT", admin + "sla/policies/{priority}", admins, s.putSLAPolicy, op{id: "putSLAPolicy", does: "Set the SLA policy of a priority; clocks that run are counted again by it", in: of[slaPolicyRecord](), out: of[fieldmark.SLAPolicy]()}},
-		{"PATCH", admin + "sla/policies/{priority}", admins, s.patchSLAPolicy, op{id: "patchSLAPolicy", does: "Change members of the SLA policy of a priority; running timers are computed again", in: of[fieldmark.SLAPolicyPatch](), out: of[fieldmark.SLAPolicy]()}},
-		{"DELETE", admin + "sla/policies/{priority}", admins, s.resetSLAPolicy, op{id: "resetSLAPolicy", does: "Put the program's own SLA policy of a priority back in force", status: []int{204}}},
-		{"GET", admin + "sla/calendars", admins, s.listSLACalendars, op{id: "listSLACalendars", does: "List the business calendars in force", out: of[fieldmark.List[fieldmark.SLACalendar]]()}},
-		{"PUT", admin + "sla/calendars/{name}", admins, s.putSLACalendar, op{id: "putSLACalendar", does: "Set a business calendar; clocks that run are counted again by it", in: of[slaCalendarRecord](), out: of[fieldmark.SLACalendar]()}},
-		{"DELETE", admin + "sla/calendars/{name}", admins, s.deleteSLACalendar, op{id: "deleteSLACalendar", does: "Delete a business calendar, or put the program's own of that name back in force", status: []int{204}}},
-		{"GET", admin + "brands", admins, s.listBrands, op{id: "listBrands", does: "List brands by slug", query: brandPage, out: of[fieldmark.List[fieldmark.Brand]]()}},
-		{"PUT", admin + "brands/{slug}", admins, s.putBrand, op{id: "putBrand", does: "Add or change a brand", in: of[brandRecord](), out: of[fieldmark.Brand]()}},
-		{"POST", admin + "brands/import", admins, s.importBrands, op{id: "importBrands", does: "Add and change many brands", in: of[[]brandRecord](), out: of[fieldmark.ImportReport](), limit: fieldmark.MaxBulkBody, within: bulkTimeout}},
-		{"GET", admin + "brands/{slug}", admins, s.getBrand, op{id: "getBrand", does: "Read a brand and the slugs that lead to it", out: of[brandDocument]()}},
-		{"DELETE", admin + "brands/{slug}", admins, s.deleteBrand, op{id: "deleteBrand", does: "Take a brand down with everything known of it; every edge forgets it at once", status: []int{204}}},
-		{"POST", admin + "brands/{slug}/rename", admins, s.renameBrand, op{id: "renameBrand", does: "Give a brand another slug; the old one leads to it", in: of[renaming](), out: of[fieldmark.Brand]()}},
-		{"PUT", admin + "brands/{slug}/aliases", admins, s.setAliases, op{id: "setAliases", does: "Set the slugs that lead to a brand beside its own", in: of[aliasList](), out: of[aliasList]()}},
-		{"POST", admin + "visibility/import", admins, s.importVisibility, op{id: "importVisibility", does: "Import answer samples; lines that are refused are in the report", in: of[[]sampleRecord](), takes: []string{csvType}, out: of[fieldmark.VisibilityImport](), limit: fieldmark.MaxBulkBody, within: bulkTimeout}},
-		{"POST", admin + "brands/{slug}/audit", admins, s.auditBrand, op{id: "auditBrand", does: "Ask for a new audit of a brand's site", status: []int{202}}},
-		{"GET", admin + "audits", admins, s.listAudits, op{id: "listAudits", does: "List the audits that run, with their progress, and those that wait", out: of[fieldmark.List[fieldmark.AuditRun]]()}},
-		{"GET", admin + "calendars", admins, s.listCalendars, op{id: "listCalendars", does: "List feeds of the plan", out: of[fieldmark.List[fieldmark.Calendar]]()}},
-		{"POST", admin + "calendars", admins, s.createCalendar, op{id: "createCalendar", does: "Make a feed of the plan; its address is told this once", in: of[fieldmark.CalendarRequest](), out: of[fieldmark.NewCalendar](), status: []int{201}}},
-		{"POST", admin + "calendars/{id}/rotate", admins, s.rotateCalendar, op{id: "rotateCalendar", does: "Give a feed another address; it is told this once", out: of[fieldmark.NewCalendar]()}},
-		{"POST", admin + "calendars/{id}/revoke", admins, s.revokeCalendar, op{id: "revokeCalendar", does: "End a feed", out: of[fieldmark.Calendar]()}},
-		{"POST", admin + "purge", admins, s.purge, op{id: "purge", does: "Have every edge derive tags, an address or everything again", in: of[fieldmark.PurgeRequest](), out: of[fieldmark.Purged]()}},
-
-		{"GET", admin + "modules", admins, s.listModules, op{id: "listModules", does: "List scoring modules, newest first", out: of[fieldmark.List[fieldmark.ModuleRecord]]()}},
-		{"POST", admin + "modules", admins, s.pushModule, op{id: "pushModule", does: "Check a scoring module and keep it", in: of[fieldmark.ModulePush](), out: of[fieldmark.ModuleRecord](), status: []int{201}, limit: fieldmark.MaxBulkBody, within: checkTimeout}},
-		{"GET", admin + "modules/status", admins, s.moduleStatus, op{id: "moduleStatus", does: "Tell which modules score, and what each edge makes of them", out: of[fieldmark.ModuleStatus]()}},
-		{"POST", admin + "modules/rollback", admins, s.rollBackModule, op{id: "rollBackModule", does: "End a trial, or put the module before in force again", out: of[fieldmark.ModulePlan]()}},
-		{"GET", admin + "modules/{digest}", admins, s.showModule, op{id: "showModule", does: "Read what is known of a scoring module", out: of[fieldmark.ModuleRecord]()}},
-		{"POST", admin + "modules/{digest}/activate", admins, s.activateModule, op{id: "activateModule", does: "Put a scoring module in force, or on trial for a share of the brands", in: of[fieldmark.ModuleActivation](), out: of[fieldmark.ModulePlan]()}},
-		{"GET", admin + "modules/{digest}/preview", admins, s.showPreview, op{id: "showModulePreview", does: "Read how far a preview is and what it found", out: of[fieldmark.ModulePreview]()}},
-		{"POST", admin + "modules/{digest}/preview", admins, s.previewModule, op{id: "previewModule", does: "Score every brand by a module, beside the one in force", out: of[fieldmark.ModulePreview](), status: []int{202}}},
-
-		{"GET", facts, node, s.allFacts, op{hidden: true, query: factsQuery, within: bulkTimeout}},
-		{"GET", facts + "/{slug}", node, s.facts, op{hidden: true, query: statePage}},
-		{"GET", facts + "/{slug}/history", node, s.history, op{hidden: true, query: historyPage}},
-		{"GET", facts + "/{slug}/{digest}", node, s.factsBody, op{hidden: true}},
-		{"GET", fieldmark.PathInternalEvents, node, s.events, op{hidden: true, query: eventPage, within: fieldmark.MaxWait*time.Second + handlerTimeout}},
-		{"POST", fieldmark.PathInternalNodes, node, s.noteNode, op{hidden: true, in: of[fieldmark.NodeReport](), status: []int{204}}},
-		{"GET", modules, node, s.modulePlan, op{hidden: true}},
-		{"GET", modules + "/{digest}", node, s.module, op{hidden: true}},
-
-		{"GET", fieldmark.PathCalendar + "{file}", anyone, s.sendCalendar, op{hidden: true, loose: true}},
-		{"GET", fieldmark.PathOpenAPI, anyone, s.sendOpenAPI, op{hidden: true}},
-		{"GET", "/problems/{code}", anyone, s.problemPage, op{hidden: true}},
-	}...)
+// route is one operation of the API.
+type route struct {
+	method  string
+	path    string // a pattern of http.ServeMux, and of OpenAPI
+	access  authorization
+	handler handler
+	op      operation
 }
 
-// keyRoutes is who may come in, and the record of what administrators did.
-func (s *server) keyRoutes() []*route {
-	const admin = fieldmark.PathAdminAPI
-	admins := key(fieldmark.ScopeAdmin)
+// operation is what the OpenAPI document says about a route, and the limits its requests are held to.
+type operation struct {
+	id           string // operationId; the audit log derives the name of an administrator's action from it
+	summary      string
+	status       []int         // of success, the usual one first; nil: 200, or 204 without a body
+	query        []param       // all parameters; others are rejected
+	consumes     []string      // media types of the request body besides JSON
+	produces     []string      // media types of the response body besides JSON
+	optionalBody bool          // the request body may be missing
+	bodyLimit    int64         // bytes of the request body; 0: fieldmark.MaxBody
+	timeout      time.Duration // of the whole request; 0: handlerTimeout
+	idempotent   bool          // accepts an Idempotency-Key; the response is saved in the transaction of the effects
+	versioned    bool          // accepts If-Match
+	anyQuery     bool          // unknown query parameters are ignored: the caller did not write the address
+	hidden       bool          // not in the OpenAPI document
+}
+
+const (
+	// handlerTimeout bounds an ordinary request.
+	handlerTimeout = 10 * time.Second
+	// remoteTimeout bounds requests that call other servers or run an untrusted module, each of which
+	// has a shorter limit of its own. Edges wait 30 s for these routes.
+	remoteTimeout = 18 * time.Second
+	// bulkTimeout bounds requests that read or write every brand. Their callers are edges, which stream,
+	// and imports, which continue after an edge has given up.
+	bulkTimeout = 60 * time.Second
+)
+
+func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.timeout, handlerTimeout) }
+
+func (rt *route) bodyLimit() int64 { return cmp.Or(rt.op.bodyLimit, fieldmark.MaxBody) }
+
+// statuses are those of success.
+func (rt *route) statuses() []int {
+	if rt.op.status != nil {
+		return rt.op.status
+	}
+	if rt.handler.out.empty() {
+		return []int{http.StatusNoContent}
+	}
+	return []int{http.StatusOK}
+}
+
+// routes are all operations of the API.
+func (s *server) routes() []*route {
+	return slices.Concat(s.missionRoutes(), s.alertRoutes(), s.llmsRoutes(), s.webhookRoutes(), s.keyRoutes(),
+		s.adminMissionRoutes(), s.slaRoutes(), s.brandRoutes(), s.calendarRoutes(), s.moduleRoutes(), s.edgeRoutes())
+}
+
+// missionRoutes are the operations of integrators on the missions of their account.
+func (s *server) missionRoutes() []*route {
+	const missions, one = fieldmark.PathMissions, fieldmark.PathMissions + "/{id}"
+	create, read := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead)
+	update, cancel := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel)
+	operate := key(fieldmark.ScopeMissionOperate)
 	return []*route{
-		{"GET", admin + "keys", admins, s.listKeys, op{id: "listKeys", does: "List API keys", out: of[fieldmark.List[fieldmark.Key]]()}},
-		{"POST", admin + "keys", admins, s.createKey, op{id: "createKey", does: "Make an API key; its token is told this once", in: of[fieldmark.KeyRequest](), out: of[fieldmark.NewKey](), status: []int{201}}},
-		{"POST", admin + "keys/{id}/revoke", admins, s.revokeKey, op{id: "revokeKey", does: "Revoke an API key", in: of[fieldmark.KeyRevocation](), maybe: true, out: of[fieldmark.Key]()}},
-		{"POST", admin + "keys/{id}/rotate", admins, s.rotateKey, op{id: "rotateKey", does: "Make an API key in place of another, which works for a grace; its token is told this once", in: of[fieldmark.KeyRotation](), maybe: true, out: of[fieldmark.NewKey](), status: []int{201}}},
-		{"GET", admin + "accounts", admins, s.listAccounts, op{id: "listAccounts", does: "List accounts", out: of[fieldmark.List[fieldmark.Account]]()}},
-		{"PUT", admin + "accounts/{account}", admins, s.putAccount, op{id: "putAccount", does: "Make an account or change what it is called", in: of[fieldmark.AccountRequest](), out: of[fieldmark.Account]()}},
-		{"GET", admin + "audit-log", admins, s.listAudit, op{id: "listAuditLog", does: "List the acts of administrators, newest first", query: auditPage, out: of[fieldmark.List[fieldmark.AuditEntry]]()}},
-		{"GET", admin + "audit-log/verdict", admins, s.verifyAudit, op{id: "verifyAuditLog", does: "Check the sums of the whole audit log", out: of[fieldmark.AuditVerdict](), within: bulkTimeout}},
+		{"POST", missions, create, handleRaw[fieldmark.MissionRequest, fieldmark.Mission](s.createMission), operation{
+			id: "openMission", summary: "Create a mission; the same source and externalId return the existing one",
+			status: []int{201, 200}, idempotent: true}},
+		{"POST", fieldmark.PathMissionBatch, create, handleRaw[missionBatch, fieldmark.BatchReport](s.createMissions), operation{
+			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
+			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
+		{"GET", missions, read, handleCall[none](s.listMissions), operation{
+			id: "listMissions", summary: "List missions, newest first or in the order they changed", query: missionFilters}},
+		{"GET", one, read, handleRaw[none, fieldmark.Mission](s.getMission), operation{
+			id: "getMission", summary: "Get a mission", status: []int{200, 304}}},
+		{"PATCH", one, update, handleRaw[fieldmark.MissionPatch, fieldmark.Mission](s.editMission), operation{
+			id: "editMission", summary: "Update a mission with a merge patch (RFC 7396)",
+			consumes: []string{mergePatchType}, idempotent: true, versioned: true}},
+		{"POST", one + "/cancel", cancel, handleMission(s, cancelMission), operation{
+			id: "cancelMission", summary: "Cancel a mission", optionalBody: true, idempotent: true, versioned: true}},
+		{"POST", one + "/transitions", operate, handleMission(s, moveMission), operation{
+			id: "moveMission", summary: "Change the status of a mission", idempotent: true, versioned: true}},
+		{"PUT", one + "/plan", operate, handleMission(s, planMission), operation{
+			id: "planMission", summary: "Set the time and the assignee of a mission", idempotent: true, versioned: true}},
 	}
 }
 
-// webhookRoutes is what integrators do with their endpoints, and administrators
-// with everybody's. An operation on an endpoint is a line, for both.
+// alertRoutes turn the notifications of alerting tools into missions. Grafana contact points send POST
+// or PUT.
+func (s *server) alertRoutes() []*route {
+	const path = fieldmark.PathAlerts
+	create := key(fieldmark.ScopeMissionCreate)
+	alertmanager := handleRaw[map[string]any, fieldmark.AlertReport](s.receiveAlerts("alertmanager"))
+	grafana := handleRaw[map[string]any, fieldmark.AlertReport](s.receiveAlerts("grafana"))
+	return []*route{
+		{"POST", path + "alertmanager", create, alertmanager, operation{
+			id: "takeAlertmanager", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive an Alertmanager notification (version 4); overload is 503, never 429"}},
+		{"POST", path + "grafana", create, grafana, operation{
+			id: "takeGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive a Grafana notification (version 1); overload is 503, never 429"}},
+		{"PUT", path + "grafana", create, grafana, operation{
+			id: "putGrafana", query: alertParams, bodyLimit: fieldmark.MaxAlertBody,
+			summary: "Receive a Grafana notification from a contact point that uses PUT"}},
+	}
+}
+
+// llmsRoutes are the llms.txt tools. They need no key and store nothing.
+func (s *server) llmsRoutes() []*route {
+	return []*route{
+		{"POST", fieldmark.PathLLMs, anyone, handleRaw[llms.Request, llms.Document](s.generateLLMs), operation{
+			id: "generateLLMsTxt", summary: "Generate an llms.txt", produces: llmsTypes, status: []int{200, 304}}},
+		{"POST", fieldmark.PathLLMsLint, anyone, handleRaw[lintRequest, llms.Report](s.lintLLMs), operation{
+			id: "lintLLMsTxt", summary: "Check an llms.txt for errors and warnings", consumes: llmsTypes,
+			status: []int{200, 304}, bodyLimit: fieldmark.MaxLintBody, timeout: remoteTimeout}},
+	}
+}
+
+// webhookRoutes are the operations of integrators on the endpoints of their account, and of
+// administrators on all endpoints.
 func (s *server) webhookRoutes() []*route {
 	const hooks = fieldmark.PathWebhooks
 	manage, admins := key(fieldmark.ScopeWebhookManage), key(fieldmark.ScopeAdmin)
-	routes := []*route{
-		{"GET", hooks + "/event-types", anyone, s.listEventTypes, op{id: "listEventTypes", does: "List the types of event, each with the JSON Schema of its data and an example", out: of[fieldmark.List[fieldmark.EventTypeInfo]](), status: []int{200, 304}}},
-		{"GET", hooks + "/{id}/keys", anyone, s.publicKeys, op{id: "getWebhookKeys", does: "Read the public keys that sign an endpoint's messages, as a JSON Web Key Set", out: of[fieldmark.KeySet]()}},
-		{"GET", fieldmark.PathPublicEvents, manage, s.pollEvents, op{id: "pollEvents", does: "List events after a number, as webhooks carry them", query: pollPage, out: of[fieldmark.PolledEvents]()}},
-		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, s.listDeliveries, op{id: "listDeliveries", does: "List the newest webhook deliveries", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
+	return slices.Concat([]*route{
+		{"GET", hooks + "/event-types", anyone, handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](s.listEventTypes), operation{
+			id: "listEventTypes", summary: "List the event types, each with the JSON Schema of its data and an example",
+			status: []int{200, 304}}},
+		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](s.publicKeys), operation{
+			id: "getWebhookKeys", summary: "Get the public keys that sign an endpoint's messages, as a JSON Web Key Set"}},
+		{"GET", fieldmark.PathPublicEvents, manage, handleCall[none](s.pollEvents), operation{
+			id: "pollEvents", summary: "List events after a number, in the format of webhook messages", query: pollParams}},
+		{"GET", fieldmark.PathAdminAPI + "deliveries", admins, handleCall[none](s.listDeliveries), operation{
+			id: "listDeliveries", summary: "List webhook deliveries, newest first", query: deliveryParams}},
+	}, s.endpointRoutes(hooks, "Webhook", manage), s.endpointRoutes(fieldmark.PathAdminAPI+"webhooks", "Endpoint", admins))
+}
+
+// endpointRoutes are the operations on webhook endpoints below path; noun is part of their ids.
+func (s *server) endpointRoutes(path, noun string, who authorization) []*route {
+	one := path + "/{id}"
+	return []*route{
+		{"GET", path, who, handleParam(accountParam, asList(s.origin.Endpoints)), operation{
+			id: "list" + noun + "s", summary: "List webhook endpoints"}},
+		{"POST", path, who, handleParamBody(ownerParam, s.origin.CreateEndpoint), operation{
+			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once", status: []int{201}}},
+		{"GET", one, who, handleParam(endpointParam, s.getEndpoint), operation{
+			id: "get" + noun, summary: "Get a webhook endpoint"}},
+		{"PATCH", one, who, handleParamBody(endpointParam, s.patchEndpoint), operation{
+			id: "patch" + noun, summary: "Update, pause or enable a webhook endpoint"}},
+		{"DELETE", one, who, handleParam(endpointParam, noResult(s.deleteEndpoint)), operation{
+			id: "delete" + noun, summary: "Delete a webhook endpoint"}},
+		{"POST", one + "/rotate-secret", who, handleParamBody(endpointParam, s.rotateSecret), operation{
+			id: "rotate" + noun + "Secret", optionalBody: true,
+			summary: "Rotate the secret of a webhook endpoint; the old secret also signs for a grace period"}},
+		{"POST", one + "/test", who, handleParamBody(endpointParam, s.testEndpoint), operation{
+			id: "test" + noun, summary: "Send a test message and return its result", optionalBody: true, timeout: remoteTimeout}},
+		{"POST", one + "/replays", who, handleParamBody(endpointParam, s.startReplay), operation{
+			id: "replay" + noun, status: []int{202},
+			summary: "Resend the messages that failed since a time, or all events after a number"}},
+		{"GET", one + "/replays", who, handleParam(endpointParam, asList(s.listReplays)), operation{
+			id: "list" + noun + "Replays", summary: "List the replays of a webhook endpoint"}},
+		{"GET", one + "/deliveries", who, handleCall[none](s.listDeliveries), operation{
+			id: "list" + noun + "Deliveries", query: deliveryParams,
+			summary: "List the deliveries to a webhook endpoint, newest first"}},
+		{"GET", one + "/deliveries/{delivery}", who, handleParam(s.deliveryParam, s.getDelivery), operation{
+			id: "get" + noun + "Delivery", summary: "Get a delivery and all its attempts"}},
+		{"POST", one + "/deliveries/{delivery}/resend", who, handleParam(s.deliveryParam, s.resendDelivery), operation{
+			id: "resend" + noun + "Delivery", status: []int{202},
+			summary: "Resend a message under its id, or send it now if it is pending"}},
 	}
-	for _, side := range []struct {
-		path, noun string
-		who        authorization
-	}{{hooks, "Webhook", manage}, {fieldmark.PathAdminAPI + "webhooks", "Endpoint", admins}} {
-		one := side.path + "/{id}"
-		routes = append(routes, []*route{
-			{"GET", side.path, side.who, s.listEndpoints, op{id: "list" + side.noun + "s", does: "List webhook endpoints", out: of[fieldmark.List[fieldmark.Endpoint]]()}},
-			{"POST", side.path, side.who, s.createEndpoint, op{id: "create" + side.noun, does: "Register a webhook endpoint; its secret is told this once", in: of[fieldmark.EndpointRequest](), out: of[fieldmark.NewEndpoint](), status: []int{201}}},
-			{"GET", one, side.who, s.getEndpoint, op{id: "get" + side.noun, does: "Read a webhook endpoint", out: of[fieldmark.Endpoint]()}},
-			{"PATCH", one, side.who, s.patchEndpoint, op{id: "patch" + side.noun, does: "Change, pause or enable a webhook endpoint", in: of[fieldmark.EndpointPatch](), out: of[fieldmark.Endpoint]()}},
-			{"DELETE", one, side.who, s.deleteEndpoint, op{id: "delete" + side.noun, does: "Delete a webhook endpoint", status: []int{204}}},
-			{"POST", one + "/rotate-secret", side.who, s.rotateSecret, op{id: "rotate" + side.noun + "Secret", does: "Give a webhook endpoint a new secret; the one before signs too for a while", in: of[fieldmark.SecretRequest](), maybe: true, out: of[fieldmark.NewEndpoint]()}},
-			{"POST", one + "/test", side.who, s.testEndpoint, op{id: "test" + side.noun, does: "Send a test message and wait for what becomes of it", in: of[fieldmark.PingRequest](), maybe: true, out: of[fieldmark.PingResult](), within: lintTimeout}},
-			{"POST", one + "/replays", side.who, s.startReplay, op{id: "replay" + side.noun, does: "Send again what failed since a time, or everything after an event number", in: of[fieldmark.ReplayRequest](), out: of[fieldmark.Replay](), status: []int{202}}},
-			{"GET", one + "/replays", side.who, s.listReplays, op{id: "list" + side.noun + "Replays", does: "List an endpoint's replays", out: of[fieldmark.List[fieldmark.Replay]]()}},
-			{"GET", one + "/deliveries", side.who, s.listDeliveries, op{id: "list" + side.noun + "Deliveries", does: "List deliveries to an endpoint, newest first", query: deliveryPage, out: of[fieldmark.List[fieldmark.Delivery]]()}},
-			{"GET", one + "/deliveries/{delivery}", side.who, s.getDelivery, op{id: "get" + side.noun + "Delivery", does: "Read a delivery and every attempt", out: of[fieldmark.DeliveryRecord]()}},
-			{"POST", one + "/deliveries/{delivery}/resend", side.who, s.resendDelivery, op{id: "resend" + side.noun + "Delivery", does: "Send a message again, or now if it waits for its next try, under its id", out: of[fieldmark.DeliveryRecord](), status: []int{202}}},
-		}...)
+}
+
+// keyRoutes manage API keys and accounts, and read the audit log.
+func (s *server) keyRoutes() []*route {
+	const admin = fieldmark.PathAdminAPI
+	admins, keyID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixKey)
+	return []*route{
+		{"GET", admin + "keys", admins, handleList(s.origin.Keys), operation{
+			id: "listKeys", summary: "List API keys"}},
+		{"POST", admin + "keys", admins, handleParamBody(accountParam, s.origin.CreateKey), operation{
+			id: "createKey", summary: "Create an API key; its token is shown only once", status: []int{201}}},
+		{"POST", admin + "keys/{id}/revoke", admins, handleParamBody(keyID, s.revokeKey), operation{
+			id: "revokeKey", summary: "Revoke an API key", optionalBody: true}},
+		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, s.origin.RotateKey), operation{
+			id: "rotateKey", optionalBody: true, status: []int{201},
+			summary: "Rotate an API key; the old key works for a grace period and the new token is shown only once"}},
+		{"GET", admin + "accounts", admins, handleList(s.origin.Accounts), operation{
+			id: "listAccounts", summary: "List accounts"}},
+		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), s.putAccount), operation{
+			id: "putAccount", summary: "Create or update an account"}},
+		{"GET", admin + "audit-log", admins, handleCall[none](s.listAudit), operation{
+			id: "listAuditLog", summary: "List the actions of administrators, newest first", query: auditParams}},
+		{"GET", admin + "audit-log/verdict", admins, handle(s.verifyAudit), operation{
+			id: "verifyAuditLog", summary: "Verify the hash chain of the audit log", timeout: bulkTimeout}},
 	}
-	return routes
 }
 
-// route is one line of the surface.
-type route struct {
-	method string
-	path   string // a pattern of http.ServeMux, and of OpenAPI
-	access authorization
-	handle func(*call) error
-	op     op
+// adminMissionRoutes are the operations of administrators on the missions and payments of all accounts.
+func (s *server) adminMissionRoutes() []*route {
+	const missions, payments = fieldmark.PathAdminAPI + "missions", fieldmark.PathAdminAPI + "payments"
+	admins, missionID, paymentID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixMission), pathParam("id")
+	return []*route{
+		{"GET", missions, admins, handleCall[none](s.listMissions), operation{
+			id: "listAllMissions", summary: "List the missions of one account or of all", query: allMissionFilters}},
+		{"POST", missions + "/{id}/transitions", admins, handleMission(s, moveMission), operation{
+			id: "moveAnyMission", summary: "Change the status of a mission of any account"}},
+		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, s.origin.CompleteMission), operation{
+			id: "completeMission", summary: "Complete a mission through all the statuses in between"}},
+		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, s.origin.SetPayment), operation{
+			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
+		{"GET", payments, admins, handleCall[none](s.listPayments), operation{
+			id: "listPayments", summary: "List the payments of all accounts, newest first, without their refunds", query: paymentParams}},
+		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Payment), operation{
+			id: "getPayment", summary: "Get a payment and its refunds"}},
+		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.MarkPayment), operation{
+			id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
+		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.RefundPayment), operation{
+			id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
+	}
 }
 
-// op is what the OpenAPI document says of a route and what its requests are held to.
-type op struct {
-	id     string
-	does   string
-	in     body // what a request carries; zero: nothing
-	out    body
-	status []int         // of success; nil: 200
-	also   []string      // media types the answer may have instead of JSON
-	takes  []string      // media types the body may have instead of JSON
-	query  []param       // every parameter there is; others are refused
-	limit  int64         // bytes of the body; zero: fieldmark.MaxBody
-	within time.Duration // zero: handlerTimeout
-	loose  bool          // parameters are let be: who asks did not write the address
-	hidden bool          // not in the OpenAPI document
-
-	once      bool // it has effects, and takes an Idempotency-Key
-	versioned bool // it writes one thing, and takes If-Match
-	maybe     bool // the body may be left out
+// slaRoutes manage SLA policies and business hours.
+func (s *server) slaRoutes() []*route {
+	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
+	admins := key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"GET", policies, admins, handleList(s.origin.SLAPolicies), operation{
+			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
+		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](s.putSLAPolicy), operation{
+			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
+		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.PatchSLAPolicy), operation{
+			id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
+		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam, noResult(s.origin.ResetSLAPolicy)), operation{
+			id: "resetSLAPolicy", summary: "Reset the SLA policy of a priority to the built-in one"}},
+		{"GET", calendars, admins, handleList(s.origin.SLACalendars), operation{
+			id: "listSLACalendars", summary: "List the active business hours"}},
+		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](s.putSLACalendar), operation{
+			id: "putSLACalendar", summary: "Set business hours and recalculate running timers"}},
+		{"DELETE", calendars + "/{name}", admins, handleParam(calendarNameParam, noResult(s.origin.DeleteSLACalendar)), operation{
+			id: "deleteSLACalendar", summary: "Delete business hours; built-in ones are reset"}},
+	}
 }
 
-// timeout bounds a request.
-func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.within, handlerTimeout) }
+// brandRoutes manage brands, their facts, and what edges cache of them.
+func (s *server) brandRoutes() []*route {
+	const admin, one = fieldmark.PathAdminAPI, fieldmark.PathAdminAPI + "brands/{slug}"
+	admins := key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"GET", admin + "brands", admins, handleCall[none](s.listBrands), operation{
+			id: "listBrands", summary: "List brands by slug", query: brandParams}},
+		{"PUT", one, admins, handleCall[brandRecord](s.putBrand), operation{
+			id: "putBrand", summary: "Create or update a brand"}},
+		{"POST", admin + "brands/import", admins, handleBody(s.importBrands), operation{
+			id: "importBrands", summary: "Create and update many brands", bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
+		{"GET", one, admins, handleParam(slugParam, s.getBrand), operation{
+			id: "getBrand", summary: "Get a brand and its aliases"}},
+		{"DELETE", one, admins, handleParam(slugParam, noResult(s.origin.DeleteBrand)), operation{
+			id: "deleteBrand", summary: "Delete a brand and all its data, and purge it from every edge"}},
+		{"POST", one + "/rename", admins, handleParamBody(slugParam, s.renameBrand), operation{
+			id: "renameBrand", summary: "Change the slug of a brand; the old slug becomes an alias"}},
+		{"PUT", one + "/aliases", admins, handleParamBody(slugParam, s.setAliases), operation{
+			id: "setAliases", summary: "Set the aliases of a brand"}},
+		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](s.importVisibility), operation{
+			id: "importVisibility", summary: "Import answer samples and report rejected lines", consumes: []string{csvType},
+			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
+		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(s.origin.RequestAudit)), operation{
+			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},
+		{"GET", admin + "audits", admins, handleList(s.origin.Audits), operation{
+			id: "listAudits", summary: "List running audits with their progress, and queued audits"}},
+		{"POST", admin + "purge", admins, handleParamBody(callerKeyParam, s.origin.Purge), operation{
+			id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
+	}
+}
 
-// handlerTimeout bounds an ordinary request. It is shorter than the patience of
-// the edges and clients in front, so that they see our 504 and not their own.
-const handlerTimeout = 10 * time.Second
+// calendarRoutes manage calendar feeds and serve them. A calendar application may add query parameters
+// to the address of a feed.
+func (s *server) calendarRoutes() []*route {
+	const calendars = fieldmark.PathAdminAPI + "calendars"
+	admins, feedID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixCalendar)
+	return []*route{
+		{"GET", calendars, admins, handleList(s.origin.Calendars), operation{
+			id: "listCalendars", summary: "List calendar feeds"}},
+		{"POST", calendars, admins, handleBody(s.origin.CreateCalendar), operation{
+			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once", status: []int{201}}},
+		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, s.origin.RotateCalendar), operation{
+			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
+		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, s.origin.RevokeCalendar), operation{
+			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
+		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](s.sendCalendar), operation{
+			hidden: true, anyQuery: true}},
+	}
+}
 
-// lintTimeout bounds a look at somebody's site, which has a deadline of its own
-// below; the edges wait a little longer for the head of an answer.
-const lintTimeout = 18 * time.Second
+// moduleRoutes manage scoring modules.
+func (s *server) moduleRoutes() []*route {
+	const modules, one = fieldmark.PathAdminAPI + "modules", fieldmark.PathAdminAPI + "modules/{digest}"
+	admins := key(fieldmark.ScopeAdmin)
+	return []*route{
+		{"GET", modules, admins, handleList(s.origin.Modules), operation{
+			id: "listModules", summary: "List scoring modules, newest first"}},
+		{"POST", modules, admins, handleBody(s.origin.PushModule), operation{
+			id: "pushModule", summary: "Validate and store a scoring module", status: []int{201},
+			bodyLimit: fieldmark.MaxBulkBody, timeout: remoteTimeout}},
+		{"GET", modules + "/status", admins, handle(s.origin.ModuleStatus), operation{
+			id: "moduleStatus", summary: "Get the active modules and the state of each edge"}},
+		{"POST", modules + "/rollback", admins, handle(s.origin.RollBackModule), operation{
+			id: "rollBackModule", summary: "End the canary, or reactivate the previous module"}},
+		{"GET", one, admins, handleParam(digestParam, s.origin.ModuleRecord), operation{
+			id: "showModule", summary: "Get a scoring module"}},
+		{"POST", one + "/activate", admins, handleParamBody(digestParam, s.activateModule), operation{
+			id: "activateModule", summary: "Activate a scoring module, or start it as a canary for a share of the brands"}},
+		{"GET", one + "/preview", admins, handleParam(digestParam, s.origin.Preview), operation{
+			id: "showModulePreview", summary: "Get the progress and the results of a preview"}},
+		{"POST", one + "/preview", admins, handleParam(digestParam, s.origin.RequestPreview), operation{
+			id: "previewModule", summary: "Score every brand with a module and compare it with the active one", status: []int{202}}},
+	}
+}
 
-// checkTimeout bounds the check of a module, which tries code of strangers; an
-// edge in front waits a little longer for the head of an answer.
-const checkTimeout = 18 * time.Second
+// edgeRoutes are what edges read and report with the node token, and the documentation.
+func (s *server) edgeRoutes() []*route {
+	const facts, modules = fieldmark.PathInternalFacts, fieldmark.PathInternalModules
+	return []*route{
+		{"GET", facts, node, handleRaw[none, none](s.allFacts), operation{
+			hidden: true, query: factsParams, timeout: bulkTimeout}},
+		{"GET", facts + "/{slug}", node, handleRaw[none, none](s.facts), operation{hidden: true, query: stateParams}},
+		{"GET", facts + "/{slug}/history", node, handleRaw[none, none](s.history), operation{
+			hidden: true, query: historyParams}},
+		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](s.factsBody), operation{hidden: true}},
+		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](s.events), operation{
+			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
+		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.NoteNode)), operation{hidden: true}},
+		{"GET", modules, node, handle(s.origin.ModulePlan), operation{hidden: true}},
+		{"GET", modules + "/{digest}", node, handleRaw[none, none](s.module), operation{hidden: true}},
 
-// bulkTimeout bounds what touches every brand.
-const bulkTimeout = 60 * time.Second
+		{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},
+		{"GET", "/problems/{code}", anyone, handleRaw[none, none](s.problemPage), operation{hidden: true}},
+	}
+}
 
-// mount hangs every route into the mux.
+// mount registers every route in the mux.
 func (s *server) mount(routes []*route) {
 	for _, r := range routes {
 		s.mux.Handle(r.method+" "+r.path, s.serve(r))
 	}
 }
 
-// unrouted says why no route takes a request: another method would have been
-// right, or nothing is there. It asks the mux, and it answers what the mux would,
-// as a problem and not as plain text.
-func (s *server) unrouted(w *writer, r *http.Request) error {
+// unrouted returns the error for a request that no route matches: method_not_allowed where another method
+// has one, and not_found otherwise. The mux would answer the same status, in plain text.
+func (s *server) unrouted(w *responseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"} {
 		other := *r

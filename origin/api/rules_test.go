@@ -155,7 +155,7 @@ func TestTwoAuthorizationFields(t *testing.T) {
 	r.Header["Authorization"] = []string{"Bearer " + w.reader, "Bearer " + w.stranger}
 	rec := httptest.NewRecorder()
 	w.handler.ServeHTTP(rec, r)
-	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail, "one Authorization field") {
+	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail, "one Authorization header") {
 		t.Errorf("%d %+v, want 401 that names the field", rec.Code, p)
 	}
 }

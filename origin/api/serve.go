@@ -19,38 +19,38 @@ import (
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
-// maxURI bounds a request's address, as widely deployed proxies do.
+// maxURI bounds the request target in bytes; common proxies have the same limit.
 const maxURI = 8 << 10
 
-// call is one request on its way through a handler.
+// call is one request and its response.
 type call struct {
-	w     *writer
-	r     *http.Request
-	route *route
-	key   fieldmark.Key // of the caller; zero where anyone may ask
-	asked query
-	once  origin.Once // names the request; zero: it has no name
-	body  []byte      // what was read of the request; nil: not yet
+	w      *responseWriter
+	r      *http.Request
+	route  *route
+	key    fieldmark.Key // of the caller; zero where no key is needed
+	params query
+	once   origin.Once // identifies the request for idempotency; zero without a key
+	body   []byte      // nil until it is read
 
-	held *origin.Answer // takes the answer until it was saved; nil: it is sent at once
+	buffered *origin.Answer // receives the response until it is saved; nil: the response is sent at once
 }
 
-// writer remembers what was sent, for the log and for late failures.
-type writer struct {
+// responseWriter records what was sent, for the access log and for errors after the response has begun.
+type responseWriter struct {
 	http.ResponseWriter
-	base     string // public address, for the types of problems
-	id       string // of the request
-	status   int
-	bytes    int64
-	key      string         // id of the key that was used
-	calendar string         // id of the calendar that was read
-	code     fieldmark.Code // of the problem that was answered
-	cause    error
-	left     bool // the client went away before the answer
+	base      string // public address, for the types of problems
+	requestID string
+	status    int
+	bytes     int64
+	keyID     string         // of the API key
+	calendar  string         // id of the calendar feed
+	code      fieldmark.Code // of the problem
+	cause     error
+	canceled  bool // the client closed the connection before the response
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *writer) WriteHeader(status int) {
+func (w *responseWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
@@ -58,7 +58,7 @@ func (w *writer) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (w *writer) Write(b []byte) (int, error) {
+func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
@@ -68,28 +68,27 @@ func (w *writer) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// ServeHTTP gives each request an id, refuses what has no route, and writes one
-// line about it when it is over.
+// ServeHTTP gives each request an id, rejects requests without a route, and writes the access log.
 func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	w := &writer{ResponseWriter: rw, base: s.base, id: requestID(r)}
-	defer s.account(w, r, began)
-	defer s.survive(w, r)
+	start := time.Now()
+	w := &responseWriter{ResponseWriter: rw, base: s.base, requestID: requestID(r)}
+	defer s.accessLog(w, r, start)
+	defer s.recoverPanic(w, r)
 
 	h := w.Header()
-	h.Set(fieldmark.HeaderRequestID, w.id)
+	h.Set(fieldmark.HeaderRequestID, w.requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 
 	switch {
 	case len(r.RequestURI) > maxURI:
-		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeURITooLong, "at most %d bytes", maxURI))
+		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeURITooLong, "the address must have at most %d bytes", maxURI))
 	case !s.publicAPI && strings.HasPrefix(r.URL.Path, fieldmark.PathPublic):
-		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "the public API is not switched on here"))
+		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "the public API is disabled"))
 	case r.URL.Path != path.Clean(r.URL.Path):
-		// The mux would redirect, with a page; no address of ours needs it.
+		// The mux would redirect with an HTML page.
 		s.refuse(w, r, fieldmark.Errorf(fieldmark.CodeNotFound, "no such address"))
 	default:
 		if _, pattern := s.mux.Handler(r); pattern == "" {
@@ -100,7 +99,7 @@ func (s *server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requestID keeps the id a request came with, if it is plain.
+// requestID returns the id in the request if it is valid, and a new one otherwise.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(fieldmark.HeaderRequestID); fieldmark.ValidRequestID(id) {
 		return id
@@ -108,63 +107,62 @@ func requestID(r *http.Request) string {
 	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now())
 }
 
-// serve runs a route: who asks, what is asked, the handler, and its failure.
+// serve returns the handler of a route: authentication, query parameters, idempotency, the handler itself.
 func (s *server) serve(rt *route) http.Handler {
-	within := rt.timeout()
-	run := func(w *writer, r *http.Request) error {
+	run := func(w *responseWriter, r *http.Request) error {
 		c := &call{w: w, r: r, route: rt}
-		if err := s.admit(c); err != nil {
+		if err := s.authenticate(c); err != nil {
 			return err
 		}
 		var err error
 		query := r.URL.RawQuery
-		if rt.op.loose {
+		if rt.op.anyQuery {
 			query = ""
 		}
-		if c.asked, err = parseQuery(query, rt.op.query); err != nil {
+		if c.params, err = parseQuery(query, rt.op.query); err != nil {
 			return err
 		}
-		if rt.op.once {
-			return s.handleOnce(c)
+		if rt.op.idempotent {
+			return s.serveIdempotent(c)
 		}
-		handle := rt.handle
+		serve := rt.handler.serve
 		if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
-			handle = s.administer
+			serve = s.serveAdmin
 		}
 		if rt.reservable() {
-			return s.handleReserved(c, handle)
+			return s.serveReserved(c, serve)
 		}
-		return handle(c)
+		return serve(c)
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), within)
+		ctx, cancel := context.WithTimeout(r.Context(), rt.timeout())
 		defer cancel()
-		w := rw.(*writer)
+		w := rw.(*responseWriter)
 		if err := run(w, r.WithContext(ctx)); err != nil {
 			s.refuse(w, r, err)
 		}
 	})
 }
 
-// administer runs a route that changes something as an administrator. What it
-// did is in the audit log: by the transaction that did it, or now.
-func (s *server) administer(c *call) error {
+// serveAdmin runs a route that changes something as an administrator. The audit log has an entry for it: the
+// transaction of the change adds one, or serveAdmin does.
+func (s *server) serveAdmin(c *call) error {
 	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
-		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.id})
+		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
 	c.r = c.r.WithContext(ctx)
-	if err := c.route.handle(c); err != nil {
+	if err := c.route.handler.serve(c); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // it is done, whoever left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // also if the client has left
 	defer cancel()
 	if err := s.origin.AuditLog.AppendIfNone(ctx, auditAction(c.route.op.id), strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
-		s.log.Error("audit log", "requestId", c.w.id, "act", c.route.op.id, "error", err)
+		s.log.Error("write audit log entry", "requestId", c.w.requestID, "operation", c.route.op.id, "error", err)
 	}
 	return nil
 }
 
-// auditAction names an operation as the audit log does, by noun and verb:
-// completeMission is mission.complete.
+// auditAction returns the name of an operation in the audit log, noun and verb: completeMission is
+// mission.complete.
 func auditAction(operation string) string {
 	end := strings.IndexFunc(operation, unicode.IsUpper)
 	if end < 0 {
@@ -173,27 +171,27 @@ func auditAction(operation string) string {
 	return strings.ToLower(operation[end:]) + "." + operation[:end]
 }
 
-// refuse answers a failure. One that comes after the answer began can only break
-// the connection off, so that nobody takes half an answer for a whole one.
-func (s *server) refuse(w *writer, r *http.Request, err error) {
+// refuse sends err as a problem document. After the response has begun it aborts the connection instead,
+// because a client must not take half a response for a whole one.
+func (s *server) refuse(w *responseWriter, r *http.Request, err error) {
 	e := fieldmark.AsError(err)
 	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.DeadlineExceeded) {
 		e = &fieldmark.Error{Code: fieldmark.CodeTimeout, RetryAfter: time.Second, Err: err}
 	}
 	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		// The client left, or we are stopping: neither is a fault.
+		// The client left, or the server is stopping: not an internal error.
 		e = &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "the server is stopping", RetryAfter: time.Second, Err: err}
 	}
 	w.code, w.cause = e.Code, err
-	w.left = r.Context().Err() != nil
+	w.canceled = r.Context().Err() != nil
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	writeProblem(w, r, e)
 }
 
-// survive turns a panic, which is always a bug of ours, into a plain 500.
-func (s *server) survive(w *writer, r *http.Request) {
+// recoverPanic answers a panic, which is always a bug, with 500.
+func (s *server) recoverPanic(w *responseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return
@@ -201,28 +199,27 @@ func (s *server) survive(w *writer, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	s.log.Error("panic", "requestId", w.id, "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	s.log.Error("panic", "requestId", w.requestID, "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	s.refuse(w, r, fmt.Errorf("panic: %v", v))
 }
 
-// account writes the access log. It holds neither query nor header: both may
-// carry what is not ours to keep.
-func (s *server) account(w *writer, r *http.Request, began time.Time) {
+// accessLog logs a request. Queries and headers are left out: both may contain personal data and secrets.
+func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) {
 	level := slog.LevelInfo
 	if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
-		level = slog.LevelDebug // edges ask all day; what they ask is no news
+		level = slog.LevelDebug // edges poll continuously
 	}
 	attrs := []slog.Attr{
-		slog.String("requestId", w.id),
+		slog.String("requestId", w.requestID),
 		slog.String("method", r.Method),
 		slog.String("path", fieldmark.LoggedPath(r.URL.Path)),
 		slog.Int("status", w.status),
 		slog.Int64("bytes", w.bytes),
-		slog.Duration("took", time.Since(began)),
+		slog.Duration("took", time.Since(start)),
 		slog.String("client", s.clientAddr(r)),
 	}
-	if w.key != "" {
-		attrs = append(attrs, slog.String("key", w.key))
+	if w.keyID != "" {
+		attrs = append(attrs, slog.String("key", w.keyID))
 	}
 	if w.calendar != "" {
 		attrs = append(attrs, slog.String("calendar", w.calendar))
@@ -233,11 +230,11 @@ func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	if w.code != "" {
 		attrs = append(attrs, slog.String("code", string(w.code)))
 	}
-	if w.left {
-		attrs = append(attrs, slog.Bool("left", true))
+	if w.canceled {
+		attrs = append(attrs, slog.Bool("canceled", true))
 	}
 	if w.code.Status() >= 500 && w.cause != nil {
-		if !w.left {
+		if !w.canceled {
 			level = slog.LevelError
 		}
 		attrs = append(attrs, slog.String("error", w.cause.Error()))
@@ -245,12 +242,12 @@ func (s *server) account(w *writer, r *http.Request, began time.Time) {
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// clientAddr returns who asks: the peer, or whom an edge says it speaks for.
-// An edge proves itself by the node token in a header field of its own, because
-// Authorization is its client's; without that proof the claim is not read at all.
+// clientAddr returns the address of the client: the one that an edge reports, or else the peer's. An edge
+// authenticates with the node token in a header field of its own, because Authorization belongs to its
+// client. Without the token the reported address is ignored, so that clients cannot forge it.
 func (s *server) clientAddr(r *http.Request) string {
-	if claim := r.Header.Get(fieldmark.HeaderClient); claim != "" && s.isNode(r.Header.Get(fieldmark.HeaderNode)) {
-		if addr, err := netip.ParseAddr(claim); err == nil {
+	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && s.isNode(r.Header.Get(fieldmark.HeaderNode)) {
+		if addr, err := netip.ParseAddr(reported); err == nil {
 			return addr.String()
 		}
 	}
@@ -261,7 +258,7 @@ func (s *server) clientAddr(r *http.Request) string {
 	return host
 }
 
-// traceID takes the trace id out of a W3C traceparent; anything else is no trace.
+// traceID returns the trace id of a W3C traceparent, or "" if it is invalid.
 func traceID(parent string) string {
 	const length = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	if len(parent) != length || parent[:3] != "00-" || parent[35] != '-' || parent[52] != '-' {

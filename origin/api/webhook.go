@@ -1,17 +1,21 @@
 package api
 
 import (
-	"net/http"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
-	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// The bounds of a page of deliveries and of one of events.
+// The limits of a page of deliveries and of a page of events.
 const (
 	defaultDeliveryLimit = 50
 	maxDeliveryLimit     = 500
@@ -19,19 +23,19 @@ const (
 	maxPollLimit         = 500
 )
 
-// deliveryPage is the parameters of the list of all deliveries, deliveryFilters
-// of those to one endpoint, and pollPage of the list of events.
+// deliveryParams and pollParams are the query parameters of lists of deliveries and of events.
 var (
-	deliveryPage = []param{
-		{name: "limit", does: "Deliveries, newest first", lowest: 1, highest: maxDeliveryLimit, preset: defaultDeliveryLimit},
-		{name: "cursor", does: "nextCursor of the page before"},
-		{name: "state", does: "Only those that stand so; held is a kind of due", enum: deliveryStates()},
+	deliveryParams = []param{
+		{name: "limit", description: "Deliveries per page, newest first", lowest: 1, highest: maxDeliveryLimit,
+			preset: defaultDeliveryLimit},
+		{name: "cursor", description: "nextCursor of the previous page"},
+		{name: "state", description: "Only deliveries in this state; held is part of due", enum: deliveryStates()},
 	}
-	pollPage = []param{
-		{name: "after", does: "The last number you know; 0 begins at the oldest that is kept", highest: 1 << 53},
-		{name: "limit", does: "Events on a page", lowest: 1, highest: maxPollLimit, preset: defaultPollLimit},
-		{name: "type", does: "Only events of this type or, with .* at the end, of this kind", many: true},
-		{name: "payload", does: "thin leaves ids alone of data", enum: []string{"FULL", "THIN"}},
+	pollParams = []param{
+		{name: "after", description: "The number of the last event you have; 0 starts at the oldest stored event", highest: 1 << 53},
+		{name: "limit", description: "Events per page", lowest: 1, highest: maxPollLimit, preset: defaultPollLimit},
+		{name: "type", description: "Only events of this type, or with .* at the end of this group", many: true},
+		{name: "payload", description: "thin reduces data to ids", enum: []string{"FULL", "THIN"}},
 	}
 )
 
@@ -43,247 +47,147 @@ func deliveryStates() []string {
 	return append(all, strings.ToUpper(string(fieldmark.DeliveryHeld)))
 }
 
-// account is whose endpoints a caller may see: those of its key, or all of them
-// for an administrator.
-func (c *call) account() string {
-	if strings.HasPrefix(c.route.path, fieldmark.PathAdminAPI) {
-		return ""
-	}
-	return c.key.Account
+// endpointRef names a webhook endpoint of an account, or of any account if that is empty.
+type endpointRef struct{ account, id string }
+
+func endpointParam(c *call) (endpointRef, error) {
+	id, err := idParam(fieldmark.PrefixWebhook)(c)
+	return endpointRef{c.account(), id}, err
 }
 
-// owner is who gets what is made.
-func (c *call) owner() string {
-	if account := c.account(); account != "" {
-		return account
-	}
-	return access.DefaultAccount
+func (s *server) getEndpoint(ctx context.Context, e endpointRef) (fieldmark.Endpoint, error) {
+	return s.origin.Endpoint(ctx, e.account, e.id)
 }
 
-// listEndpoints lists endpoints, without their secrets.
-func (s *server) listEndpoints(c *call) error {
-	endpoints, err := s.origin.Endpoints(c.r.Context(), c.account())
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, list(endpoints))
+func (s *server) patchEndpoint(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
+	return s.origin.PatchEndpoint(ctx, e.account, e.id, p)
 }
 
-// getEndpoint reads one endpoint.
-func (s *server) getEndpoint(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	e, err := s.origin.Endpoint(c.r.Context(), c.account(), id)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, e)
+func (s *server) deleteEndpoint(ctx context.Context, e endpointRef) error {
+	return s.origin.DeleteEndpoint(ctx, e.account, e.id)
 }
 
-// createEndpoint registers an address.
-func (s *server) createEndpoint(c *call) error {
-	var req fieldmark.EndpointRequest
-	if err := c.decode(&req, func() []fieldmark.FieldError { return unknownPatterns(req.Events) }); err != nil {
-		return err
-	}
-	e, err := s.origin.CreateEndpoint(c.r.Context(), c.owner(), req)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusCreated, e)
+func (s *server) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
+	return s.origin.RotateSecret(ctx, e.account, e.id, r)
 }
 
-func unknownPatterns(patterns []string) (bad []fieldmark.FieldError) {
-	for i, pattern := range patterns {
-		if !fieldmark.ValidEventPattern(pattern) {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/events/" + strconv.Itoa(i), Code: "enum", Detail: "must be an event type, or mission.*"})
-		}
-	}
-	return bad
+func (s *server) testEndpoint(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
+	return s.origin.Ping(ctx, e.account, e.id, r)
 }
 
-// patchEndpoint changes an endpoint.
-func (s *server) patchEndpoint(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	var req fieldmark.EndpointPatch
-	if err := c.decode(&req, func() []fieldmark.FieldError { return unknownPatterns(req.Events) }); err != nil {
-		return err
-	}
-	e, err := s.origin.PatchEndpoint(c.r.Context(), c.account(), id, req)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, e)
+func (s *server) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
+	return s.origin.StartReplay(ctx, e.account, e.id, r)
 }
 
-// deleteEndpoint removes an endpoint.
-func (s *server) deleteEndpoint(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	if err := s.origin.DeleteEndpoint(c.r.Context(), c.account(), id); err != nil {
-		return err
-	}
-	return c.sendEmpty(http.StatusNoContent)
+func (s *server) listReplays(ctx context.Context, e endpointRef) ([]fieldmark.Replay, error) {
+	return s.origin.Replays(ctx, e.account, e.id)
 }
 
-// rotateSecret gives an endpoint a new secret.
-func (s *server) rotateSecret(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
+// publicKeys returns an endpoint's public keys to anyone who has its id.
+func (s *server) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
+	id, err := idParam(fieldmark.PrefixWebhook)(c)
 	if err != nil {
-		return err
+		return keys, err
 	}
-	var req fieldmark.SecretRequest
-	if err := c.decodeMaybe(&req); err != nil {
-		return err
-	}
-	e, err := s.origin.RotateSecret(c.r.Context(), c.account(), id, req)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, e)
-}
-
-// publicKeys tells an endpoint's public keys to whoever knows its id.
-func (s *server) publicKeys(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	keys, err := s.origin.PublicKeys(c.r.Context(), id)
-	if err != nil {
-		return err
-	}
-	c.w.Header().Set("Cache-Control", "public, max-age=300")
-	return c.send(http.StatusOK, keys)
-}
-
-// testEndpoint sends a test message and tells what became of it.
-func (s *server) testEndpoint(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	var req fieldmark.PingRequest
-	if err := c.decodeMaybe(&req); err != nil {
-		return err
-	}
-	result, err := s.origin.Ping(c.r.Context(), c.account(), id, req)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, result)
-}
-
-// startReplay begins to send messages again.
-func (s *server) startReplay(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	var req fieldmark.ReplayRequest
-	if err := c.decode(&req, nil); err != nil {
-		return err
-	}
-	replay, err := s.origin.StartReplay(c.r.Context(), c.account(), id, req)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusAccepted, replay)
-}
-
-// listReplays lists an endpoint's replays.
-func (s *server) listReplays(c *call) error {
-	id, err := c.id(fieldmark.PrefixWebhook)
-	if err != nil {
-		return err
-	}
-	replays, err := s.origin.Replays(c.r.Context(), c.account(), id)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, list(replays))
-}
-
-// listDeliveries lists the newest deliveries of all endpoints, or of one.
-func (s *server) listDeliveries(c *call) error {
-	page := origin.DeliveryPage{
-		Limit: c.asked.number("limit"), Cursor: c.asked.text("cursor"), State: fieldmark.DeliveryState(strings.ToLower(c.asked.text("state"))),
-	}
-	if c.r.PathValue("id") != "" {
-		var err error
-		if page.Endpoint, err = c.endpoint(s); err != nil {
-			return err
-		}
-	}
-	deliveries, err := s.origin.Deliveries(c.r.Context(), page)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, deliveries)
-}
-
-// endpoint returns the id in the path, of an endpoint the caller may see.
-func (c *call) endpoint(s *server) (string, error) {
-	id, err := c.id(fieldmark.PrefixWebhook)
+	keys, err = s.origin.PublicKeys(c.r.Context(), id)
 	if err == nil {
-		_, err = s.origin.Endpoint(c.r.Context(), c.account(), id)
+		c.w.Header().Set("Cache-Control", "public, max-age=300")
 	}
-	return id, err
+	return keys, err
 }
 
-// getDelivery reads a delivery and its attempts.
-func (s *server) getDelivery(c *call) error { return c.onDelivery(s, http.StatusOK, s.origin.Delivery) }
-
-// resendDelivery sends a message again.
-func (s *server) resendDelivery(c *call) error {
-	return c.onDelivery(s, http.StatusAccepted, s.origin.Resend)
+// listDeliveries lists the deliveries to one endpoint, or to all where the path names none.
+func (s *server) listDeliveries(c *call) (page fieldmark.List[fieldmark.Delivery], err error) {
+	var endpoint string
+	if c.r.PathValue("id") != "" {
+		if endpoint, err = s.visibleEndpoint(c); err != nil {
+			return page, err
+		}
+	}
+	return s.origin.Deliveries(c.r.Context(), origin.DeliveryPage{
+		Endpoint: endpoint, State: fieldmark.DeliveryState(strings.ToLower(c.params.text("state"))),
+		Cursor: c.params.text("cursor"), Limit: c.params.number("limit"),
+	})
 }
 
-// onDelivery does something with the delivery in the path.
-func (c *call) onDelivery(s *server, status int, do deliveryAct) error {
-	endpoint, err := c.endpoint(s)
-	if err != nil {
-		return err
+// visibleEndpoint returns the id in the path if the caller may see that endpoint.
+func (s *server) visibleEndpoint(c *call) (string, error) {
+	e, err := endpointParam(c)
+	if err == nil {
+		_, err = s.getEndpoint(c.r.Context(), e)
 	}
-	id := c.r.PathValue("delivery")
-	if !fieldmark.CheckID(fieldmark.PrefixDelivery, id) {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such delivery")
-	}
-	record, err := do(c.r.Context(), endpoint, id)
-	if err != nil {
-		return err
-	}
-	return c.send(status, record)
+	return e.id, err
 }
 
-// pollEvents tells an account's events to receivers that cannot be reached.
-func (s *server) pollEvents(c *call) error {
-	patterns := c.asked.values["type"]
-	if i := slices.IndexFunc(patterns, func(p string) bool { return !fieldmark.ValidEventPattern(p) }); i >= 0 {
-		var bad complaints
-		bad.add("?type", "enum", "must be event types, or a kind and .*")
-		return bad.err(fieldmark.CodeInvalidParameter)
+// deliveryRef names a delivery to an endpoint.
+type deliveryRef struct{ endpoint, id string }
+
+func (s *server) deliveryParam(c *call) (d deliveryRef, err error) {
+	if d.endpoint, err = s.visibleEndpoint(c); err != nil {
+		return d, err
 	}
-	thin := strings.EqualFold(c.asked.text("payload"), "thin")
-	page, err := s.origin.PollEvents(c.r.Context(), c.key.Account, int64(c.asked.number("after")), patterns, thin, c.asked.number("limit"))
-	if err != nil {
-		return err
+	if d.id = c.r.PathValue("delivery"); !fieldmark.CheckID(fieldmark.PrefixDelivery, d.id) {
+		return d, fieldmark.Errorf(fieldmark.CodeNotFound, "no such delivery")
 	}
-	return c.send(http.StatusOK, page)
+	return d, nil
 }
 
-// listEventTypes describes every type of event.
+func (s *server) getDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
+	return s.origin.Delivery(ctx, d.endpoint, d.id)
+}
+
+func (s *server) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
+	return s.origin.Resend(ctx, d.endpoint, d.id)
+}
+
+// pollEvents lists an account's events for receivers that webhooks cannot reach.
+func (s *server) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
+	patterns := c.params.values["type"]
+	invalid := func(p string) bool { return !fieldmark.ValidEventPattern(p) }
+	if slices.ContainsFunc(patterns, invalid) {
+		return page, paramError("type", "enum", "must be an event type, or a group and .*")
+	}
+	thin := strings.EqualFold(c.params.text("payload"), "thin")
+	after, limit := int64(c.params.number("after")), c.params.number("limit")
+	return s.origin.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
+}
+
+// listEventTypes describes every event type.
 func (s *server) listEventTypes(c *call) error {
 	c.w.Header().Set("Cache-Control", "public, max-age=300")
-	if c.unchanged(s.eventTypes.etag) {
-		return nil
+	return c.sendDocument(s.eventTypes)
+}
+
+// describeEvents encodes the list of event types: each with the JSON Schema of its data, which is generated
+// from the Go type of the example, and an example message.
+func describeEvents() (document, error) {
+	var types []fieldmark.EventTypeInfo
+	for _, k := range fieldmark.WebhookEvents() {
+		reg := huma.NewMapRegistry("#/$defs/", huma.DefaultSchemaNamer)
+		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
+		root := reg.Schema(reflect.TypeOf(k.Example), true, "")
+		allowAdditional(reg, nil)
+		for name, s := range reg.Map() {
+			explainPatterns(s)
+			allowNull(s, reg.TypeFromRef("#/$defs/"+name))
+		}
+		text, err := json.Marshal(struct {
+			Dialect string                  `json:"$schema"`
+			Ref     string                  `json:"$ref"`
+			Defs    map[string]*huma.Schema `json:"$defs"`
+		}{"https://json-schema.org/draft/2020-12/schema", root.Ref, reg.Map()})
+		if err != nil {
+			return document{}, fmt.Errorf("schema of %s: %w", k.Type, err)
+		}
+		example, err := k.ExampleEnvelope()
+		if err != nil {
+			return document{}, err
+		}
+		types = append(types, fieldmark.EventTypeInfo{Type: k.Type, Description: k.Does, Schema: text, Example: example})
 	}
-	return c.sendBytes(http.StatusOK, jsonType, s.eventTypes.bytes)
+	b, err := encode(list(types))
+	if err != nil {
+		return document{}, err
+	}
+	return document{bytes: b, etag: etagOf(b)}, nil
 }

@@ -11,19 +11,18 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 )
 
-// maxIdempotencyKey bounds a key in characters, as those who send them do.
+// maxIdempotencyKey bounds a key in characters; it is what other APIs allow.
 const maxIdempotencyKey = 255
 
-// idempotencyKey reads the key a request may be repeated under; no field is no
-// key. It comes quoted, as the draft has it (a String of RFC 9651), or bare, as
-// most clients send it.
+// idempotencyKey returns the Idempotency-Key of a request, "" without the field. The value is quoted, as the
+// IETF draft says (a String of RFC 9651), or bare, as most clients send it.
 func idempotencyKey(h http.Header) (string, error) {
 	fields := h.Values(fieldmark.HeaderIdempotencyKey)
 	if len(fields) == 0 {
 		return "", nil
 	}
 	if len(fields) > 1 {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "the field is there more than once")
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "send one Idempotency-Key header")
 	}
 	key := strings.Trim(fields[0], " \t")
 	ok := true
@@ -33,12 +32,12 @@ func idempotencyKey(h http.Header) (string, error) {
 		ok = !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
 	}
 	if !ok || key == "" || len(key) > maxIdempotencyKey {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "it must have 1 to %d visible ASCII characters, bare or in double quotes", maxIdempotencyKey)
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "the key must have 1 to %d visible ASCII characters, bare or in double quotes", maxIdempotencyKey)
 	}
 	return key, nil
 }
 
-// unquote reads a String of RFC 9651 (section 4.2.5), and nothing after it.
+// unquote parses a String of RFC 9651 (section 4.2.5) that nothing follows.
 func unquote(s string) (string, bool) {
 	var out strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -59,14 +58,14 @@ func unquote(s string) (string, bool) {
 	return "", false
 }
 
-// handleOnce answers a request that may come under a key: the answer that was
-// given before, or what the handler says. Refusals of the handler that a repeat
-// would run into again are kept like answers; what may pass is not.
-func (s *server) handleOnce(c *call) error {
+// serveIdempotent serves a route that saves its response in the transaction of its effects. A repeated
+// request gets the saved response. Errors that a repetition would get again are saved too; errors that
+// depend on the moment are not.
+func (s *server) serveIdempotent(c *call) error {
 	key, err := idempotencyKey(c.r.Header)
 	if err != nil || key == "" {
 		if err == nil {
-			err = c.route.handle(c)
+			err = c.route.handler.serve(c)
 		}
 		return err
 	}
@@ -74,17 +73,17 @@ func (s *server) handleOnce(c *call) error {
 		return err
 	}
 	c.once = origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
-	answer, end, err := s.origin.Begin(c.r.Context(), c.once)
+	saved, end, err := s.origin.Begin(c.r.Context(), c.once)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if answer.Replayed {
-		return c.sendAnswer(answer)
+	if saved.Replayed {
+		return c.sendSaved(saved)
 	}
-	err = c.route.handle(c)
+	err = c.route.handler.serve(c)
 	e := fieldmark.AsError(err)
-	if err == nil || !keeps(e) {
+	if err == nil || !repeatable(e) {
 		return err
 	}
 	refusal := origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e), Mission: e.MissionID}
@@ -95,19 +94,18 @@ func (s *server) handleOnce(c *call) error {
 		return err
 	}
 	c.w.code, c.w.cause = e.Code, e
-	return c.sendAnswer(refusal)
+	return c.sendSaved(refusal)
 }
 
-// reservable reports whether a route takes an Idempotency-Key that is reserved
-// before its handler runs: every write with a key's rights whose answer is not
-// kept in the transaction of its effects.
+// reservable reports whether a route accepts an Idempotency-Key that is reserved before its handler runs:
+// every write with an API key that does not save its response in the transaction of its effects.
 func (rt *route) reservable() bool {
-	return !rt.op.once && rt.access.scope != "" && rt.method != http.MethodGet
+	return !rt.op.idempotent && rt.access.scope != "" && rt.method != http.MethodGet
 }
 
-// handleReserved answers a request that may come under a key like handleOnce,
-// where next has effects that are not one transaction with the answer.
-func (s *server) handleReserved(c *call, next func(*call) error) error {
+// serveReserved is serveIdempotent for a handler whose effects are not in one transaction with the saved
+// response, such as a request to another server.
+func (s *server) serveReserved(c *call, next func(*call) error) error {
 	key, err := idempotencyKey(c.r.Header)
 	if err != nil || key == "" {
 		if err == nil {
@@ -119,65 +117,65 @@ func (s *server) handleReserved(c *call, next func(*call) error) error {
 		return err
 	}
 	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
-	reservation, answer, err := s.origin.Reserve(c.r.Context(), once)
+	reservation, response, err := s.origin.Reserve(c.r.Context(), once)
 	if err != nil {
 		return err
 	}
-	if answer.Replayed {
-		return c.sendAnswer(answer)
+	if response.Replayed {
+		return c.sendSaved(response)
 	}
-	// What follows happens although the client leaves: its effects are there.
-	last, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.route.timeout()+handlerTimeout)
+	// The response is saved even if the client leaves, because the effects remain.
+	saveCtx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), c.route.timeout()+handlerTimeout)
 	defer cancel()
 	saved := false
 	defer func() {
-		if saved { // otherwise a failure that may pass, or a panic
+		if saved { // otherwise an error that depends on the moment, or a panic
 			return
 		}
-		if err := reservation.Release(last); err != nil {
-			s.log.Error("release an idempotency key", "requestId", c.w.id, "error", err)
+		if err := reservation.Release(saveCtx); err != nil {
+			s.log.Error("release idempotency key", "requestId", c.w.requestID, "error", err)
 		}
 	}()
 	c.r = c.r.WithContext(reservation.Context(c.r.Context()))
-	c.held = &origin.Answer{Fields: map[string]string{}}
+	c.buffered = &origin.Answer{Fields: map[string]string{}}
 	err = next(c)
-	answer, c.held = *c.held, nil
+	response, c.buffered = *c.buffered, nil
 	if e := fieldmark.AsError(err); err != nil {
-		if !keeps(e) {
+		if !repeatable(e) {
 			return err
 		}
-		answer = origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e)}
+		response = origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e)}
 		c.w.code, c.w.cause = e.Code, e
 	}
 	saved = true
-	if err := reservation.Save(last, answer); err != nil {
-		s.log.Error("save a response", "requestId", c.w.id, "error", err) // repeats are refused; this one is answered
+	if err := reservation.Save(saveCtx, response); err != nil {
+		s.log.Error("save response", "requestId", c.w.requestID, "error", err) // repeated requests will be rejected
 	}
-	return c.sendAnswer(answer)
+	return c.sendSaved(response)
 }
 
-// hold takes an answer that is sent after it was saved, and reports whether it is.
-func (c *call) hold(status int, body []byte) bool {
-	if c.held == nil {
+// buffer keeps a response that must be saved before it is sent, and reports whether it does.
+func (c *call) buffer(status int, body []byte) bool {
+	if c.buffered == nil {
 		return false
 	}
 	for _, name := range []string{"ETag", "Location"} {
 		if value := c.w.Header().Get(name); value != "" {
-			c.held.Fields[name] = value
+			c.buffered.Fields[name] = value
 		}
 	}
-	c.held.Status, c.held.Body = status, body
+	c.buffered.Status, c.buffered.Body = status, body
 	return true
 }
 
-// keeps reports whether a refusal is one of what was asked for, and not of when.
-func keeps(e *fieldmark.Error) bool {
+// repeatable reports whether the same request would get the same error again.
+func repeatable(e *fieldmark.Error) bool {
 	status := e.Code.Status()
 	return (status == http.StatusConflict || status == http.StatusUnprocessableEntity) &&
 		e.Code != fieldmark.CodeIdempotencyInFlight && e.Code != fieldmark.CodeIdempotencyReused
 }
 
-// requestDigest names what was asked for.
+// requestDigest identifies a request by its method, address and body.
 func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 	h := sha256.New()
 	_, _ = h.Write([]byte(r.Method + "\n" + r.URL.RequestURI() + "\n")) // never fails
@@ -185,43 +183,42 @@ func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 	return fieldmark.DigestOf([sha256.Size]byte(h.Sum(nil)))
 }
 
-// reply is what a handler says: it becomes an answer where it must be kept, and
-// otherwise when nobody waits for the transaction any more.
+// reply is the response of a handler that runs in a transaction. It is encoded there only if it must be
+// saved, so that an ordinary transaction does not wait for encoding.
 type reply struct {
 	status  int
 	fields  map[string]string
 	value   any
-	mission string // the id of the one it is about
+	mission string // id of the mission it is about
 }
 
-func (r *reply) answer() (origin.Answer, error) {
+func (r *reply) encode() (origin.Answer, error) {
 	body, err := encode(r.value)
 	return origin.Answer{Status: r.status, Fields: r.fields, Body: body, Mission: r.mission}, err
 }
 
-// do runs what has effects, in one transaction with the answer if that is kept,
-// and answers. Act may be run twice (see origin.Service.Do), and opens no missions
-// but those of intakes.
+// do runs act in a transaction, saves the response in it if the request has an idempotency key, and sends
+// the response. act may run twice (see origin.Service.Do). It creates no missions but those of opens.
 func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, error), opens ...origin.Intake) error {
 	var r reply
-	answer, err := s.origin.Do(c.r.Context(), c.once, func(ctx context.Context, a *origin.Act) (origin.Answer, error) {
+	response, err := s.origin.Do(c.r.Context(), c.once, func(ctx context.Context, a *origin.Act) (origin.Answer, error) {
 		var err error
 		if r, err = act(ctx, a); err != nil || c.once.Key == "" {
 			return origin.Answer{}, err
 		}
-		return r.answer()
+		return r.encode()
 	}, opens...)
 	if err == nil && c.once.Key == "" {
-		answer, err = r.answer()
+		response, err = r.encode()
 	}
 	if err != nil {
 		return err
 	}
-	return c.sendAnswer(answer)
+	return c.sendSaved(response)
 }
 
-// sendAnswer answers, and says so if that was the answer to an earlier request.
-func (c *call) sendAnswer(a origin.Answer) error {
+// sendSaved sends a response, and marks one that was saved by an earlier request.
+func (c *call) sendSaved(a origin.Answer) error {
 	h := c.w.Header()
 	for name, value := range a.Fields {
 		h.Set(name, value)
@@ -239,11 +236,11 @@ func (c *call) sendAnswer(a origin.Answer) error {
 	return c.sendBytes(a.Status, mediaType, a.Body)
 }
 
-// problemBody is a failure as it leaves.
-func problemBody(w *writer, e *fieldmark.Error) []byte {
-	p := e.Problem(w.base, w.id)
+// problemBody encodes an error as a problem document.
+func problemBody(w *responseWriter, e *fieldmark.Error) []byte {
+	p := e.Problem(w.base, w.requestID)
 	if e.Code == fieldmark.CodeInternal {
-		p.Detail = "" // whatever it was, it is ours to know
+		p.Detail = "" // internal details are in the log only
 	}
 	b, err := json.Marshal(p)
 	if err != nil {

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/alert"
+)
+
+const (
+	// maxAlerts bounds the notifications that wait for the database. Others get 503: alerting tools retry a
+	// 5xx, but drop a notification after a 429 or after their own timeout.
+	maxAlerts  = 32
+	alertRetry = 2 * time.Second
+)
+
+// alertParams are the query parameters that say how alerts become missions.
+var alertParams = []param{
+	{name: "mode", description: "Create a mission for each group (default) or for each alert", enum: []string{"group", "alert"}},
+	{name: "source", description: "The source of the missions; the default is alertmanager or grafana"},
+	{name: "priority", description: "The priority of alerts without a severity; the default is MEDIUM", enum: fieldmark.PriorityNames()},
+	{name: "cooldown", description: "How long an alert that fires again belongs to the mission that was closed for it, " +
+		"such as 15m (default), at most 24h. An alert that fires longer creates a new mission"},
+	{name: "onResolved", description: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel. " +
+		"If the alert fires again, a canceled mission is followed by a new one at once", enum: []string{"keep", "cancel"}},
+	{name: "watchdog", description: "What to do with alerts that always fire (severity none, Watchdog): " +
+		"ignore them (default) or open missions", enum: []string{"ignore", "open"}},
+}
+
+// sourceName matches the source of a mission.
+var sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,63}$`)
+
+// receiveAlerts turns a notification of an alerting tool into missions. The media type is not checked,
+// because custom templates are often sent as text.
+func (s *server) receiveAlerts(source string) func(*call) error {
+	return func(c *call) error {
+		o, err := c.alertOptions(source)
+		if err != nil {
+			return err
+		}
+		if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send the body without Content-Encoding")
+		}
+		body, err := c.readBody()
+		if err != nil {
+			return err
+		}
+		n, err := alert.Decode(body)
+		if err != nil {
+			return err
+		}
+		select {
+		case s.alerts <- struct{}{}:
+			defer func() { <-s.alerts }()
+		default:
+			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too many notifications at once; send this one again", RetryAfter: alertRetry}
+		}
+		report, err := s.origin.TakeAlerts(c.r.Context(), c.key.Account, n, o)
+		if err != nil {
+			return err
+		}
+		return c.send(http.StatusOK, report)
+	}
+}
+
+// alertOptions reads the query parameters. The values of enumerations were checked already.
+func (c *call) alertOptions(source string) (origin.AlertOptions, error) {
+	is := func(name, value string) bool { return strings.EqualFold(c.params.text(name), value) }
+	o := origin.AlertOptions{Cooldown: origin.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
+	o.Source, o.PerAlert, o.DeadMan = source, is("mode", "alert"), is("watchdog", "open")
+	o.Priority, _ = fieldmark.ParsePriority(c.params.text("priority"))
+	if name := c.params.text("source"); name != "" {
+		if o.Source = name; !sourceName.MatchString(name) {
+			return o, paramError("source", "pattern",
+				"must have 1 to 64 letters, digits, spaces and . _ : / - and start with a letter or digit")
+		}
+	}
+	if c.params.text("cooldown") == "" {
+		return o, nil
+	}
+	var err error
+	o.Cooldown, err = c.params.duration("cooldown", origin.MaxCooldown)
+	return o, err
+}

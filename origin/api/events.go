@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// maxEvents bounds a page of events; an edge that is further behind requests the next page.
+const maxEvents = 1000
+
+// eventParams are the query parameters of the event log. Event numbers stay below what JSON represents
+// exactly.
+var eventParams = []param{
+	{name: "after", description: "The number of the last event the edge has", highest: 1 << 53},
+	{name: "wait", description: "How long to wait for new events, such as 25s"},
+	{name: "edition", description: "The version of the origin the edge last saw; another version waits 1 s at most"},
+	{name: "limit", description: "Events per page", lowest: 1, highest: maxEvents, preset: maxEvents},
+}
+
+// keepAlive is the interval of the blank lines that a waiting poll sends. An edge treats an origin that sends
+// nothing for a second as hung, which is three missing lines, and polls another one.
+const keepAlive = 300 * time.Millisecond
+
+// events sends the events after a number, and waits for some if there are none. The response is one JSON
+// document. Blank lines precede it while the origin waits, so that an edge can detect an origin that hangs.
+func (s *server) events(c *call) error {
+	wait, err := c.params.duration("wait", fieldmark.MaxWait*time.Second)
+	if err != nil {
+		return err
+	}
+	if known := c.params.text("edition"); known != "" && known != s.version {
+		// The edge must drop responses of the other version soon, but not with every poll while a rolling
+		// update replaces the origins.
+		wait = min(wait, time.Second)
+	}
+	at := eventPosition{limit: c.params.number("limit")}
+	at.after = fieldmark.EventCursor{Number: int64(c.params.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)}
+	stop := c.sendKeepAlive()
+	body, err := s.polls.get(c.r.Context(), at, wait)
+	stop()
+	if err != nil {
+		return err
+	}
+	if c.w.status == 0 {
+		return c.sendBytes(http.StatusOK, jsonType, body)
+	}
+	_, _ = c.w.Write(body) // fails only if the edge has left
+	return nil
+}
+
+// readEvents returns an encoded page of the log.
+func (s *server) readEvents(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
+	page, err := s.origin.Events.After(ctx, at.after, wait, at.limit)
+	if err != nil {
+		return nil, err
+	}
+	if page.Events == nil {
+		page.Events = []fieldmark.Event{}
+	}
+	page.Edition, page.KeepAlive = s.version, int(keepAlive/time.Millisecond)
+	body, err := encode(page)
+	if err != nil {
+		return nil, fmt.Errorf("encode events: %w", err)
+	}
+	return body, nil
+}
+
+// sendKeepAlive sends blank lines until stop is called; stop returns when nothing more is written. After the
+// first line an error can only abort the connection.
+func (c *call) sendKeepAlive() (stop func()) {
+	done := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		tick := time.NewTicker(keepAlive)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			c.w.Header().Set("Content-Type", jsonType)
+			_, err := c.w.Write([]byte{'\n'})
+			if err != nil || http.NewResponseController(c.w).Flush() != nil {
+				return // the edge closed the connection, which also cancels the request
+			}
+		}
+	})
+	return func() { close(done); sender.Wait() }
+}
+
+// eventPolls serves all edges that wait at the same event from one poll of the
+// log. Every commit wakes every edge of a fleet: without sharing, the origin would
+// read and encode the same page, up to 4 MB, once for each of them.
+type eventPolls struct {
+	// read returns an encoded page of the log, after waiting up to wait for events.
+	read func(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error)
+
+	mu    sync.Mutex
+	polls map[eventPosition]*eventPoll
+}
+
+// eventPosition is what an edge asks for. Edges with the same position get the
+// same page.
+type eventPosition struct {
+	after fieldmark.EventCursor
+	limit int
+}
+
+// eventPoll is one poll of the log and the requests that wait for it.
+type eventPoll struct {
+	waiting int // requests; guarded by eventPolls.mu
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the fields below are set
+
+	page     []byte
+	err      error
+	panicked string
+}
+
+// get returns the page at a position as soon as there are events, and at the
+// latest after wait. It reads the log itself when the wait of the request is over
+// before the shared poll ends.
+func (p *eventPolls) get(ctx context.Context, at eventPosition, wait time.Duration) ([]byte, error) {
+	if wait <= 0 {
+		return p.read(ctx, at, 0)
+	}
+	poll := p.join(ctx, at)
+	defer p.leave(at, poll)
+	timeout := time.NewTimer(wait)
+	defer timeout.Stop()
+	select {
+	case <-poll.done:
+		if poll.panicked != "" {
+			panic(poll.panicked)
+		}
+		return poll.page, poll.err
+	case <-timeout.C:
+		return p.read(ctx, at, 0)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for events after %d: %w", at.after.Number, ctx.Err())
+	}
+}
+
+// join adds a request to the poll at a position and starts the poll for the first.
+// The poll does not end with the request that started it.
+func (p *eventPolls) join(ctx context.Context, at eventPosition) *eventPoll {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if poll, ok := p.polls[at]; ok {
+		poll.waiting++
+		return poll
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	poll := &eventPoll{waiting: 1, cancel: cancel, done: make(chan struct{})}
+	p.polls[at] = poll
+	go func() {
+		defer close(poll.done)
+		defer func() {
+			if v := recover(); v != nil {
+				poll.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
+			}
+			p.remove(at, poll)
+		}()
+		poll.page, poll.err = p.read(ctx, at, fieldmark.MaxWait*time.Second)
+	}()
+	return poll
+}
+
+// leave removes a request from its poll. The last one cancels the poll and waits
+// until it has ended, so that no poll outlives the requests it serves.
+func (p *eventPolls) leave(at eventPosition, poll *eventPoll) {
+	p.mu.Lock()
+	poll.waiting--
+	last := poll.waiting == 0
+	if last && p.polls[at] == poll {
+		delete(p.polls, at)
+	}
+	p.mu.Unlock()
+	if last {
+		poll.cancel()
+		<-poll.done
+	}
+}
+
+// remove makes later requests start a new poll.
+func (p *eventPolls) remove(at eventPosition, poll *eventPoll) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.polls[at] == poll {
+		delete(p.polls, at)
+	}
+}

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// streamBuffer is the size in bytes of the write buffer of a stream of lines.
+const streamBuffer = 64 << 10
+
+// ndjson is the media type of one JSON document per line.
+const ndjson = "application/x-ndjson"
+
+// factsParams are the query parameters of brands with their facts. Without limit the response has all
+// brands, as edges of earlier versions expect.
+var factsParams = []param{
+	{name: "limit", description: "Brands per page; the last page has fewer", lowest: 1, highest: fieldmark.MaxStates},
+	{name: "after", description: "The last slug of the previous page"},
+	{name: "bare", description: "Whether to leave out the evidence of facts", enum: []string{"TRUE", "FALSE"}},
+}
+
+// allFacts sends the public brands with their latest facts by slug, one JSON document per line. The event
+// number is read first, so it is never newer than the rows.
+func (s *server) allFacts(c *call) error {
+	if limit := c.params.number("limit"); limit > 0 {
+		return s.factsPage(c, limit)
+	}
+	asOf, err := s.origin.Events.Head(c.r.Context())
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	h.Set("Content-Type", ndjson)
+	out := bufio.NewWriterSize(c.w, streamBuffer)
+	lines := json.NewEncoder(out)
+	if _, err := s.origin.EachBrandState(c.r.Context(), func(b fieldmark.BrandState) error { return lines.Encode(b) }); err != nil {
+		return fmt.Errorf("stream facts: %w", err)
+	}
+	return out.Flush()
+}
+
+// factsPage sends one page of brands with their facts.
+func (s *server) factsPage(c *call, limit int) error {
+	after, bare := c.params.text("after"), strings.EqualFold(c.params.text("bare"), "true")
+	if after != "" && !fieldmark.ValidSlug(after) {
+		return paramError("after", "pattern", "must be the slug of a brand")
+	}
+	states, asOf, err := s.origin.BrandStates(c.r.Context(), fieldmark.Slug(after), limit, bare)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	lines := json.NewEncoder(&body)
+	for i := range states {
+		if err := lines.Encode(&states[i]); err != nil {
+			return fmt.Errorf("encode the facts of %s: %w", states[i].Brand.Slug, err)
+		}
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.sendBytes(http.StatusOK, ndjson, body.Bytes())
+}
+
+// stateParams are the query parameters of a brand's state, and historyParams those of its history. Times are
+// RFC 3339.
+var (
+	stateParams   = []param{{name: "asOf", description: "A time in the past"}}
+	historyParams = []param{{name: "from", description: "The earliest time"}, {name: "to", description: "The latest time"}}
+)
+
+// facts sends the facts of a brand, now or at a time in the past.
+func (s *server) facts(c *call) error {
+	slug, err := slugParam(c)
+	if err != nil {
+		return err
+	}
+	at, err := c.params.timeOrZero("asOf")
+	if err != nil {
+		return err
+	}
+	var state fieldmark.BrandState
+	var asOf int64
+	if at.IsZero() {
+		state, asOf, err = s.origin.BrandState(c.r.Context(), slug)
+	} else {
+		state, asOf, err = s.origin.BrandStateAt(c.r.Context(), slug, at)
+	}
+	return c.sendAsOf(state, asOf, err)
+}
+
+// history sends the history of a brand's facts.
+func (s *server) history(c *call) error {
+	slug, err := slugParam(c)
+	if err != nil {
+		return err
+	}
+	from, err := c.params.timeOrZero("from")
+	if err != nil {
+		return err
+	}
+	to, err := c.params.timeOrZero("to")
+	if err != nil {
+		return err
+	}
+	if to.IsZero() {
+		to = time.Now()
+	}
+	h, asOf, err := s.origin.BrandHistory(c.r.Context(), slug, from, to)
+	return c.sendAsOf(h, asOf, err)
+}
+
+// sendAsOf sends v with the event number at which it was current.
+func (c *call) sendAsOf(v any, asOf int64, err error) error {
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.send(http.StatusOK, v)
+}
+
+// factsBody sends the bytes of facts with a digest.
+func (s *server) factsBody(c *call) error {
+	slug, err := slugParam(c)
+	if err != nil {
+		return err
+	}
+	digest, err := fieldmark.ParseDigest(c.r.PathValue("digest"))
+	if err != nil {
+		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such facts")
+	}
+	body, asOf, err := s.origin.FactsBody(c.r.Context(), slug, digest)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set(fieldmark.HeaderAsOf, strconv.FormatInt(asOf, 10))
+	return c.sendBytes(http.StatusOK, jsonType, body)
+}
