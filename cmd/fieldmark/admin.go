@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin"
 )
 
@@ -26,7 +27,7 @@ type adminCreateCmd struct {
 }
 
 // Run reads a password from the terminal or from standard input and sets it.
-func (c *adminCreateCmd) Run(ctx context.Context, s *streams) error {
+func (c *adminCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	password, err := readPassword(s)
 	if err != nil {
 		return err
@@ -36,21 +37,21 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *streams) error {
 		if err := svc.PutAdmin(ctx, c.User, password, fieldmark.Role(c.Role)); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "%s may sign in at /admin\n", c.User)
+		_, err := fmt.Fprintf(s.Out, "%s may sign in at /admin\n", c.User)
 		return err
 	})
 }
 
 // readPassword asks without echo where a person types, and reads one line
 // where a program does.
-func readPassword(s *streams) (string, error) {
-	if f, ok := s.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(s.err, "Password (12 characters or more): ")
+func readPassword(s *command.Streams) (string, error) {
+	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.Err, "Password (12 characters or more): ")
 		b, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(s.err)
+		fmt.Fprintln(s.Err)
 		return string(b), err
 	}
-	line, err := bufio.NewReader(s.in).ReadString('\n')
+	line, err := bufio.NewReader(s.In).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password from standard input: %w", err)
 	}

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 )
 
-// command runs a command in this process.
-func command(t *testing.T, args ...string) (status int, out, errOut string) {
+// runInProcess runs a command in this process.
+func runInProcess(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	status = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
@@ -34,7 +36,7 @@ func TestAuditStatus(t *testing.T) {
 	}))
 	defer site.Close()
 	audit := func(args ...string) (int, string, string) {
-		return command(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"}, args...)...)
+		return runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"}, args...)...)
 	}
 	status, report, _ := audit("--fail-under", "10")
 	if status != 0 || !strings.Contains(report, "What to mend first") || !strings.Contains(report, "\n 10. ") || strings.Contains(report, "\n 11. ") {
@@ -44,7 +46,7 @@ func TestAuditStatus(t *testing.T) {
 		t.Errorf("a score that is too low: status %d, %q", status, why)
 	}
 	status, doc, _ := audit("--json", "--fail-under", "99")
-	var got auditDocument
+	var got author.AuditDocument
 	if err := json.Unmarshal([]byte(doc), &got); status != 3 || err != nil || got.Assessment.Score == nil {
 		t.Errorf("--json: status %d, %v", status, err)
 	}
@@ -69,7 +71,7 @@ func TestAuditStatus(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	if status, _, why := command(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under", "1"); status != 1 || !strings.Contains(why, "cannot be audited") {
+	if status, _, why := runInProcess(t, "audit", closed.URL, "--allow-networks", "127.0.0.0/8", "-q", "--fail-under", "1"); status != 1 || !strings.Contains(why, "cannot be audited") {
 		t.Errorf("a site that is down: status %d, %q", status, why)
 	}
 }
@@ -101,7 +103,7 @@ func TestAuditUnread(t *testing.T) {
 			io.WriteString(w, tt.page)
 		}))
 		for _, form := range []string{"--md", "-q"} {
-			status, out, why := command(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q", form)
+			status, out, why := runInProcess(t, "audit", site.URL+"/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q", form)
 			for _, want := range tt.want {
 				if plain := strings.ReplaceAll(out, "\\", ""); status != 0 || !strings.Contains(plain, want) {
 					t.Errorf("robots.txt %d %q, %s: status %d %s, want %q in:\n%s", tt.status, tt.robots, form, status, why, want, out)
@@ -126,27 +128,27 @@ func TestAuditConnectTo(t *testing.T) {
 	}))
 	defer site.Close()
 	to := "brand.example:80:" + strings.TrimPrefix(site.URL, "http://")
-	status, _, why := command(t, "audit", "http://brand.example/", "--connect-to", to, "--delay", "0", "-q")
+	status, _, why := runInProcess(t, "audit", "http://brand.example/", "--connect-to", to, "--delay", "0", "-q")
 	if status != 1 || !strings.Contains(why, "address not allowed") || asked != 0 {
 		t.Errorf("a redirect to another service here: status %d, %q, %d requests to it; want 1, address not allowed, 0", status, why, asked)
 	}
-	if status, out, why := command(t, "llms", "lint", "http://brand.example/llms.txt", "--connect-to", to); status != 1 || !strings.Contains(out+why, "404") {
+	if status, out, why := runInProcess(t, "llms", "lint", "http://brand.example/llms.txt", "--connect-to", to); status != 1 || !strings.Contains(out+why, "404") {
 		t.Errorf("lint through --connect-to: status %d, %q %q", status, out, why)
 	}
 }
 
 // demoVerify computes scores of a running demo again, and catches an edge that
 // bends one.
-func demoVerify(t *testing.T, facts demoFacts, board fieldmark.Board) {
+func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	for _, it := range board.Items[:2] {
-		status, out, why := command(t, "score", "verify", string(it.Slug), "--url", facts.BaseURL)
+		status, out, why := runInProcess(t, "score", "verify", string(it.Slug), "--url", facts.BaseURL)
 		if status != 0 || !strings.Contains(out, "computed here, the same") || strings.Count(out, "holds") != 2 {
 			t.Errorf("verify %s: status %d, %s%s", it.Slug, status, out, why)
 		}
 	}
 	slug := string(board.Items[0].Slug)
-	if status, out, _ := command(t, "score", "show", slug, "--url", facts.BaseURL); status != 0 || !strings.Contains(out, "grade "+string(board.Items[0].Grade)) {
+	if status, out, _ := runInProcess(t, "score", "show", slug, "--url", facts.BaseURL); status != 0 || !strings.Contains(out, "grade "+string(board.Items[0].Grade)) {
 		t.Errorf("show %s: status %d, %s", slug, status, out)
 	}
 	for _, bent := range []struct{ path, old, new string }{
@@ -163,13 +165,13 @@ func demoVerify(t *testing.T, facts demoFacts, board fieldmark.Board) {
 			w.WriteHeader(status)
 			io.WriteString(w, body)
 		}))
-		status, out, why := command(t, "score", "verify", slug, "--url", edge.URL)
+		status, out, why := runInProcess(t, "score", "verify", slug, "--url", edge.URL)
 		edge.Close()
 		if status != 3 {
 			t.Errorf("an edge that bends %s: status %d, want 3: %s%s", bent.path, status, out, why)
 		}
 	}
-	if status, _, why := command(t, "score", "verify", "nobody", "--url", facts.BaseURL); status != 1 {
+	if status, _, why := runInProcess(t, "score", "verify", "nobody", "--url", facts.BaseURL); status != 1 {
 		t.Errorf("nobody: status %d %s", status, why)
 	}
 }

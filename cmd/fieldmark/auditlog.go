@@ -5,36 +5,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 	"github.com/fieldmark/fieldmark/origin"
 )
 
 type auditLogCmd struct {
-	List   auditLogListCmd   `cmd:"" help:"Print what administrators did, the newest first."`
-	Verify auditLogVerifyCmd `cmd:"" help:"Check, directly in the database, that no entry was changed or taken out; exit status 1 when one was."`
-}
-
-type auditLogListCmd struct {
-	targetSettings `embed:""`
-	Limit          int `default:"50" help:"Entries at most."`
-}
-
-// Run prints a line per entry.
-func (c *auditLogListCmd) Run(ctx context.Context, s *streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	entries, err := api.AuditLog(ctx, c.Limit)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		fmt.Fprintf(s.out, "%6d  %s  %-8s %-32s %-22s %s\n", e.Number, e.At.Std().Format(time.DateTime), e.Kind, e.Actor, e.Act, e.Target)
-	}
-	return nil
+	List   operate.AuditLogListCmd `cmd:"" help:"Print what administrators did, newest first."`
+	Verify auditLogVerifyCmd       `cmd:"" help:"Verify in the database that no entry was changed or removed; exit status 1 if one was."`
 }
 
 type auditLogVerifyCmd struct {
@@ -43,7 +23,7 @@ type auditLogVerifyCmd struct {
 }
 
 // Run says how far the log holds.
-func (c *auditLogVerifyCmd) Run(ctx context.Context, s *streams) error {
+func (c *auditLogVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	var kept fieldmark.AuditVerdict
 	if c.Kept != "" {
 		number, sum, ok := strings.Cut(c.Kept, ":")
@@ -61,7 +41,7 @@ func (c *auditLogVerifyCmd) Run(ctx context.Context, s *streams) error {
 		if v.Broken > 0 {
 			return fmt.Errorf("the audit log is broken at entry %d: %s; %d before it hold", v.Broken, v.Why, v.Entries)
 		}
-		_, err = fmt.Fprintf(s.out, "all %d entries hold; keep this elsewhere, to see later whether some were cut off: %d:%s\n", v.Entries, v.Entries, v.Sum)
+		_, err = fmt.Fprintf(s.Out, "all %d entries hold; keep this elsewhere, to see later whether some were cut off: %d:%s\n", v.Entries, v.Entries, v.Sum)
 		return err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -37,7 +38,7 @@ a damaged file, or an event that does not match its checksum, is an error, and n
 }
 
 // Run copies the record.
-func (c *backupCmd) Run(ctx context.Context, s *streams) error {
+func (c *backupCmd) Run(ctx context.Context, s *command.Streams) error {
 	at, err := c.record()
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (c *backupCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %d bytes; the application secret is not in it, keep that as well\n", c.File, info.Size())
+	_, err = fmt.Fprintf(s.Out, "%s: %d bytes; the application secret is not in it, keep that as well\n", c.File, info.Size())
 	return err
 }
 
@@ -67,7 +68,7 @@ what happened after the backup is lost, and its event numbers will be given to o
 }
 
 // Run puts a backup in place of the record.
-func (c *restoreCmd) Run(ctx context.Context, s *streams) error {
+func (c *restoreCmd) Run(ctx context.Context, s *command.Streams) error {
 	at, err := c.record()
 	if err != nil {
 		return err
@@ -76,9 +77,9 @@ func (c *restoreCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is restored\n", at.Path)
+	fmt.Fprintf(s.Out, "%s is restored\n", at.Path)
 	if replaced != "" {
-		fmt.Fprintf(s.out, "%s is what was there before\n", replaced)
+		fmt.Fprintf(s.Out, "%s is what was there before\n", replaced)
 	}
 	return nil
 }

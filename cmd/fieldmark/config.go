@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -29,7 +29,9 @@ type tokenSettings struct {
 }
 
 // token returns the node tokens as they are set, from their file if need be.
-func (t *tokenSettings) token() (string, error) { return secretOrFile(t.NodeToken, t.NodeTokenFile) }
+func (t *tokenSettings) token() (string, error) {
+	return command.ReadSecret(t.NodeToken, t.NodeTokenFile)
+}
 
 // requireToken returns the node tokens, with a comma between, or says how to set one.
 func (t *tokenSettings) requireToken() (string, error) {
@@ -66,14 +68,14 @@ type dataSettings struct {
 // appSecret returns the application secret, making one in the data folder on
 // the first start of a deployment that sets none.
 func (d *dataSettings) appSecret() ([]byte, error) {
-	value, err := secretOrFile(d.Secret, d.SecretFile)
+	value, err := command.ReadSecret(d.Secret, d.SecretFile)
 	if err != nil {
 		return nil, err
 	}
 	if value == "" {
 		// One made here would be another on the next machine, where every key
 		// and every webhook secret of the shared record would be wrong.
-		if url, err := secretOrFile(d.DatabaseURL, d.DatabaseURLFile); err != nil || url != "" {
+		if url, err := command.ReadSecret(d.DatabaseURL, d.DatabaseURLFile); err != nil || url != "" {
 			return nil, errors.Join(err, errors.New("FIELDMARK_SECRET is required with FIELDMARK_DATABASE_URL: the same on every origin"))
 		}
 		if value, err = keptSecret(filepath.Join(d.Data, "secret")); err != nil {
@@ -88,7 +90,7 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 
 // record returns where the record is, making the folder of one that is a file.
 func (d *databaseSettings) record() (store.Config, error) {
-	url, err := secretOrFile(d.DatabaseURL, d.DatabaseURLFile)
+	url, err := command.ReadSecret(d.DatabaseURL, d.DatabaseURLFile)
 	if err != nil || url != "" {
 		return store.Config{URL: url}, err
 	}
@@ -104,31 +106,6 @@ func place(cfg store.Config) string {
 		return "postgres"
 	}
 	return cfg.Path
-}
-
-// outboundSettings are where an origin may connect to on behalf of others.
-type outboundSettings struct {
-	AllowNetworks []netip.Prefix `env:"FIELDMARK_ALLOW_NETWORKS" placeholder:"CIDR" help:"Networks audits and webhooks may reach although they are private; none by default."`
-}
-
-// loopback are the networks that --demo and tests allow.
-func loopback() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-}
-
-// secretOrFile returns a secret given by value or by file; both is a mistake.
-func secretOrFile(value, file string) (string, error) {
-	if file == "" {
-		return value, nil
-	}
-	if value != "" {
-		return "", fmt.Errorf("a secret and its file %s are both given; give one", file)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read a secret: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }
 
 // keptSecret reads a generated secret, or makes it, readable to its owner only.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -36,22 +37,22 @@ type dbCheckCmd struct {
 const maxBrokenShown = 10
 
 // Run prints a line per rule, and one for each of the first rows that break it.
-func (c *dbCheckCmd) Run(ctx context.Context, s *streams) error {
+func (c *dbCheckCmd) Run(ctx context.Context, s *command.Streams) error {
 	return c.withStore(ctx, func(st *store.Store) error {
 		report, err := st.Inspect(ctx)
 		broken := 0
 		for _, f := range report {
 			if len(f.Broken) == 0 {
-				fmt.Fprintf(s.out, "holds   %s\n", f.Rule)
+				fmt.Fprintf(s.Out, "holds   %s\n", f.Rule)
 				continue
 			}
 			broken++
-			fmt.Fprintf(s.out, "BROKEN  %s\n", f.Rule)
+			fmt.Fprintf(s.Out, "BROKEN  %s\n", f.Rule)
 			for _, name := range f.Broken[:min(len(f.Broken), maxBrokenShown)] {
-				fmt.Fprintf(s.out, "        not so: %s\n", name)
+				fmt.Fprintf(s.Out, "        not so: %s\n", name)
 			}
 			if more := len(f.Broken) - maxBrokenShown; more > 0 {
-				fmt.Fprintf(s.out, "        and at least %d more\n", more)
+				fmt.Fprintf(s.Out, "        and at least %d more\n", more)
 			}
 		}
 		if err == nil && broken > 0 {
@@ -66,13 +67,13 @@ type dbNewLogCmd struct {
 }
 
 // Run renames the log.
-func (c *dbNewLogCmd) Run(ctx context.Context, s *streams) error {
+func (c *dbNewLogCmd) Run(ctx context.Context, s *command.Streams) error {
 	return c.withStore(ctx, func(st *store.Store) error {
 		was := st.Log()
 		if err := st.RenameLog(ctx); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "the log %s is called %s now\n", was, st.Log())
+		_, err := fmt.Fprintf(s.Out, "the log %s is called %s now\n", was, st.Log())
 		return err
 	})
 }

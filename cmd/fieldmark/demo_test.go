@@ -20,14 +20,14 @@ func TestDemo(t *testing.T) {
 	// The demo web keeps its address over the restart: brands that moved are audited anew.
 	serve := append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)
 	p := start(t, dir, serve...)
-	p.waitFor("All audited.")
-	var facts demoFacts
-	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demoFile)), &facts))
+	p.waitFor("All audits are done.")
+	var facts demo.Access
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &facts))
 
-	info, err := os.Stat(filepath.Join(dir, "var", demoFile))
+	info, err := os.Stat(filepath.Join(dir, "var", demo.AccessFile))
 	must(t, err)
 	if info.Mode().Perm() != 0o600 {
-		t.Errorf("%s has mode %v, want 0600", demoFile, info.Mode())
+		t.Errorf("%s has mode %v, want 0600", demo.AccessFile, info.Mode())
 	}
 	for name, secret := range map[string]string{"password": facts.AdminPassword, "API key": facts.APIKey} {
 		if n := strings.Count(strings.Split(p.printed(), "Paste into")[0], secret); n != 1 {
@@ -43,8 +43,8 @@ func TestDemo(t *testing.T) {
 
 	again := start(t, dir, serve...)
 	again.waitFor("Every brand was audited before")
-	second := demoFacts{}
-	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demoFile)), &second))
+	second := demo.Access{}
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &second))
 	if second.APIKey != facts.APIKey || second.AdminPassword != facts.AdminPassword {
 		t.Error("the second start made other keys")
 	}
@@ -58,7 +58,7 @@ func TestDemo(t *testing.T) {
 }
 
 // demoBoard reads the leaderboard and holds it to the spread it promises.
-func demoBoard(t *testing.T, facts demoFacts) fieldmark.Board {
+func demoBoard(t *testing.T, facts demo.Access) fieldmark.Board {
 	t.Helper()
 	var board fieldmark.Board
 	eventually(t, "every site is on the board or has a reason not to be", func() bool {
@@ -83,7 +83,7 @@ func demoBoard(t *testing.T, facts demoFacts) fieldmark.Board {
 }
 
 // demoSites looks at every site's score, badge and page.
-func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
+func demoSites(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	gates := map[string]bool{}
 	unreachable, rose, fell := 0, 0, 0
@@ -126,7 +126,7 @@ func demoSites(t *testing.T, facts demoFacts, board fieldmark.Board) {
 }
 
 // demoLint: the public linter tells nobody which ports of the machine are open.
-func demoLint(t *testing.T, facts demoFacts) {
+func demoLint(t *testing.T, facts demo.Access) {
 	t.Helper()
 	lint := func(url string) (int, string) {
 		status, _, body := ask(t, "POST", facts.BaseURL+fieldmark.PathLLMsLint, fmt.Sprintf(`{"url":%q}`, url), "Content-Type", "application/json")
@@ -143,7 +143,7 @@ func demoLint(t *testing.T, facts demoFacts) {
 
 // demoMission posts a mission, completes it on the command line and waits for
 // the verified webhook.
-func demoMission(t *testing.T, dir string, facts demoFacts) {
+func demoMission(t *testing.T, dir string, facts demo.Access) {
 	t.Helper()
 	listener := start(t, dir, "webhook", "listen", "--data", "var", "--events", "mission.completed", "--count", "1")
 	listener.waitFor("listening as whk_")
@@ -182,7 +182,7 @@ func demoMissionCommands(t *testing.T, dir, id string) {
 	must(t, os.WriteFile(filepath.Join(dir, "mission.json"), []byte(`{"source":"demo","externalId":"2","title":"Swap the disk","skills":["lift"]}`), 0o600))
 	created := runOnce(t, dir, "mission", "create", "mission.json", "--data", "var")
 	again := runOnce(t, dir, "mission", "create", "--source", "DEMO", "--external-id", "1", "--title", "Replace the router", "--data", "var")
-	if !strings.Contains(created, `"lift"`) || !strings.Contains(again, "there already") || !strings.Contains(again, id) {
+	if !strings.Contains(created, `"lift"`) || !strings.Contains(again, "exists already") || !strings.Contains(again, id) {
 		t.Errorf("mission create printed %s and then %s", created, again)
 	}
 	if out := runOnce(t, dir, "mission", "edit", id, `{"priority":"high","labels":{"site":"4"}}`, "--data", "var"); !strings.Contains(out, `"HIGH"`) || !strings.Contains(out, `"version": 2`) {

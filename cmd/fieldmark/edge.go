@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -57,7 +58,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
-	redis, err := secretOrFile(c.RedisURL, c.RedisFile)
+	redis, err := command.ReadSecret(c.RedisURL, c.RedisFile)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +80,9 @@ func (c *edgeSettings) base(ln net.Listener) string {
 		return strings.TrimSuffix(c.BaseURL, "/")
 	}
 	if c.TLSCert != "" {
-		return strings.Replace(urlOf(ln), "http://", "https://", 1)
+		return strings.Replace(command.ListenerURL(ln), "http://", "https://", 1)
 	}
-	return urlOf(ln)
+	return command.ListenerURL(ln)
 }
 
 // edgeCmd runs an edge alone.
@@ -97,8 +98,8 @@ type edgeCmd struct {
 }
 
 // Run serves until ctx ends.
-func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
-	token, err := c.edgeToken(s.log)
+func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
+	token, err := c.edgeToken(s.Log)
 	if err != nil {
 		return err
 	}
@@ -110,23 +111,23 @@ func (c *edgeCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	origins, err := c.origins(s.log)
+	origins, err := c.origins(s.Log)
 	if err != nil {
 		return err
 	}
-	if c.tracing, err = c.tracer("edge", s.log); err != nil {
+	if c.tracing, err = c.tracer("edge", s.Log); err != nil {
 		return err
 	}
-	if c.edgeSettings.site, err = c.openSite(s.log); err != nil {
+	if c.edgeSettings.site, err = c.openSite(s.Log); err != nil {
 		return err
 	}
-	e, err := c.build(origins, token, &c.moduleSettings, ln, s.log)
+	e, err := c.build(origins, token, &c.moduleSettings, ln, s.Log)
 	if err != nil {
 		return err
 	}
-	limitMemory(s.log)
-	s.log.Info("edge", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "origin", c.Origin)
-	public, renew, err := c.secure(ln, s.log)
+	limitMemory(s.Log)
+	s.Log.Info("edge", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "origin", c.Origin)
+	public, renew, err := c.secure(ln, s.Log)
 	if err != nil {
 		return err
 	}

@@ -4,20 +4,19 @@ import (
 	"context"
 	"fmt"
 	"os/user"
-	"strings"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
+// keyCmd manages API keys.
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Create an API key, directly in the database; how the first key is made."`
-	List   keyListCmd   `cmd:"" help:"List API keys."`
-	Rotate keyRotateCmd `cmd:"" help:"Make an API key in place of another, which works for a while yet."`
-	Revoke keyRevokeCmd `cmd:"" help:"Revoke an API key."`
+	Create      keyCreateCmd        `cmd:"" help:"Create an API key in the database; the way to create the first key."`
+	KeyCommands operate.KeyCommands `embed:""`
 }
 
 type keyCreateCmd struct {
@@ -32,7 +31,7 @@ type keyCreateCmd struct {
 }
 
 // Run creates the key and prints its token, once.
-func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
+func (c *keyCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	r := fieldmark.KeyRequest{Name: c.Name, ExpiresInDays: c.ExpiresInDays, RateLimit: &fieldmark.RateLimit{Reads: c.Reads, Writes: c.Writes}, Account: c.Account, Networks: c.Network}
 	for _, name := range c.Scope {
 		scope, err := fieldmark.ParseScope(name)
@@ -47,8 +46,8 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "%s, shown this once:\n", key.ID)
-		_, err = fmt.Fprintln(s.out, key.Token)
+		fmt.Fprintf(s.Err, "%s, shown this once:\n", key.ID)
+		_, err = fmt.Fprintln(s.Out, key.Token)
 		return err
 	})
 }
@@ -64,7 +63,7 @@ func byCommand(ctx context.Context) context.Context {
 
 // withService opens the record for one act, beside a running origin or without
 // one.
-func (d *dataSettings) withService(ctx context.Context, s *streams, act func(*origin.Service) error) (err error) {
+func (d *dataSettings) withService(ctx context.Context, s *command.Streams, act func(*origin.Service) error) (err error) {
 	secret, err := d.appSecret()
 	if err != nil {
 		return err
@@ -82,7 +81,7 @@ func (d *dataSettings) withService(ctx context.Context, s *streams, act func(*or
 			err = cerr
 		}
 	}()
-	svc, err := origin.New(origin.Config{Store: st, Secret: secret, Log: s.log})
+	svc, err := origin.New(origin.Config{Store: st, Secret: secret, Log: s.Log})
 	if err != nil {
 		return err
 	}
@@ -90,77 +89,4 @@ func (d *dataSettings) withService(ctx context.Context, s *streams, act func(*or
 		return err
 	}
 	return act(svc)
-}
-
-type keyListCmd struct {
-	targetSettings `embed:""`
-}
-
-// Run prints a line per key.
-func (c *keyListCmd) Run(ctx context.Context, s *streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	keys, err := api.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		scopes := make([]string, len(k.Scopes))
-		for i, sc := range k.Scopes {
-			scopes[i] = string(sc)
-		}
-		until := "never"
-		if k.ExpiresAt != nil {
-			until = k.ExpiresAt.Std().Format(time.DateOnly)
-		}
-		state := string(k.State(time.Now()))
-		if state == string(fieldmark.KeyLive) {
-			state = "active"
-		}
-		fmt.Fprintf(s.out, "%s  %s  %-8s until %-10s  %-40s %s\n", k.ID, k.Prefix, state, until, strings.Join(scopes, ","), k.Name)
-	}
-	return nil
-}
-
-type keyRotateCmd struct {
-	targetSettings `embed:""`
-	ID             string `arg:"" help:"The key's id: key_…"`
-	Grace          int    `default:"24" help:"Hours the old key works; 0 ends it at once."`
-}
-
-// Run prints the new key's token, once.
-func (c *keyRotateCmd) Run(ctx context.Context, s *streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	k, err := api.RotateKey(ctx, c.ID, fieldmark.KeyRotation{GraceHours: &c.Grace})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.err, "%s, shown this once; the old key works for %d h:\n", k.ID, c.Grace)
-	_, err = fmt.Fprintln(s.out, k.Token)
-	return err
-}
-
-type keyRevokeCmd struct {
-	targetSettings `embed:""`
-	ID             string `arg:"" help:"The key's id: key_…"`
-	Reason         string `help:"Why, for the audit log."`
-}
-
-// Run revokes the key.
-func (c *keyRevokeCmd) Run(ctx context.Context, s *streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	k, err := api.RevokeKey(ctx, c.ID, c.Reason)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.out, "%s is revoked since %s\n", k.ID, k.RevokedAt)
-	return err
 }

@@ -15,6 +15,9 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 )
 
 // version is set by the linker.
@@ -26,40 +29,48 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// cli is every command with its settings; kong makes the help from it.
-type cli struct {
-	Serve    serveCmd    `cmd:"" group:"run" help:"Run an edge and an origin in one process."`
-	Edge     edgeCmd     `cmd:"" group:"run" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
-	Origin   originCmd   `cmd:"" group:"run" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
-	LLMs     llmsCmd     `cmd:"" group:"brands" name:"llms" help:"Check and write llms.txt files."`
-	Audit    auditCmd    `cmd:"" group:"brands" help:"Audit any website and print a report; needs no server."`
-	Brand    brandCmd    `cmd:"" group:"brands" help:"Register brands, have them audited, rename, alias and take them down."`
-	Mission  missionCmd  `cmd:"" group:"missions" help:"Open, follow, change, move and end missions."`
-	Calendar calendarCmd `cmd:"" group:"missions" help:"Show the plan on phones: make, list, rotate and revoke calendar feeds."`
-	SLA      slaCmd      `cmd:"" group:"missions" name:"sla" help:"Set what is promised of missions, and the business calendars it is counted by."`
-	Payment  paymentCmd  `cmd:"" group:"missions" help:"Ask for payments of missions, follow, mark and refund them."`
-	Webhook  webhookCmd  `cmd:"" group:"webhooks" help:"Look after webhook endpoints, and receive webhooks while developing."`
-	Key      keyCmd      `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
-	Account  accountCmd  `cmd:"" group:"access" help:"Look after accounts, which own keys, missions and endpoints."`
-	AuditLog auditLogCmd `cmd:"" group:"access" name:"audit-log" help:"Show what administrators did, and check that nobody changed the record of it."`
-	Purge    purgeCmd    `cmd:"" group:"brands" help:"Have every edge derive something again."`
-	Admin    adminCmd    `cmd:"" group:"access" help:"Create administrators."`
-	Module   moduleCmd   `cmd:"" group:"modules" help:"Make, check and try scoring modules; keep, preview and activate them at an origin."`
-	Migrate  migrateCmd  `cmd:"" group:"upkeep" help:"Bring the database up to this version."`
-	Backup   backupCmd   `cmd:"" group:"upkeep" help:"Copy the database to a file while origins run."`
-	Restore  restoreCmd  `cmd:"" group:"upkeep" help:"Put a backup in place of the database."`
-	DB       dbCmd       `cmd:"" group:"upkeep" name:"db" help:"Look after the database."`
-	Status   statusCmd   `cmd:"" group:"run" help:"Show nodes at a glance; the exit status tells whether all are ready."`
-	Top      topCmd      `cmd:"" group:"run" help:"Show nodes every second with what happened in between."`
-	Version  versionCmd  `cmd:"" group:"upkeep" help:"Print the version."`
-	Man      manCmd      `cmd:"" group:"upkeep" help:"Print the manual page."`
+// commands are all commands with their flags. kong parses the command line by them and
+// prints them as help.
+type commands struct {
+	Serve    serveCmd            `cmd:"" group:"run" help:"Run an edge and an origin in one process."`
+	Edge     edgeCmd             `cmd:"" group:"run" help:"Run an edge: badges, scores, leaderboard and pages in front of an origin."`
+	Origin   originCmd           `cmd:"" group:"run" help:"Run an origin: brands, missions, keys, webhooks and the event log."`
+	LLMs     author.LLMsCmd      `cmd:"" group:"brands" name:"llms" help:"Check and write llms.txt files."`
+	Audit    author.AuditCmd     `cmd:"" group:"brands" help:"Audit a website and print a report; needs no server."`
+	Brand    operate.BrandCmd    `cmd:"" group:"brands" help:"Register, audit, rename and remove brands."`
+	Mission  operate.MissionCmd  `cmd:"" group:"missions" help:"Create, follow, change and end missions."`
+	Calendar operate.CalendarCmd `cmd:"" group:"missions" help:"Manage calendar feeds of missions."`
+	SLA      operate.SLACmd      `cmd:"" group:"missions" name:"sla" help:"Manage SLA policies and business calendars."`
+	Payment  operate.PaymentCmd  `cmd:"" group:"missions" help:"Manage payments and refunds of missions."`
+	Webhook  operate.WebhookCmd  `cmd:"" group:"webhooks" help:"Manage webhook endpoints, and receive webhooks during development."`
+	Key      keyCmd              `cmd:"" group:"access" help:"Create, list, rotate and revoke API keys."`
+	Account  operate.AccountCmd  `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
+	AuditLog auditLogCmd         `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
+	Purge    operate.PurgeCmd    `cmd:"" group:"brands" help:"Purge edge caches."`
+	Admin    adminCmd            `cmd:"" group:"access" help:"Create administrators."`
+	Module   moduleCmd           `cmd:"" group:"modules" help:"Write, check, upload and activate scoring modules."`
+	Migrate  migrateCmd          `cmd:"" group:"maintenance" help:"Migrate the database to this version."`
+	Backup   backupCmd           `cmd:"" group:"maintenance" help:"Copy the database to a file while origins run."`
+	Restore  restoreCmd          `cmd:"" group:"maintenance" help:"Replace the database by a backup."`
+	DB       dbCmd               `cmd:"" group:"maintenance" name:"db" help:"Check the database."`
+	Status   statusCmd           `cmd:"" group:"run" help:"Show the state of nodes; exit status 1 if one is not ready."`
+	Top      topCmd              `cmd:"" group:"run" help:"Show the state and the rates of nodes every second."`
+	Version  versionCmd          `cmd:"" group:"maintenance" help:"Print the version."`
+	Man      manCmd              `cmd:"" group:"maintenance" help:"Print the manual page."`
 
-	Completion kongcompletion.Completion `cmd:"" group:"upkeep" help:"Print what makes a shell complete commands and flags."`
+	Completion kongcompletion.Completion `cmd:"" group:"maintenance" help:"Print a shell completion script."`
 
-	geoCommands `embed:""`
+	Score      author.ScoreCmd       `cmd:"" group:"brands" help:"Show a brand's score, or recompute it to verify it."`
+	Visibility operate.VisibilityCmd `cmd:"" group:"brands" help:"Import what answer engines say about brands."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
-	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Least serious log line to write: DEBUG, INFO, WARN or ERROR."`
+	LogLevel    slog.Level       `env:"FIELDMARK_LOG_LEVEL" default:"INFO" help:"Minimum level of log lines: DEBUG, INFO, WARN or ERROR."`
+}
+
+// moduleCmd works on scoring modules: in files, without a server, and at an origin.
+type moduleCmd struct {
+	Author   author.ModuleCommands  `embed:""`
+	Operator operate.ModuleCommands `embed:""`
 }
 
 // groups are the parts of the help.
@@ -68,17 +79,10 @@ var groups = []kong.Group{
 	{Key: "brands", Title: "Brands and scores:"},
 	{Key: "missions", Title: "Missions:"},
 	{Key: "webhooks", Title: "Webhooks:"},
-	{Key: "modules", Title: "Scoring modules, at the author's desk:"},
-	{Key: "operators", Title: "Scoring modules, at an origin:"},
+	{Key: "modules", Title: "Scoring modules in files:"},
+	{Key: "operators", Title: "Scoring modules of an origin:"},
 	{Key: "access", Title: "Access:"},
-	{Key: "upkeep", Title: "Upkeep:"},
-}
-
-// streams are where a command reads and writes.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	log      *slog.Logger
+	{Key: "maintenance", Title: "Maintenance:"},
 }
 
 // newLogger writes JSON lines. A duration is written in seconds, under a name
@@ -95,7 +99,7 @@ func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 // run parses args, runs one command and returns its exit status: 0 when it did
 // what it was asked, 1 when it could not, 2 when the call made no sense.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
-	var c cli
+	var c commands
 	exited := -1
 	parser, err := kong.New(&c,
 		kong.Name("fieldmark"),
@@ -122,30 +126,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		parser.FatalIfErrorf(err)
 		return 2
 	}
-	s := &streams{in: in, out: out, err: errOut,
-		log: newLogger(errOut, c.LogLevel)}
+	s := &command.Streams{In: in, Out: out, Err: errOut, Log: newLogger(errOut, c.LogLevel)}
 	k.BindTo(ctx, (*context.Context)(nil))
 	k.Bind(s)
 	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
 		printError(errOut, err)
-		if e, ok := errors.AsType[statusError](err); ok {
-			return e.status
+		if e, ok := errors.AsType[command.ExitError](err); ok {
+			return e.Status
 		}
 		return 1
 	}
 	return 0
 }
-
-// statusError is an error that ends the program with a status of its own.
-type statusError struct {
-	status int
-	error
-}
-
-func withStatus(status int, err error) error { return statusError{status, err} }
-
-// Unwrap returns the error without its status.
-func (e statusError) Unwrap() error { return e.error }
 
 // printError says what went wrong in a person's words, every complaint on a
 // line of its own.
@@ -171,7 +163,7 @@ func printError(w io.Writer, err error) {
 type versionCmd struct{}
 
 // Run prints the version.
-func (versionCmd) Run(s *streams) error {
-	_, err := fmt.Fprintln(s.out, "fieldmark", version)
+func (versionCmd) Run(s *command.Streams) error {
+	_, err := fmt.Fprintln(s.Out, "fieldmark", version)
 	return err
 }

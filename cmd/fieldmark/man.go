@@ -7,12 +7,14 @@ import (
 	"github.com/alecthomas/kong"
 	mangokong "github.com/alecthomas/mango-kong"
 	"github.com/muesli/roff"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 )
 
 type manCmd struct{}
 
 // Run prints the manual page.
-func (manCmd) Run(s *streams, k *kong.Context) error {
+func (manCmd) Run(s *command.Streams, k *kong.Context) error {
 	nameVariables(k.Model.Node)
 	manual := mangokong.NewManPage(1, k.Model).WithSection("Exit status",
 		"0 when a command did what it was asked, 1 when it could not, 2 when the call made no sense; "+
@@ -20,7 +22,7 @@ func (manCmd) Run(s *streams, k *kong.Context) error {
 	page := manual.Build(roff.NewDocument())
 	// The library dates the page; a date would make every release another.
 	_, rest, _ := strings.Cut(page, "\n")
-	_, err := fmt.Fprintf(s.out, ".TH FIELDMARK 1 \"\" \"fieldmark %s\" \"User Commands\"\n%s", version, rest)
+	_, err := fmt.Fprintf(s.Out, ".TH FIELDMARK 1 \"\" \"fieldmark %s\" \"User Commands\"\n%s", version, rest)
 	return err
 }
 

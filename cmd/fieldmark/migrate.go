@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -26,7 +27,7 @@ Steps only add. An older origin goes on working while and after a newer one has 
 }
 
 // Run migrates and prints what was done.
-func (c *migrateUpCmd) Run(ctx context.Context, s *streams) error {
+func (c *migrateUpCmd) Run(ctx context.Context, s *command.Streams) error {
 	at, err := c.record()
 	if err != nil {
 		return err
@@ -36,10 +37,10 @@ func (c *migrateUpCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	for _, step := range done {
-		fmt.Fprintf(s.out, "%05d %s: done\n", step.Version, step.Name)
+		fmt.Fprintf(s.Out, "%05d %s: done\n", step.Version, step.Name)
 	}
 	if len(done) == 0 {
-		fmt.Fprintln(s.out, "nothing to do")
+		fmt.Fprintln(s.Out, "nothing to do")
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ type migrateStatusCmd struct {
 }
 
 // Run prints a line per step.
-func (c *migrateStatusCmd) Run(ctx context.Context, s *streams) error {
+func (c *migrateStatusCmd) Run(ctx context.Context, s *command.Streams) error {
 	at, err := c.record()
 	if err != nil {
 		return err
@@ -68,10 +69,10 @@ func (c *migrateStatusCmd) Run(ctx context.Context, s *streams) error {
 		if !step.AppliedAt.IsZero() {
 			state = "applied " + step.AppliedAt.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintf(s.out, "%05d %-20s %s\n", step.Version, step.Name, state)
+		fmt.Fprintf(s.Out, "%05d %-20s %s\n", step.Version, step.Name, state)
 	}
 	if unknown > 0 {
-		fmt.Fprintf(s.out, "The database has steps of a newer version that this program does not know: %d, up to %05d. It works with them.\n",
+		fmt.Fprintf(s.Out, "The database has steps of a newer version that this program does not know: %d, up to %05d. It works with them.\n",
 			unknown, steps[len(steps)-1].Version)
 	}
 	return nil

@@ -225,7 +225,7 @@ func TestModuleFleet(t *testing.T) {
 	second := f.push("two.wasm", wasmtest.Words(t, "2.0.0", "words", 2000))
 
 	t.Run("preview", func(t *testing.T) {
-		said := f.must("module", "preview", short(second), "--json")
+		said := f.must("module", "preview", string(second), "--json")
 		var p fieldmark.ModulePreview
 		must(t, json.Unmarshal([]byte(said[strings.Index(said, "{\n"):]), &p))
 		r := p.Result
@@ -233,12 +233,12 @@ func TestModuleFleet(t *testing.T) {
 			r.LargestMove == 0 || len(r.Movers) == 0 || r.Movers[0].Reasons[0].ID != "all.words" {
 			t.Errorf("preview: %s", said)
 		}
-		if said := f.must("module", "preview", short(second)); !strings.Contains(said, "another grade") || !strings.Contains(said, "all.words") {
+		if said := f.must("module", "preview", string(second)); !strings.Contains(said, "another grade") || !strings.Contains(said, "all.words") {
 			t.Errorf("in words: %s", said)
 		}
 	})
 	t.Run("canary", func(t *testing.T) {
-		f.must("module", "activate", short(second), "--canary", "40%")
+		f.must("module", "activate", string(second), "--canary", "40%")
 		for _, edge := range f.edges {
 			eventually(t, "some are on trial", func() bool { return f.onTrial(edge, second) > 3 })
 			if n := f.onTrial(edge, second); n > 22 {

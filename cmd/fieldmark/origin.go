@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/admin"
@@ -30,15 +31,15 @@ import (
 
 // originSettings are those of an origin, whether it runs alone or with an edge.
 type originSettings struct {
-	dataSettings     `embed:""`
-	outboundSettings `embed:""`
-	auditSettings    `embed:""`
-	moduleSettings   `embed:""`
-	signOnSettings   `embed:""`
-	PaymentDueOn     string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
-	PublicAPI        bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
-	publicURL        string        // the address clients know, if it is told
-	tracing          *trace.Tracer // nil: spans go nowhere
+	dataSettings         `embed:""`
+	command.NetworkFlags `embed:""`
+	auditSettings        `embed:""`
+	moduleSettings       `embed:""`
+	signOnSettings       `embed:""`
+	PaymentDueOn         string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
+	PublicAPI            bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
+	publicURL            string        // the address clients know, if it is told
+	tracing              *trace.Tracer // nil: spans go nowhere
 	// demoNetworks are where the demo's own sites and receivers are. The linter,
 	// which anyone may send to an address, does not go there.
 	demoNetworks   []netip.Prefix
@@ -104,13 +105,13 @@ func closing(err error) string {
 }
 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
-	lint := o.client(nil)
+	lint := o.Client(nil)
 	o.AllowNetworks = append(slices.Clone(o.AllowNetworks), o.demoNetworks...)
 	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: origin.MaxSending})
 	if auditDelay == 0 {
 		auditDelay = o.AuditDelay
 	}
-	auditor, err := audit.New(audit.Config{HTTP: o.client(nil), Delay: auditDelay, MaxRequests: o.AuditRequests})
+	auditor, err := audit.New(audit.Config{HTTP: o.Client(nil), Delay: auditDelay, MaxRequests: o.AuditRequests})
 	if err != nil {
 		return err
 	}
@@ -215,12 +216,6 @@ func (n *originNode) run(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(g.Wait(), n.store.Close())
 }
 
-// client returns a client for one command, whose user names the addresses of
-// connectTo.
-func (o *outboundSettings) client(connectTo map[string]string) *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnectTo: connectTo, Targets: true})
-}
-
 // originCmd runs an origin alone.
 type originCmd struct {
 	originSettings `embed:""`
@@ -232,16 +227,16 @@ type originCmd struct {
 }
 
 // Run serves until ctx ends.
-func (c *originCmd) Run(ctx context.Context, s *streams) error {
+func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 	token, err := c.requireToken()
 	if err != nil {
 		return err
 	}
 	c.publicURL = c.BaseURL
-	if c.tracing, err = c.tracer("origin", s.log); err != nil {
+	if c.tracing, err = c.tracer("origin", s.Log); err != nil {
 		return err
 	}
-	n, err := c.open(ctx, token, 0, s.log)
+	n, err := c.open(ctx, token, 0, s.Log)
 	if err != nil {
 		return err
 	}
@@ -253,8 +248,8 @@ func (c *originCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(s.log)
-	s.log.Info("origin", "version", version, "listen", urlOf(ln), "debug", urlOf(debug), "database", n.at, "publicAPI", c.PublicAPI)
+	limitMemory(s.Log)
+	s.Log.Info("origin", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "database", n.at, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", promptly); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer, "glutton": glutton})
+	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer})
 }
 
 // promptly ends a program built with the race detector when it is done. By

@@ -5,12 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 )
@@ -48,12 +53,12 @@ func (c *serveCmd) listen() (l listeners, err error) {
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, s *streams) (err error) {
+func (c *serveCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	var auditDelay time.Duration
 	if c.Demo {
 		c.PublicAPI = true
-		c.demoNetworks = loopback()
-		auditDelay = demoAuditDelay
+		c.demoNetworks = demo.Networks()
+		auditDelay = demo.AuditDelay
 		closeLog, err := c.logToFile(s)
 		if err != nil {
 			return err
@@ -64,7 +69,7 @@ func (c *serveCmd) Run(ctx context.Context, s *streams) (err error) {
 }
 
 // serve runs both roles until ctx ends.
-func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Duration) error {
+func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay time.Duration) error {
 	token, err := c.ownToken()
 	if err != nil {
 		return err
@@ -73,31 +78,31 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 	if err != nil {
 		return err
 	}
-	public, renew, err := c.secure(l.edge, s.log)
+	public, renew, err := c.secure(l.edge, s.Log)
 	if err != nil {
 		return err
 	}
 	c.publicURL = c.base(l.edge)
-	tracing, err := c.tracer("serve", s.log)
+	tracing, err := c.tracer("serve", s.Log)
 	if err != nil {
 		return err
 	}
 	c.edgeSettings.tracing, c.originSettings.tracing = tracing, tracing
-	n, err := c.open(ctx, token, auditDelay, s.log)
+	n, err := c.open(ctx, token, auditDelay, s.Log)
 	if err != nil {
 		return err
 	}
 	inside := newPipe()
-	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inside.transport(), Log: s.log})
+	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inside.transport(), Log: s.Log})
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	e, err := c.build(origins, token, &c.moduleSettings, l.edge, s.log)
+	e, err := c.build(origins, token, &c.moduleSettings, l.edge, s.Log)
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	limitMemory(s.log)
-	s.log.Info("serve", "version", version, "listen", urlOf(l.edge), "origin", urlOf(l.origin), "debug", urlOf(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
+	limitMemory(s.Log)
+	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin", command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
 	ready := func(ctx context.Context) error {
 		if err := e.Ready(); err != nil {
 			return err
@@ -117,9 +122,12 @@ func (c *serveCmd) serve(ctx context.Context, s *streams, auditDelay time.Durati
 			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.meters.write, n.service.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
-		base := siteBase(l.demo)
-		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(base), l.demo) })
-		front.Go(func() error { return c.seed(frontCtx, s, n, l, token) })
+		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
+		seeder := demo.Seeder{Service: n.service, SiteURL: siteURL, Data: c.Data, Out: s.Out}
+		front.Go(func() error { return serveHTTP(frontCtx, demo.Handler(siteURL), l.demo) })
+		front.Go(func() error {
+			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin), DebugURL: command.ListenerURL(l.debug), NodeToken: token})
+		})
 	}
 	return telling(ctx, tracing, func() error {
 		err := front.Wait()
@@ -141,4 +149,18 @@ func (c *serveCmd) ownToken() (string, error) {
 	}
 	sum := sha256.Sum256(append([]byte("node-token/v1\x00"), secret...))
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// logToFile writes the log to a file in the data folder, because the demo prints its
+// instructions to the terminal.
+func (c *serveCmd) logToFile(s *command.Streams) (close func() error, err error) {
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("create the data folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(c.Data, demo.LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s.Log = newLogger(f, slog.LevelInfo)
+	return f.Close, nil
 }

@@ -12,7 +12,7 @@ import (
 // settings there are: every variable of the server commands with its default,
 // and no other.
 func TestSettingsTable(t *testing.T) {
-	var c cli
+	var c commands
 	parser, err := kong.New(&c, kong.Name("fieldmark"), kong.Vars{"version": "test"})
 	must(t, err)
 	want := map[string]string{}

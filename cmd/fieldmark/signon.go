@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/origin/sso"
 )
 
@@ -28,7 +29,7 @@ func (o *signOnSettings) provider(publicURL string) (*sso.Provider, error) {
 	if o.OIDCIssuer == "" {
 		return nil, nil
 	}
-	secret, err := secretOrFile(o.OIDCSecret, o.OIDCSecretFile)
+	secret, err := command.ReadSecret(o.OIDCSecret, o.OIDCSecretFile)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 )
 
 const (
@@ -36,10 +38,10 @@ type statusCmd struct {
 }
 
 // Run asks every node once.
-func (c *statusCmd) Run(ctx context.Context, s *streams) error {
+func (c *statusCmd) Run(ctx context.Context, s *command.Streams) error {
 	states := askNodes(ctx, c.Node)
 	if !c.Quiet {
-		if err := printStates(s.out, states, nil, 0); err != nil {
+		if err := printStates(s.Out, states, nil, 0); err != nil {
 			return err
 		}
 	}
@@ -61,7 +63,7 @@ type topCmd struct {
 }
 
 // Run looks every second until ctx ends.
-func (c *topCmd) Run(ctx context.Context, s *streams) error {
+func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
 	var before []nodeState
@@ -71,8 +73,8 @@ func (c *topCmd) Run(ctx context.Context, s *streams) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		fmt.Fprint(s.out, "\x1b[H\x1b[2J") // to the upper left, and clear
-		if err := printStates(s.out, states, before, now.Sub(began)); err != nil {
+		fmt.Fprint(s.Out, "\x1b[H\x1b[2J") // to the upper left, and clear
+		if err := printStates(s.Out, states, before, now.Sub(began)); err != nil {
 			return err
 		}
 		before, began = states, now

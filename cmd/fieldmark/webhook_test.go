@@ -89,6 +89,6 @@ func TestWebhookCommands(t *testing.T) {
 	if status, _, body := ask(t, "POST", base+"/api/public/v1/missions", missionJSON("3"), "Authorization", key); status != 201 {
 		t.Fatalf("open: %d %s", status, body)
 	}
-	listener.waitFor("passed on: 200")
+	listener.waitFor("forwarded: 200")
 	p.stop()
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +38,11 @@ var sites = []Site{
 
 // Sites returns the sites in a fixed order.
 func Sites() []Site { return slices.Clone(sites) }
+
+// SiteURL returns the addresses of the sites for the port that Handler listens on.
+func SiteURL(port int) func(Site) string {
+	return func(s Site) string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(port)) }
+}
 
 // Handler serves every site under its Host; base says at which address one is
 // reached, without a slash at the end: "http://alpenglow.localhost:8088". The

@@ -1,0 +1,175 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/wasm"
+	"github.com/fieldmark/fieldmark/wasm/geo"
+)
+
+// AuditCmd audits a site that need not be registered anywhere.
+type AuditCmd struct {
+	command.NetworkFlags `embed:""`
+	URL                  string        `arg:"" help:"The website's home page."`
+	Name                 string        `help:"The brand's name, to compare with what the site says; taken from the host, or from what the site calls itself, if unset."`
+	Language             string        `help:"Language of the website (BCP 47), if known."`
+	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
+	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
+	Requests             int           `default:"20" help:"Requests an audit may make, redirects included."`
+	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
+	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
+	FailUnder            float64       `placeholder:"SCORE" help:"End with status 3 if the score is below this, or if there is none."`
+	Quiet                bool          `short:"q" help:"Do not show progress."`
+}
+
+// AuditDocument is what --json prints.
+type AuditDocument struct {
+	Facts      fieldmark.Facts      `json:"facts"`
+	Assessment fieldmark.Assessment `json:"assessment"`
+}
+
+// Help says what a pipeline must know.
+func (c *AuditCmd) Help() string {
+	return `Exit status: 0 the site was audited, and its score is not below --fail-under;
+1 it could not be audited, for instance because it did not answer; 2 the call
+made no sense; 3 the score is below --fail-under, or there is none.`
+}
+
+// Run audits the site and prints the report.
+func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
+	if c.FailUnder < 0 || c.FailUnder > 100 {
+		return command.WithStatus(2, errors.New("--fail-under: a score is 0 to 100"))
+	}
+	if c.Requests < 2 {
+		return command.WithStatus(2, errors.New("--requests: an audit takes two requests at least"))
+	}
+	connect, err := parseConnectTo(c.ConnectTo)
+	if err != nil {
+		return command.WithStatus(2, err)
+	}
+	site := command.AddScheme(c.URL)
+	delay := c.Delay
+	if delay == 0 {
+		delay = -1 // no pause at all, as asked
+	}
+	outbound := c.Client(connect)
+	if len(connect) == 0 {
+		if err := outbound.CheckURL(ctx, site); errors.Is(err, safehttp.ErrNotAllowed) {
+			return fmt.Errorf("%s: %w (--allow-networks permits private ones)", site, err)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", site, err)
+		}
+	}
+	auditor, err := audit.New(audit.Config{HTTP: outbound, Delay: delay, MaxRequests: c.Requests})
+	if err != nil {
+		return err
+	}
+	facts, err := auditor.Audit(ctx, audit.Subject{
+		URL: site, Name: c.Name, Language: c.Language,
+	}, c.progress(s))
+	if err != nil {
+		return err
+	}
+	a, err := assess(ctx, &facts)
+	if err != nil {
+		return err
+	}
+	if err := c.print(s, &facts, &a); err != nil {
+		return err
+	}
+	return c.judge(&a)
+}
+
+// print writes the report in the form that was asked for.
+func (c *AuditCmd) print(s *command.Streams, facts *fieldmark.Facts, a *fieldmark.Assessment) error {
+	switch {
+	case c.JSON:
+		return s.PrintJSON(AuditDocument{*facts, *a})
+	case a.Status == fieldmark.StatusUnreachable:
+		return unreachable(facts)
+	case c.MD:
+		return printMarkdown(s.Out, facts.URL, a, whyUnread(facts))
+	}
+	return printReport(s.Out, facts.URL, a, whyUnread(facts), s.UseColor())
+}
+
+// whyUnread says why the home page of a site was not read, one reason a line; none
+// if it was read.
+func whyUnread(facts *fieldmark.Facts) []string {
+	f, ok := facts.Find("home.reachable")
+	if !ok || f.State != fieldmark.Unknown {
+		return nil
+	}
+	reasons := make([]string, len(f.Evidence))
+	for i, e := range f.Evidence {
+		reasons[i] = e.URL + " " + e.Fact
+	}
+	return reasons
+}
+
+// judge fails a score that is too low.
+func (c *AuditCmd) judge(a *fieldmark.Assessment) error {
+	switch {
+	case c.FailUnder == 0:
+		return nil
+	case a.Score == nil:
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("there is no score (%s) to hold against %g", a.Status, c.FailUnder))
+	case a.Score.Float() < c.FailUnder:
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score %s is below %g", a.Score, c.FailUnder))
+	}
+	return nil
+}
+
+// unreachable says what stood in the way of an audit.
+func unreachable(facts *fieldmark.Facts) error {
+	why := "its home page did not answer with an HTML page"
+	if f, ok := facts.Find("home.reachable"); ok && len(f.Evidence) > 0 {
+		why = f.Evidence[0].Fact
+	}
+	return fmt.Errorf("%s cannot be audited: %s", facts.URL, why)
+}
+
+// progress shows each step on the error stream, where it does not mix with the
+// report.
+func (c *AuditCmd) progress(s *command.Streams) func(string) {
+	if c.Quiet {
+		return func(string) {}
+	}
+	return func(step string) { fmt.Fprintln(s.Err, "  …", step) }
+}
+
+// assess scores facts by the built-in module, as an edge would.
+func assess(ctx context.Context, facts *fieldmark.Facts) (a fieldmark.Assessment, err error) {
+	engine, err := wasm.New(wasm.Config{Instances: 1})
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	m, err := engine.Load(ctx, geo.Module())
+	if err != nil {
+		return a, err
+	}
+	return m.Assess(ctx, facts, time.Now())
+}
+
+// parseConnectTo reads curl's HOST:PORT:HOST:PORT.
+func parseConnectTo(list []string) (map[string]string, error) {
+	to := map[string]string{}
+	for _, item := range list {
+		parts := strings.Split(item, ":")
+		if len(parts) != 4 {
+			return nil, fmt.Errorf("--connect-to: %q is not HOST:PORT:HOST:PORT", item)
+		}
+		to[net.JoinHostPort(strings.ToLower(parts[0]), parts[1])] = net.JoinHostPort(parts[2], parts[3])
+	}
+	return to, nil
+}

@@ -1,0 +1,114 @@
+package author
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/card"
+)
+
+// cardFile is the scorecard a command is about.
+type cardFile struct {
+	File string `arg:"" help:"The scorecard: JSON, or YAML by the name of the file."`
+}
+
+func (c *cardFile) read() ([]byte, error) {
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, card.MaxFile+1))
+}
+
+// parse returns the card. It prints warnings, and each mistake on a line of its own.
+func (c *cardFile) parse(s *command.Streams, text []byte) (*card.Card, error) {
+	parsed, warnings, err := parseCard(c.File, text)
+	if err != nil {
+		return nil, c.explain(s, err)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(s.Err, "%s:%s (warning)\n", c.File, warning)
+	}
+	return parsed, nil
+}
+
+// explain shows each complaint on a line of its own, as compilers do.
+func (c *cardFile) explain(s *command.Streams, err error) error {
+	list, ok := errors.AsType[abi.Complaints](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	for _, complaint := range list {
+		fmt.Fprintf(s.Err, "%s:%s\n", c.File, complaint)
+	}
+	return fmt.Errorf("%s: %s", c.File, counted(len(list), "mistake"))
+}
+
+type moduleBuildCmd struct {
+	cardFile
+	Output string `short:"o" required:"" placeholder:"FILE" help:"Where the module goes."`
+}
+
+// Run compiles the card. The same card gives the same bytes everywhere.
+func (c *moduleBuildCmd) Run(s *command.Streams) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	parsed, err := c.parse(s, text)
+	if err != nil {
+		return err
+	}
+	module, err := parsed.Compile()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.Output, module, 0o644)
+}
+
+type moduleFormatCmd struct {
+	cardFile
+	Write bool `short:"w" help:"Write the file instead of printing it."`
+}
+
+// Run formats the card.
+func (c *moduleFormatCmd) Run(s *command.Streams) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	if isYAML(c.File) {
+		if c.Write {
+			return fmt.Errorf("%s: only JSON is formatted in place; without -w its JSON is printed", c.File)
+		}
+		if _, text, err = yamlToJSON(text); err != nil {
+			return c.explain(s, err)
+		}
+	}
+	formatted, err := card.Format(text)
+	if err != nil {
+		return c.explain(s, err)
+	}
+	if !c.Write {
+		_, err = s.Out.Write(formatted)
+		return err
+	}
+	if bytes.Equal(text, formatted) {
+		return nil
+	}
+	return os.WriteFile(c.File, formatted, 0o644)
+}
+
+type moduleSchemaCmd struct{}
+
+// Run prints the schema.
+func (moduleSchemaCmd) Run(s *command.Streams) error {
+	_, err := s.Out.Write(card.Schema())
+	return err
+}

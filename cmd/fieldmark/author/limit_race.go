@@ -1,0 +1,5 @@
+//go:build race
+
+package author
+
+const raceDetector = true

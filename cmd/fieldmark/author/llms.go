@@ -1,0 +1,183 @@
+package author
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/llms"
+	"github.com/fieldmark/fieldmark/origin/llms/probe"
+)
+
+// LLMsCmd checks and writes the files in which sites tell models what they are.
+type LLMsCmd struct {
+	Lint llmsLintCmd `cmd:"" help:"Say what is wrong with an llms.txt; needs no server."`
+	New  llmsNewCmd  `cmd:"" help:"Ask about a brand and write its llms.txt; needs no server."`
+}
+
+// llmsLintCmd grades one file.
+type llmsLintCmd struct {
+	command.NetworkFlags `embed:""`
+	Source               string   `arg:"" help:"A file, the address of one or of its site, or - for standard input."`
+	ConnectTo            []string `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
+	JSON                 bool     `name:"json" help:"Print the report as JSON."`
+}
+
+// maxLintInput is what is read of a file: more than the linter looks at, so that
+// it can say that a file is too large.
+const maxLintInput = 5 << 20
+
+// Run prints what was found; errors in the file make it fail.
+func (c *llmsLintCmd) Run(ctx context.Context, s *command.Streams) error {
+	report, err := c.lint(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = s.PrintJSON(report)
+	} else {
+		err = printLint(s.Out, cmp.Or(report.URL, c.name()), report)
+	}
+	if n := report.Errors(); err == nil && n > 0 {
+		err = fmt.Errorf("%s has %s", cmp.Or(report.URL, c.name()), counted(n, "error"))
+	}
+	return err
+}
+
+// name is what the file is called in front of each line.
+func (c *llmsLintCmd) name() string {
+	if c.Source == "-" {
+		return "stdin"
+	}
+	return c.Source
+}
+
+func (c *llmsLintCmd) lint(ctx context.Context, s *command.Streams) (llms.Report, error) {
+	if strings.HasPrefix(c.Source, "http://") || strings.HasPrefix(c.Source, "https://") {
+		return c.probe(ctx)
+	}
+	in := s.In
+	if c.Source != "-" {
+		f, err := os.Open(c.Source)
+		if err != nil {
+			return llms.Report{}, err
+		}
+		defer f.Close()
+		in = f
+	}
+	body, err := io.ReadAll(io.LimitReader(in, maxLintInput))
+	if err != nil {
+		return llms.Report{}, fmt.Errorf("read %s: %w", c.name(), err)
+	}
+	return llms.Lint(body), nil
+}
+
+// probe reads the file from its site, and what is around it.
+func (c *llmsLintCmd) probe(ctx context.Context) (llms.Report, error) {
+	connect, err := parseConnectTo(c.ConnectTo)
+	if err != nil {
+		return llms.Report{}, err
+	}
+	p, err := probe.New(probe.Config{HTTP: c.Client(connect)})
+	if err != nil {
+		return llms.Report{}, err
+	}
+	report, err := p.Lint(ctx, c.Source)
+	if err != nil {
+		return llms.Report{}, fmt.Errorf("%s: %w", c.Source, err)
+	}
+	return report, nil
+}
+
+// levelWords say what a file of each level has.
+var levelWords = [...]string{
+	llms.LevelNone:     "not an llms.txt",
+	llms.LevelMarkdown: "Markdown without a title",
+	llms.LevelTitled:   "a title",
+	llms.LevelSummed:   "a title and a summary",
+	llms.LevelLinked:   "a title, a summary and sections of links",
+}
+
+// printLint writes one line for each finding, as compilers do, and a verdict.
+func printLint(w io.Writer, name string, r llms.Report) error {
+	var b bytes.Buffer
+	count := map[llms.Severity]int{}
+	for _, i := range r.Issues {
+		count[i.Severity]++
+		at := name
+		if i.Line > 0 {
+			at = fmt.Sprintf("%s:%d:%d", name, i.Line, i.Column)
+		}
+		fmt.Fprintf(&b, "%s: %s: %s (%s)\n", at, i.Severity, i.Message, i.Code)
+	}
+	fmt.Fprintf(&b, "%s: level %d of %d, %s; %s, %s, %s\n", name, r.Level, llms.LevelLinked, levelWords[r.Level],
+		counted(count[llms.SeverityError], "error"), counted(count[llms.SeverityWarning], "warning"), counted(count[llms.SeverityInfo], "note"))
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// counted writes a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// llmsNewCmd writes a file from what a person answers.
+type llmsNewCmd struct {
+	Lang  string `placeholder:"TAG" help:"Language of the answers (BCP 47); asked for if unset."`
+	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"File to write; standard output if unset."`
+	Force bool   `help:"Replace the file if it is there."`
+}
+
+// Run asks, writes and says what to do with the file.
+func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
+	if c.Out != "" && !c.Force {
+		if _, err := os.Stat(c.Out); err == nil {
+			return fmt.Errorf("%s is there already; --force replaces it", c.Out)
+		}
+	}
+	request, err := interview(s, c.Lang)
+	if err != nil {
+		return err
+	}
+	doc, err := llms.Generate(request)
+	if err != nil {
+		return err
+	}
+	if err := c.write(s, doc); err != nil {
+		return err
+	}
+	for _, w := range doc.Warnings {
+		fmt.Fprintf(s.Err, "Note: %s%s\n", questionOf(w.Field), w.Message)
+	}
+	if c.Out != "" {
+		fmt.Fprintf(s.Err, "Wrote %s (%s). Put it at the top of your website as /llms.txt,\nand let every page point to it with this line in its <head>:\n  %s\n",
+			c.Out, counted(doc.Bytes, "byte"), doc.Install.HTMLLink)
+	}
+	return nil
+}
+
+func (c *llmsNewCmd) write(s *command.Streams, doc llms.Document) error {
+	if c.Out == "" {
+		_, err := io.WriteString(s.Out, doc.Content)
+		return err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if !c.Force {
+		flags |= os.O_EXCL // it may have come into being while we asked
+	}
+	f, err := os.OpenFile(c.Out, flags, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, doc.Content)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,188 @@
+package author
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// firstFixes is how many pieces of advice a report puts at its top: more than
+// that nobody starts on.
+const firstFixes = 10
+
+// ink colours words for a terminal, or leaves them alone.
+type ink bool
+
+func (on ink) paint(code, text string) string {
+	if !on || text == "" {
+		return text
+	}
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (on ink) bold(text string) string { return on.paint("1", text) }
+func (on ink) dim(text string) string  { return on.paint("2", text) }
+
+// grade colours a text as its grade is coloured everywhere else.
+func (on ink) grade(g fieldmark.Grade, text string) string {
+	return on.paint(map[fieldmark.Grade]string{"A": "32", "B": "32", "C": "33", "D": "33", "E": "31"}[g], text)
+}
+
+// printReport writes an assessment for a person: the verdict, why there may be none,
+// what to do first, and every signal with what was seen.
+func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, colour bool) error {
+	var b bytes.Buffer
+	on := ink(colour)
+	fmt.Fprintf(&b, "\n%s\n", on.bold(site))
+	writeVerdict(&b, on, a)
+	for _, why := range unread {
+		fmt.Fprintf(&b, "%s %s\n", on.bold("not read:"), why)
+	}
+	writeFixes(&b, on, a)
+	for _, c := range a.Components {
+		fmt.Fprintf(&b, "\n%s  %s of %d\n", on.bold(c.Label), c.Points.Tenth(), c.Weight)
+		for _, s := range c.Signals {
+			writeSignal(&b, on, s)
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", on.dim(fmt.Sprintf("%s %s · module %s\nfacts %s", a.Methodology.ID, a.Methodology.Version, a.Module.Digest, a.FactsDigest)))
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func writeVerdict(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
+	if a.Score == nil {
+		fmt.Fprintf(b, "No score: %s\n", a.Status)
+	} else {
+		ready := "not yet GEO-ready"
+		if a.GeoReady {
+			ready = "GEO-ready"
+		}
+		fmt.Fprintf(b, "%s of 100, %s, %s\n", on.bold(a.Score.String()), on.grade(a.Grade, "grade "+string(a.Grade)), ready)
+		fmt.Fprintf(b, "between %s and %s, were the unknown worst or best\n", a.Range.Low, a.Range.High)
+	}
+	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %d pages sampled, as of %s\n",
+		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight, a.PagesSampled, a.AsOf)
+	for _, g := range a.Gates {
+		fmt.Fprintf(b, "%s %s: %s\n", on.paint("31", "gate"), on.bold(gateWords(g)), g.Reason)
+	}
+}
+
+func gateWords(g fieldmark.Gate) string {
+	if g.ID == fieldmark.GateUnreachable {
+		return g.ID
+	}
+	return fmt.Sprintf("%s, at most %d", g.ID, g.Limit)
+}
+
+// fix is a piece of advice and what following it is worth.
+type fix struct {
+	gain fieldmark.Milli // points; at most those that gates leave
+	s    fieldmark.Signal
+}
+
+// fixesOf lists the advice that is worth most, the best first.
+func fixesOf(a *fieldmark.Assessment) []fix {
+	var fixes []fix
+	for _, c := range a.Components {
+		for _, s := range c.Signals {
+			if gain := fieldmark.Milli(s.Max)*fieldmark.MilliOne - s.Points; s.Status == fieldmark.Measured && gain > 0 {
+				fixes = append(fixes, fix{gain, s})
+			}
+		}
+	}
+	slices.SortStableFunc(fixes, func(x, y fix) int { return cmp.Compare(y.gain, x.gain) })
+	return fixes[:min(len(fixes), firstFixes)]
+}
+
+func writeFixes(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
+	fixes := fixesOf(a)
+	if len(fixes) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", on.bold("What to mend first"))
+	for i, f := range fixes {
+		fmt.Fprintf(b, "%3d. %-7s %s\n     %s\n", i+1, "+"+f.gain.Tenth().String(), f.s.Label, on.dim(f.s.Advice))
+	}
+}
+
+// pointsOf says what a signal earned, as a mark and in words.
+func pointsOf(s fieldmark.Signal) (mark, points string) {
+	switch s.Status {
+	case fieldmark.NotApplicable:
+		return "-", "not applicable"
+	case fieldmark.Measured:
+		points = fmt.Sprintf("%s of %d", s.Points.Tenth(), s.Max)
+		switch full := fieldmark.Milli(s.Max) * fieldmark.MilliOne; {
+		case s.Points == full:
+			return "+", points
+		case s.Points == 0:
+			return "x", points
+		}
+		return "~", points
+	}
+	return "?", "unknown"
+}
+
+func valueOf(s fieldmark.Signal) string {
+	if s.Value == nil {
+		return ""
+	}
+	return s.Value.String() + " " + strings.ReplaceAll(s.Unit, "_", " ")
+}
+
+func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
+	mark, points := pointsOf(s)
+	mark = on.paint(map[string]string{"+": "32", "x": "31", "~": "33"}[mark], mark)
+	fmt.Fprintf(b, "  %s %-14s %-34s %s\n", mark, points, s.Label, valueOf(s))
+	for _, e := range s.Evidence {
+		fmt.Fprintf(b, "      %s\n", on.dim(e.Fact+"  "+e.URL))
+	}
+}
+
+// printMarkdown writes an assessment as GitHub-flavoured Markdown, for the comment
+// a pipeline leaves.
+func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []string) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
+	writeVerdict(&b, false, a)
+	for _, why := range unread {
+		fmt.Fprintf(&b, "\nNot read: %s\n", inCell(why))
+	}
+	if fixes := fixesOf(a); len(fixes) > 0 {
+		b.WriteString("\n## What to mend first\n\n| worth | signal | advice |\n|---:|---|---|\n")
+		for _, f := range fixes {
+			fmt.Fprintf(&b, "| +%s | %s | %s |\n", f.gain.Tenth(), inCell(f.s.Label), inCell(f.s.Advice))
+		}
+	}
+	for _, c := range a.Components {
+		fmt.Fprintf(&b, "\n## %s: %s of %d\n\n| signal | points | value | seen |\n|---|---:|---|---|\n", inCell(c.Label), c.Points.Tenth(), c.Weight)
+		for _, s := range c.Signals {
+			_, points := pointsOf(s)
+			var seen []string
+			for _, e := range s.Evidence {
+				seen = append(seen, inCell(e.Fact))
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", inCell(s.Label), points, inCell(valueOf(s)), strings.Join(seen, "<br>"))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s %s, module `%s`, facts `%s`\n", a.Methodology.ID, a.Methodology.Version, a.Module.Digest, a.FactsDigest)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// inCell keeps a stranger's text what it is inside a table: no markup, no link,
+// no mention.
+func inCell(text string) string {
+	return cellEscapes.Replace(strings.Join(strings.Fields(text), " "))
+}
+
+var cellEscapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b", "#", "\\#", "~", "\\~")

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Streams are what a command reads and writes. Results go to Out and everything
+// else to Err, so that Out can be piped.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Log      *slog.Logger
+}
+
+// PrintJSON writes v to Out as indented JSON.
+func (s *Streams) PrintJSON(v any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// UseColor reports whether Out is a terminal whose user has not set NO_COLOR
+// (https://no-color.org).
+func (s *Streams) UseColor() bool { return isTerminal(s.Out) && os.Getenv("NO_COLOR") == "" }
+
+// Interactive reports whether In is a terminal, so that questions can be asked.
+func (s *Streams) Interactive() bool { return isTerminal(s.In) }
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

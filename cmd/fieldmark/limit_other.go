@@ -1,7 +1,0 @@
-//go:build !linux && !darwin
-
-package main
-
-// limitProcess does nothing where processes have no limits of their own; the
-// parent's deadline remains.
-func limitProcess(_, _ uint64) error { return nil }

@@ -1,0 +1,196 @@
+package operate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/client"
+)
+
+// MissionCmd manages missions.
+type MissionCmd struct {
+	Create   missionCreateCmd   `cmd:"" help:"Create a mission, or return the one with the same source and external id."`
+	Show     missionShowCmd     `cmd:"" help:"Print a mission."`
+	List     missionListCmd     `cmd:"" help:"List missions, newest first or by time of change."`
+	Edit     missionEditCmd     `cmd:"" help:"Change a mission with a JSON merge patch."`
+	Cancel   missionCancelCmd   `cmd:"" help:"Cancel a mission."`
+	Complete missionCompleteCmd `cmd:"" help:"Complete a mission through all statuses in between."`
+	Move     missionMoveCmd     `cmd:"" help:"Move a mission to a status."`
+}
+
+type missionCreateCmd struct {
+	accountFlags `embed:""`
+	File         string `arg:"" optional:"" placeholder:"FILE" help:"The mission as JSON; - reads standard input. The flags below suffice for a simple mission."`
+	Source       string `help:"Name of the sending system."`
+	ExternalID   string `help:"Id of the mission in the sending system."`
+	Title        string `help:"Title: one line."`
+	Description  string `help:"Description."`
+	Priority     string `help:"LOW, MEDIUM, HIGH or CRITICAL."`
+}
+
+// Run creates the mission and prints it.
+func (c *missionCreateCmd) Run(ctx context.Context, s *command.Streams) error {
+	r := fieldmark.MissionRequest{Source: c.Source, ExternalID: c.ExternalID, Title: c.Title, Description: c.Description, Priority: fieldmark.Priority(c.Priority)}
+	if c.File != "" {
+		raw, err := s.ReadFile(c.File)
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&r); err != nil {
+			return fmt.Errorf("%s: %w", c.File, err)
+		}
+	}
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) {
+		m, created, err := api.OpenMission(ctx, r)
+		if err == nil && !created {
+			fmt.Fprintln(s.Err, "The mission exists already.")
+		}
+		return m, err
+	})
+}
+
+type missionShowCmd struct {
+	accountFlags `embed:""`
+	ID           string `arg:"" help:"Mission id: msn_…"`
+}
+
+// Run prints the mission.
+func (c *missionShowCmd) Run(ctx context.Context, s *command.Streams) error {
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) { return api.Mission(ctx, c.ID) })
+}
+
+type missionEditCmd struct {
+	accountFlags `embed:""`
+	ID           string `arg:"" help:"Mission id: msn_…"`
+	Patch        string `arg:"" help:"JSON merge patch (RFC 7396), such as '{\"priority\":\"HIGH\"}'; null removes a member; - reads standard input."`
+}
+
+// Run changes the mission and prints it.
+func (c *missionEditCmd) Run(ctx context.Context, s *command.Streams) error {
+	patch := []byte(c.Patch)
+	if c.Patch == "-" {
+		var err error
+		if patch, err = s.ReadFile("-"); err != nil {
+			return err
+		}
+	}
+	if !json.Valid(patch) {
+		return errors.New("the patch is not JSON")
+	}
+	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) { return api.EditMission(ctx, c.ID, patch) })
+}
+
+// printStatus returns a function that prints the status of a mission.
+func printStatus(s *command.Streams) func(fieldmark.Mission) error {
+	return func(m fieldmark.Mission) error { return printf(s, "%s is %s since %s\n", m.ID, m.Status, m.UpdatedAt) }
+}
+
+type missionCancelCmd struct {
+	accountFlags `embed:""`
+	ID           string `arg:"" help:"Mission id: msn_…"`
+	ReasonCode   string `help:"Reason code: upper-case letters, digits and underscores."`
+	ReasonText   string `help:"Reason in words."`
+}
+
+// Run cancels the mission.
+func (c *missionCancelCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.Mission, error) {
+		return api.CancelMission(ctx, c.ID, newReason(c.ReasonCode, c.ReasonText))
+	}, printStatus(s))
+}
+
+// newReason builds a reason from two flags. A text without a code gets the code OTHER.
+func newReason(code, text string) *fieldmark.Reason {
+	if code == "" && text == "" {
+		return nil
+	}
+	return &fieldmark.Reason{Code: cmp.Or(code, "OTHER"), Text: text}
+}
+
+type missionListCmd struct {
+	adminFlags   `embed:""`
+	Account      string    `help:"Filter by account. Required by all filters but --status and the times of creation."`
+	Status       []string  `help:"Filter by status."`
+	Priority     string    `help:"Filter by priority."`
+	Source       string    `help:"Filter by source."`
+	ExternalID   string    `help:"Filter by external id."`
+	CreatedSince time.Time `help:"Created at or after (RFC 3339)."`
+	CreatedUntil time.Time `help:"Created at or before (RFC 3339)."`
+	UpdatedSince time.Time `help:"Changed at or after (RFC 3339), in order of change."`
+	Limit        int       `default:"20" help:"Maximum number of missions, at most 200."`
+}
+
+// Run prints a line for each mission.
+func (c *missionListCmd) Run(ctx context.Context, s *command.Streams) error {
+	f, err := c.filter()
+	if err != nil {
+		return err
+	}
+	return run(c, func(api *client.Client) (fieldmark.List[fieldmark.Mission], error) {
+		return api.Missions(ctx, c.Account, f)
+	}, func(page fieldmark.List[fieldmark.Mission]) error {
+		for _, m := range page.Data {
+			if err := printf(s, "%s  %-18s %-8s %s/%s  %s\n", m.ID, m.Status, m.Priority, m.Source, m.ExternalID, m.Title); err != nil {
+				return err
+			}
+		}
+		if page.HasMore {
+			fmt.Fprintln(s.Err, "There are more missions; raise --limit or add filters.")
+		}
+		return nil
+	})
+}
+
+func (c *missionListCmd) filter() (f fieldmark.MissionFilter, err error) {
+	f = fieldmark.MissionFilter{Source: c.Source, ExternalID: c.ExternalID, Limit: c.Limit,
+		CreatedSince: fieldmark.At(c.CreatedSince), CreatedUntil: fieldmark.At(c.CreatedUntil), UpdatedSince: fieldmark.At(c.UpdatedSince)}
+	for _, text := range c.Status {
+		status, err := fieldmark.ParseMissionStatus(text)
+		if err != nil {
+			return f, err
+		}
+		f.Status = append(f.Status, status)
+	}
+	if c.Priority != "" {
+		f.Priority, err = parsePriority(c.Priority)
+	}
+	return f, err
+}
+
+type missionCompleteCmd struct {
+	adminFlags `embed:""`
+	ID         string `arg:"" help:"Mission id: msn_…"`
+}
+
+// Run completes the mission.
+func (c *missionCompleteCmd) Run(ctx context.Context, s *command.Streams) error {
+	return run(c, func(api *client.Client) (fieldmark.Mission, error) { return api.CompleteMission(ctx, c.ID) }, printStatus(s))
+}
+
+type missionMoveCmd struct {
+	adminFlags `embed:""`
+	ID         string `arg:"" help:"Mission id: msn_…"`
+	Status     string `arg:"" help:"New status: NEW, SCHEDULED, DISPATCHED, EN_ROUTE, IN_PROGRESS, ON_HOLD, COMPLETED, UNABLE_TO_COMPLETE, CLOSED or CANCELED."`
+	ReasonCode string `help:"Reason code: upper-case letters, digits and underscores."`
+	ReasonText string `help:"Reason in words."`
+}
+
+// Run moves the mission.
+func (c *missionMoveCmd) Run(ctx context.Context, s *command.Streams) error {
+	to, err := fieldmark.ParseMissionStatus(c.Status)
+	if err != nil {
+		return err
+	}
+	return run(c, func(api *client.Client) (fieldmark.Mission, error) {
+		return api.MoveMission(ctx, c.ID, to, newReason(c.ReasonCode, c.ReasonText))
+	}, printStatus(s))
+}
