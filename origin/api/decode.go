@@ -90,24 +90,28 @@ func (c *call) mediaType(accepted ...string) (string, error) {
 	return mediaType, nil
 }
 
-// readBody reads the body, of at most the route's limit.
+// readBody returns the body.
 func (c *call) readBody() ([]byte, error) {
-	if c.body != nil {
-		return c.body, nil
+	if c.body == nil && c.bodyErr == nil {
+		c.body, c.bodyErr = c.receiveBody()
 	}
+	return c.body, c.bodyErr
+}
+
+// receiveBody reads the body, of at most the route's limit.
+func (c *call) receiveBody() ([]byte, error) {
 	limit := c.route.bodyLimit()
 	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body must have at most %d bytes", limit)
 	tooLarge.Limit = limit
 	if c.r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	// Connections in tests have no deadlines; there the timeout of the route bounds the wait.
+	// Connections without deadlines, such as those of tests, have no limit.
 	ctl := http.NewResponseController(c.w)
 	_ = ctl.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	_ = ctl.SetReadDeadline(time.Time{})
 	if err == nil {
-		c.body = body
 		return body, nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -69,10 +69,11 @@ func (s *server) serveIdempotent(c *call) error {
 		}
 		return err
 	}
-	if c.body, err = c.readBody(); err != nil {
+	body, err := c.readBody()
+	if err != nil {
 		return err
 	}
-	c.once = origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
+	c.once = origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, body)}
 	saved, end, err := s.origin.Begin(c.r.Context(), c.once)
 	if err != nil {
 		return err
@@ -113,10 +114,11 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 		}
 		return err
 	}
-	if c.body, err = c.readBody(); err != nil {
+	body, err := c.readBody()
+	if err != nil {
 		return err
 	}
-	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, c.body)}
+	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, body)}
 	reservation, response, err := s.origin.Reserve(c.r.Context(), once)
 	if err != nil {
 		return err

@@ -38,8 +38,9 @@ type operation struct {
 }
 
 const (
-	// handlerTimeout bounds an ordinary request.
-	handlerTimeout = 10 * time.Second
+	// handlerTimeout bounds an ordinary request. An edge waits half a second longer for the response
+	// header, so that its client gets this 504, and the origin does not work for a client that has given up.
+	handlerTimeout = 5 * time.Second
 	// remoteTimeout bounds requests that call other servers or run an untrusted module, each of which
 	// has a shorter limit of its own. Edges wait 30 s for these routes.
 	remoteTimeout = 18 * time.Second

@@ -24,13 +24,14 @@ const maxURI = 8 << 10
 
 // call is one request and its response.
 type call struct {
-	w      *responseWriter
-	r      *http.Request
-	route  *route
-	key    fieldmark.Key // of the caller; zero where no key is needed
-	params query
-	once   origin.Once // identifies the request for idempotency; zero without a key
-	body   []byte      // nil until it is read
+	w       *responseWriter
+	r       *http.Request
+	route   *route
+	key     fieldmark.Key // of the caller; zero where no key is needed
+	params  query
+	once    origin.Once // identifies the request for idempotency; zero without a key
+	body    []byte      // nil until it is read
+	bodyErr error       // of reading it
 
 	buffered *origin.Answer // receives the response until it is saved; nil: the response is sent at once
 }
@@ -107,41 +108,55 @@ func requestID(r *http.Request) string {
 	return fieldmark.NewID(fieldmark.PrefixRequest, time.Now())
 }
 
-// serve returns the handler of a route: authentication, query parameters, idempotency, the handler itself.
+// serve returns the handler of a route.
 func (s *server) serve(rt *route) http.Handler {
-	run := func(w *responseWriter, r *http.Request) error {
-		c := &call{w: w, r: r, route: rt}
-		if err := s.authenticate(c); err != nil {
-			return err
-		}
-		var err error
-		query := r.URL.RawQuery
-		if rt.op.anyQuery {
-			query = ""
-		}
-		if c.params, err = parseQuery(query, rt.op.query); err != nil {
-			return err
-		}
-		if rt.op.idempotent {
-			return s.serveIdempotent(c)
-		}
-		serve := rt.handler.serve
-		if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
-			serve = s.serveAdmin
-		}
-		if rt.reservable() {
-			return s.serveReserved(c, serve)
-		}
-		return serve(c)
-	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), rt.timeout())
-		defer cancel()
 		w := rw.(*responseWriter)
-		if err := run(w, r.WithContext(ctx)); err != nil {
+		if err := s.run(&call{w: w, r: r, route: rt}); err != nil {
 			s.refuse(w, r, err)
 		}
 	})
+}
+
+// run authenticates a call, reads its body and calls its handler. The time in which the body arrives has a
+// limit of its own, because it depends on the client.
+func (s *server) run(c *call) error {
+	r := c.r
+	withTimeout := func(fn func(*call) error) error {
+		ctx, cancel := context.WithTimeout(r.Context(), c.route.timeout())
+		defer cancel()
+		c.r = r.WithContext(ctx)
+		return fn(c)
+	}
+	if err := withTimeout(s.authenticate); err != nil {
+		return err
+	}
+	if !c.route.handler.in.empty() {
+		c.body, c.bodyErr = c.receiveBody()
+	}
+	return withTimeout(s.dispatch)
+}
+
+// dispatch parses the query and calls the handler, under an idempotency key if the request has one.
+func (s *server) dispatch(c *call) (err error) {
+	rt, query := c.route, c.r.URL.RawQuery
+	if rt.op.anyQuery {
+		query = ""
+	}
+	if c.params, err = parseQuery(query, rt.op.query); err != nil {
+		return err
+	}
+	if rt.op.idempotent {
+		return s.serveIdempotent(c)
+	}
+	serve := rt.handler.serve
+	if rt.access.scope == fieldmark.ScopeAdmin && rt.method != http.MethodGet {
+		serve = s.serveAdmin
+	}
+	if rt.reservable() {
+		return s.serveReserved(c, serve)
+	}
+	return serve(c)
 }
 
 // serveAdmin runs a route that changes something as an administrator. The audit log has an entry for it: the
