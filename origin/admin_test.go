@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 const goodPassword = "tall trees by the river"
@@ -16,7 +16,7 @@ const goodPassword = "tall trees by the river"
 func newAdmin(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
-	if err := w.SetAdminPassword(t.Context(), "root", goodPassword); err != nil {
+	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", goodPassword); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -26,23 +26,23 @@ func TestSignIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		token, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 		if err != nil || len(token) < 43 {
 			t.Fatalf("sign in: %q, %v", token, err)
 		}
-		if in, err := w.Session(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
+		if in, err := w.Access.Sessions.Session(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
 			t.Errorf("session of %+v, %v; want root", in, err)
 		}
 		for _, none := range []string{"", "x", token + "x"} {
-			_, err := w.Session(ctx, none)
+			_, err := w.Access.Sessions.Session(ctx, none)
 			wantCode(t, "session "+none, err, fieldmark.CodeInvalidCredentials)
 		}
-		if err := w.SignOut(ctx, token); err != nil {
+		if err := w.Access.Sessions.SignOut(ctx, token); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Session(ctx, token)
+		_, err = w.Access.Sessions.Session(ctx, token)
 		wantCode(t, "after signing out", err, fieldmark.CodeInvalidCredentials)
-		if err := w.SignOut(ctx, token); err != nil {
+		if err := w.Access.Sessions.SignOut(ctx, token); err != nil {
 			t.Errorf("sign out twice: %v", err)
 		}
 	})
@@ -50,16 +50,16 @@ func TestSignIn(t *testing.T) {
 
 func TestNewPasswordEndsSessions(t *testing.T) {
 	w := newAdmin(t)
-	token, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword})
+	token, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.SetAdminPassword(t.Context(), "root", "another good sentence"); err != nil {
+	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", "another good sentence"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Session(t.Context(), token)
+	_, err = w.Access.Sessions.Session(t.Context(), token)
 	wantCode(t, "session of the old password", err, fieldmark.CodeInvalidCredentials)
-	_, err = w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword})
+	_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword})
 	wantCode(t, "the old password", err, fieldmark.CodeInvalidCredentials)
 }
 
@@ -76,7 +76,7 @@ func TestSetAdminPasswordComplains(t *testing.T) {
 		{"root", "aaaaaaaaaaaaaaaa", []string{"/password"}},
 		{"root", "PasswordPassword", []string{"/password"}},
 	} {
-		wantFields(t, tt.user+" "+tt.password, w.SetAdminPassword(t.Context(), tt.user, tt.password), tt.want...)
+		wantFields(t, tt.user+" "+tt.password, w.Access.Admins.SetAdminPassword(t.Context(), tt.user, tt.password), tt.want...)
 	}
 }
 
@@ -84,25 +84,25 @@ func TestSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		idle, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+		idle, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
-		busy, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+		busy, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		for time.Since(began) < origin.SessionAbsolute-time.Minute {
-			if _, err := w.Session(ctx, busy); err != nil {
+		for time.Since(began) < access.SessionAbsolute-time.Minute {
+			if _, err := w.Access.Sessions.Session(ctx, busy); err != nil {
 				t.Fatalf("a session in use ended after %v: %v", time.Since(began), err)
 			}
 			time.Sleep(25 * time.Minute) // virtual
 		}
-		_, err = w.Session(ctx, idle)
+		_, err = w.Access.Sessions.Session(ctx, idle)
 		wantCode(t, "an idle session", err, fieldmark.CodeInvalidCredentials)
 		time.Sleep(time.Minute)
-		_, err = w.Session(ctx, busy)
+		_, err = w.Access.Sessions.Session(ctx, busy)
 		wantCode(t, "a session of 12 hours", err, fieldmark.CodeInvalidCredentials)
 	})
 }
@@ -117,9 +117,9 @@ func TestFailuresDelay(t *testing.T) {
 		} {
 			for i, want := range delays {
 				want *= time.Second
-				_, err := w.SignIn(ctx, origin.Credentials{User: user, Password: "a wrong password"})
+				_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: user, Password: "a wrong password"})
 				wantCode(t, user, err, fieldmark.CodeInvalidCredentials)
-				_, err = w.SignIn(ctx, origin.Credentials{User: user, Password: goodPassword})
+				_, err = w.Access.Sessions.SignIn(ctx, access.Credentials{User: user, Password: goodPassword})
 				e := wantCode(t, user+" at once", err, fieldmark.CodeRateLimited)
 				if e.RetryAfter != want {
 					t.Errorf("%s: delay after failure %d is %v, want %v", user, i+1, e.RetryAfter, want)
@@ -127,12 +127,12 @@ func TestFailuresDelay(t *testing.T) {
 				time.Sleep(e.RetryAfter) // virtual
 			}
 		}
-		if _, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword}); err != nil {
+		if _, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword}); err != nil {
 			t.Errorf("the right password after the delay: %v", err)
 		}
-		_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: "a wrong password"})
+		_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: "a wrong password"})
 		wantCode(t, "wrong", err, fieldmark.CodeInvalidCredentials)
-		_, err = w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+		_, err = w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 		if e := wantCode(t, "at once", err, fieldmark.CodeRateLimited); e.RetryAfter != time.Second {
 			t.Errorf("delay after a success and a failure is %v, want 1s", e.RetryAfter)
 		}
@@ -146,7 +146,7 @@ func TestGuessesAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 60 {
 		all.Go(func() {
-			_, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: "a wrong password"})
+			_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "a wrong password"})
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
 				tried.Add(1)

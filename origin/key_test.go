@@ -10,13 +10,12 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey {
 	t.Helper()
-	k, err := w.CreateKey(t.Context(), access.DefaultAccount, r)
+	k, err := w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		t.Fatalf("create a key of %+v: %v", r, err)
 	}
@@ -29,7 +28,7 @@ func TestAuthenticate(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	k := createKey(t, w, intake)
-	got, err := w.Authenticate(ctx, k.Token, origin.Caller{})
+	got, err := w.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
 	if err != nil || got.ID != k.ID || got.Account != access.DefaultAccount || !got.Allows(fieldmark.ScopeMissionCreate) || got.Allows(fieldmark.ScopeAdmin) {
 		t.Errorf("authenticated as %+v, %v; want %+v", got, err, k.Key)
 	}
@@ -44,13 +43,13 @@ func TestAuthenticate(t *testing.T) {
 	wrong := fieldmark.NewKeyToken(strings.TrimPrefix(parsed.Public(), "fm_live_"), strings.Repeat("A", 32)).String()
 	var texts []string
 	for _, token := range []string{"", "x", k.Token[:len(k.Token)-1], k.Token + "x", unknown, wrong} {
-		_, err := w.Authenticate(ctx, token, origin.Caller{})
+		_, err := w.Access.Keys.Authenticate(ctx, token, access.Caller{})
 		texts = append(texts, wantCode(t, token, err, fieldmark.CodeInvalidAPIKey).Detail)
 	}
-	if _, err := w.RevokeKey(ctx, k.ID, ""); err != nil {
+	if _, err := w.Access.Keys.RevokeKey(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Authenticate(ctx, k.Token, origin.Caller{})
+	_, err = w.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
 	texts = append(texts, wantCode(t, "revoked", err, fieldmark.CodeInvalidAPIKey).Detail)
 	for _, text := range texts {
 		if text != texts[0] {
@@ -62,26 +61,26 @@ func TestAuthenticate(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	first, err := w.RevokeKey(t.Context(), k.ID, "")
+	first, err := w.Access.Keys.RevokeKey(t.Context(), k.ID, "")
 	if err != nil || first.RevokedAt == nil {
 		t.Fatalf("revoked %+v, %v", first, err)
 	}
-	again, err := w.RevokeKey(t.Context(), k.ID, "")
+	again, err := w.Access.Keys.RevokeKey(t.Context(), k.ID, "")
 	if err != nil || !sameTime(*again.RevokedAt, *first.RevokedAt) || w.types(t, 1) != "api_key.revoked" {
 		t.Errorf("revoked again: %+v, %v, events %q", again, err, w.types(t, 1))
 	}
-	_, err = w.RevokeKey(t.Context(), "key_nobody", "")
+	_, err = w.Access.Keys.RevokeKey(t.Context(), "key_nobody", "")
 	wantCode(t, "unknown key", err, fieldmark.CodeNotFound)
 }
 
 func TestCreateKeyComplains(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
+	_, err := w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "\n", Scopes: []fieldmark.Scope{"mission:create", "mission:fly", "mission:create"}, ExpiresInDays: -2})
 	wantFields(t, "all wrong", err, "/name", "/scopes/1", "/scopes/2", "/expiresInDays")
-	_, err = w.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
+	_, err = w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
 	wantFields(t, "no scope", err, "/scopes")
-	_, err = w.CreateKey(t.Context(), "nobody", intake)
+	_, err = w.Access.Keys.CreateKey(t.Context(), "nobody", intake)
 	wantCode(t, "unknown account", err, fieldmark.CodeNotFound)
 }
 
@@ -92,9 +91,9 @@ func TestKeyExpires(t *testing.T) {
 		day.ExpiresInDays, never.ExpiresInDays = 1, -1
 		short, long := createKey(t, w, day), createKey(t, w, never)
 		time.Sleep(24 * time.Hour) // virtual
-		_, err := w.Authenticate(t.Context(), short.Token, origin.Caller{})
+		_, err := w.Access.Keys.Authenticate(t.Context(), short.Token, access.Caller{})
 		wantCode(t, "a key of yesterday", err, fieldmark.CodeExpiredAPIKey)
-		if _, err := w.Authenticate(t.Context(), long.Token, origin.Caller{}); err != nil || long.ExpiresAt != nil {
+		if _, err := w.Access.Keys.Authenticate(t.Context(), long.Token, access.Caller{}); err != nil || long.ExpiresAt != nil {
 			t.Errorf("a key without end: %v, expires %v", err, long.ExpiresAt)
 		}
 	})
@@ -107,14 +106,14 @@ func TestKeyUseIsNoted(t *testing.T) {
 		stop := w.run(t)
 		defer stop()
 		used := func() *fieldmark.Time {
-			keys, err := w.Keys(t.Context())
+			keys, err := w.Access.Keys.ListKeys(t.Context())
 			if err != nil || len(keys) != 1 {
 				t.Fatalf("keys %v, %v", keys, err)
 			}
 			return keys[0].LastUsedAt
 		}
 		for range 30 {
-			if _, err := w.Authenticate(t.Context(), k.Token, origin.Caller{}); err != nil {
+			if _, err := w.Access.Keys.Authenticate(t.Context(), k.Token, access.Caller{}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -127,7 +126,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 		if first == nil {
 			t.Fatal("the use was not written within a minute")
 		}
-		if _, err := w.Authenticate(t.Context(), k.Token, origin.Caller{}); err != nil {
+		if _, err := w.Access.Keys.Authenticate(t.Context(), k.Token, access.Caller{}); err != nil {
 			t.Fatal(err)
 		}
 		stop() // writes what is left
@@ -145,10 +144,10 @@ func TestSecretsAtRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.SetAdminPassword(t.Context(), "root", "a long enough password"); err != nil {
+	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", "a long enough password"); err != nil {
 		t.Fatal(err)
 	}
-	session, err := w.SignIn(t.Context(), origin.Credentials{User: "root", Password: "a long enough password"})
+	session, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "a long enough password"})
 	if err != nil {
 		t.Fatal(err)
 	}

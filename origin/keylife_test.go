@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
@@ -18,8 +17,8 @@ func TestRotateKey(t *testing.T) {
 	asked.Networks = []string{"192.0.2.0/24"}
 	asked.ExpiresInDays = 90
 	old := createKey(t, w, asked)
-	from := origin.Caller{Addr: netip.MustParseAddr("192.0.2.7")}
-	made, err := w.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
+	from := access.Caller{Addr: netip.MustParseAddr("192.0.2.7")}
+	made, err := w.Access.Keys.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,20 +27,20 @@ func TestRotateKey(t *testing.T) {
 		t.Errorf("rotated into %+v, want what %+v is, with its whole life", made, old)
 	}
 	for _, token := range []string{old.Token, made.Token} {
-		if _, err := w.Authenticate(ctx, token, from); err != nil {
+		if _, err := w.Access.Keys.Authenticate(ctx, token, from); err != nil {
 			t.Errorf("within the grace: %v", err)
 		}
 	}
-	_, err = w.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
+	_, err = w.Access.Keys.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
 	wantCode(t, "rotate a key that was replaced", err, fieldmark.CodeKeyNotLive)
 	now := 0
-	last, err := w.RotateKey(ctx, made.ID, fieldmark.KeyRotation{GraceHours: &now})
+	last, err := w.Access.Keys.RotateKey(ctx, made.ID, fieldmark.KeyRotation{GraceHours: &now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Authenticate(ctx, made.Token, from)
+	_, err = w.Access.Keys.Authenticate(ctx, made.Token, from)
 	wantCode(t, "a key without a grace", err, fieldmark.CodeExpiredAPIKey)
-	keys, err := w.Keys(ctx)
+	keys, err := w.Access.Keys.ListKeys(ctx)
 	byID := make(map[string]*fieldmark.Key) // those of one millisecond are in any order
 	for i := range keys {
 		byID[keys[i].ID] = &keys[i]
@@ -50,9 +49,9 @@ func TestRotateKey(t *testing.T) {
 		t.Errorf("keys %+v, %v; want each to name the next", keys, err)
 	}
 	far := fieldmark.MaxGraceHours + 1
-	_, err = w.RotateKey(ctx, last.ID, fieldmark.KeyRotation{GraceHours: &far})
+	_, err = w.Access.Keys.RotateKey(ctx, last.ID, fieldmark.KeyRotation{GraceHours: &far})
 	wantCode(t, "a grace of more than a week", err, fieldmark.CodeValidationFailed)
-	_, err = w.RotateKey(ctx, "key_nobody", fieldmark.KeyRotation{})
+	_, err = w.Access.Keys.RotateKey(ctx, "key_nobody", fieldmark.KeyRotation{})
 	wantCode(t, "rotate an unknown key", err, fieldmark.CodeNotFound)
 }
 
@@ -61,7 +60,7 @@ func TestKeyNetworks(t *testing.T) {
 	for _, bad := range []string{"", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1/120", "fe80::1%eth0", "example.org"} {
 		r := intake
 		r.Networks = []string{bad}
-		_, err := w.CreateKey(t.Context(), "", r)
+		_, err := w.Access.Keys.CreateKey(t.Context(), "", r)
 		wantCode(t, bad, err, fieldmark.CodeValidationFailed)
 	}
 	r := intake
@@ -72,7 +71,7 @@ func TestKeyNetworks(t *testing.T) {
 		"198.51.100.2": false, "192.0.3.1": false, "2001:db9::1": false, "": false,
 	} {
 		addr, _ := netip.ParseAddr(from)
-		got, err := w.Authenticate(t.Context(), k.Token, origin.Caller{Addr: addr})
+		got, err := w.Access.Keys.Authenticate(t.Context(), k.Token, access.Caller{Addr: addr})
 		if admitted && err != nil || !admitted && !fieldmark.IsCode(err, fieldmark.CodeIPNotAllowed) || got.ID != k.ID {
 			t.Errorf("from %q: %s, %v; admitted: want %v", from, got.ID, err, admitted)
 		}
@@ -87,10 +86,10 @@ func TestKeyExpiring(t *testing.T) {
 		r := intake
 		r.ExpiresInDays = 20
 		createKey(t, w, r)
-		if _, err := w.RevokeKey(t.Context(), createKey(t, w, r).ID, "not needed"); err != nil {
+		if _, err := w.Access.Keys.RevokeKey(t.Context(), createKey(t, w, r).ID, "not needed"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.RotateKey(t.Context(), createKey(t, w, r).ID, fieldmark.KeyRotation{}); err != nil {
+		if _, err := w.Access.Keys.RotateKey(t.Context(), createKey(t, w, r).ID, fieldmark.KeyRotation{}); err != nil {
 			t.Fatal(err)
 		}
 		r.ExpiresInDays = -1
@@ -114,13 +113,13 @@ func TestKeyUse(t *testing.T) {
 		k := createKey(t, w, intake)
 		stop := w.run(t)
 		defer stop()
-		by := origin.Caller{Addr: netip.MustParseAddr("2001:db8:1:2:3::4"), Agent: "desk/1.0\x00\xff"}
-		if _, err := w.Authenticate(t.Context(), k.Token, by); err != nil {
+		by := access.Caller{Addr: netip.MustParseAddr("2001:db8:1:2:3::4"), Agent: "desk/1.0\x00\xff"}
+		if _, err := w.Access.Keys.Authenticate(t.Context(), k.Token, by); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		keys, err := w.Keys(t.Context())
+		keys, err := w.Access.Keys.ListKeys(t.Context())
 		if err != nil || keys[0].LastUsedFrom != "2001:db8:1::/48" || keys[0].LastUsedAgent != "desk/1.0" || keys[0].LastUsedAt == nil {
 			t.Errorf("last used %+v, %v; want a /48 and the program", keys[0], err)
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/access/oidc"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
-	"github.com/fieldmark/fieldmark/origin/sso"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -31,7 +31,7 @@ type Config struct {
 	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: DefaultAuditEvery; negative: only when asked
 	Module     []byte                // the built-in scoring module; nil when there is none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
-	SignOn     *sso.Provider         // vouches for administrators; nil: they have passwords alone
+	SignOn     *oidc.Provider        // vouches for administrators; nil: they have passwords alone
 	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
 	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
@@ -50,6 +50,7 @@ type Config struct {
 // Service is the origin without a network in front of it. Its methods may be
 // called from any goroutine.
 type Service struct {
+	Access   *access.Service
 	Events   *event.Log
 	AuditLog *auditlog.Log
 
@@ -62,8 +63,6 @@ type Service struct {
 	moduleRef  fieldmark.ModuleRef
 	moduleKeys []fieldmark.ModuleKey
 	desk       ModuleDesk
-	sso        *sso.Provider
-	ssoOnly    bool
 	tracer     *trace.Tracer
 	swept      func(time.Duration)
 	log        *slog.Logger
@@ -77,12 +76,12 @@ type Service struct {
 	paymentDueOn fieldmark.MissionStatus
 	zones        sync.Map // name -> *time.Location
 
-	inFlight              inFlight
-	outlets               outlets
-	sent                  sent
-	keyUses, calendarUses access.LastUsed
-	hashing               chan struct{} // holds one word per password being hashed
-	waiting               chan struct{} // and one per password that is or waits to be
+	inFlight     inFlight
+	outlets      outlets
+	sent         sent
+	calendarUses access.LastUsed
+	hashing      chan struct{} // holds one word per password being hashed
+	waiting      chan struct{} // and one per password that is or waits to be
 }
 
 // New checks cfg and returns a Service that has started nothing.
@@ -120,13 +119,14 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
 		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
-		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, sso: cfg.SignOn, ssoOnly: cfg.SignOn != nil && cfg.SignOnOnly, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
+		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
 		jobs: job.NewRunner(cfg.Store, cfg.Log), keyring: keys, AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
 		feeds:        feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
 		inFlight:     inFlight{done: make(map[string]chan struct{})},
-		hashing:      make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxHashQueue),
 	}
+	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
 	s.jobs.OnRenew(s.writeProgress)
 	return s, nil
 }
@@ -134,9 +134,7 @@ func New(cfg Config) (*Service, error) {
 // Prepare sets up what everything else takes for granted: the default account
 // and a module in force. It may be called any number of times.
 func (s *Service) Prepare(ctx context.Context) error {
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.PutAccount(ctx, access.DefaultAccount, fieldmark.At(time.Now()))
-	})
+	err := s.Access.Accounts.EnsureDefault(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}

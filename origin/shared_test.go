@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -72,13 +71,13 @@ func TestTwoOriginsAgree(t *testing.T) {
 		t.Errorf("logs %q and %q, want one", a.Store.Log(), b.Store.Log())
 	}
 	k := createKey(t, a, intake)
-	if _, err := b.Authenticate(ctx, k.Token, origin.Caller{}); err != nil {
+	if _, err := b.Access.Keys.Authenticate(ctx, k.Token, access.Caller{}); err != nil {
 		t.Errorf("a key of the other origin: %v", err)
 	}
-	if _, err := a.RevokeKey(ctx, k.ID, ""); err != nil {
+	if _, err := a.Access.Keys.RevokeKey(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.Authenticate(ctx, k.Token, origin.Caller{})
+	_, err := b.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
 	wantCode(t, "a key the other origin revoked", err, fieldmark.CodeInvalidAPIKey)
 
 	head := a.head(t)

@@ -7,30 +7,30 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // A sign-in whose password is checked while the password or the second factor
 // changes must not leave a session, nor bring the old password back.
 func TestSignInDuringChange(t *testing.T) {
-	factor, err := origin.NewSecondFactor("root")
+	factor, err := access.NewSecondFactor("root")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(ctx context.Context, w *world) error{
 		"password": func(ctx context.Context, w *world) error {
-			return w.SetAdminPassword(ctx, "root", "quite another password")
+			return w.Access.Admins.SetAdminPassword(ctx, "root", "quite another password")
 		},
 		"second factor": func(ctx context.Context, w *world) error {
-			return w.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
+			return w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newAdmin(t)
 				ctx := t.Context()
-				old, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+				old, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -44,10 +44,10 @@ func TestSignInDuringChange(t *testing.T) {
 				synctest.Wait() // its write is in line
 				signIn, prove := make(chan error, 1), make(chan error, 1)
 				go func() {
-					_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword})
+					_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 					signIn <- err
 				}()
-				go func() { prove <- w.Prove(ctx, old, goodPassword, "", origin.Caller{}) }()
+				go func() { prove <- w.Access.Sessions.Prove(ctx, old, goodPassword, "", access.Caller{}) }()
 				synctest.Wait() // the old password was right, and their writes are in line
 				close(release)
 				for range 2 {
@@ -57,7 +57,7 @@ func TestSignInDuringChange(t *testing.T) {
 				}
 				wantCode(t, "sign in with what was right before", <-signIn, fieldmark.CodeInvalidCredentials)
 				wantCode(t, "prove a session by what was right before", <-prove, fieldmark.CodeInvalidCredentials)
-				open, err := w.Sessions(ctx)
+				open, err := w.Access.Sessions.ListSessions(ctx)
 				if err != nil || name == "password" && len(open) != 0 {
 					t.Errorf("sessions after the change: %+v, %v", open, err)
 				}

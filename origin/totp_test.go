@@ -8,7 +8,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 func code(t *testing.T, secret string, at time.Time) string {
@@ -24,17 +24,17 @@ func TestSecondFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		factor, err := origin.NewSecondFactor("root")
+		factor, err := access.NewSecondFactor("root")
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.SetSecondFactor(ctx, "root", factor.Secret, "000000")
+		err = w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, "000000")
 		wantCode(t, "a code the app does not show", err, fieldmark.CodeValidationFailed)
-		if err := w.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now())); err != nil {
+		if err := w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		in := func(code string) error {
-			_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword, Code: code})
+			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword, Code: code})
 			time.Sleep(time.Hour) // past every delay
 			return err
 		}
@@ -47,13 +47,13 @@ func TestSecondFactor(t *testing.T) {
 		now := time.Now()
 		once := code(t, factor.Secret, now)
 		for i, want := range []fieldmark.Code{"", fieldmark.CodeInvalidCredentials} {
-			_, err := w.SignIn(ctx, origin.Credentials{User: "root", Password: goodPassword, Code: once})
+			_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword, Code: once})
 			if got := fieldmark.AsError(err); want == "" && err != nil || want != "" && got.Code != want {
 				t.Errorf("use %d of a code: %v, want %q", i+1, err, want)
 			}
 		}
 		time.Sleep(time.Hour)
-		if err := w.SetSecondFactor(ctx, "root", "", ""); err != nil {
+		if err := w.Access.Admins.SetSecondFactor(ctx, "root", "", ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := in(""); err != nil {
@@ -66,40 +66,40 @@ func TestSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		if err := w.PutAdmin(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
+		if err := w.Access.Admins.PutAdmin(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, "an unknown role", w.PutAdmin(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
-		by := origin.ParseCaller("192.0.2.77", "Browser/1")
-		token, err := w.SignIn(ctx, origin.Credentials{User: "guest", Password: goodPassword, By: by})
+		wantCode(t, "an unknown role", w.Access.Admins.PutAdmin(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
+		by := access.ParseCaller("192.0.2.77", "Browser/1")
+		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "guest", Password: goodPassword, By: by})
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := w.Session(ctx, token)
+		in, err := w.Access.Sessions.Session(ctx, token)
 		if err != nil || in.Role != fieldmark.RoleViewer || !in.Proved(time.Now()) {
 			t.Fatalf("session %+v, %v; want a viewer's who just gave the password", in, err)
 		}
-		time.Sleep(origin.ProofFor)
-		if in, _ := w.Session(ctx, token); in.Proved(time.Now()) {
-			t.Errorf("the password counts as given after %v", origin.ProofFor)
+		time.Sleep(access.ProofFor)
+		if in, _ := w.Access.Sessions.Session(ctx, token); in.Proved(time.Now()) {
+			t.Errorf("the password counts as given after %v", access.ProofFor)
 		}
-		wantCode(t, "prove with a wrong password", w.Prove(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
+		wantCode(t, "prove with a wrong password", w.Access.Sessions.Prove(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
 		time.Sleep(time.Minute)
-		if err := w.Prove(ctx, token, goodPassword, "", by); err != nil {
+		if err := w.Access.Sessions.Prove(ctx, token, goodPassword, "", by); err != nil {
 			t.Fatal(err)
 		}
-		if in, _ := w.Session(ctx, token); !in.Proved(time.Now()) {
+		if in, _ := w.Access.Sessions.Session(ctx, token); !in.Proved(time.Now()) {
 			t.Errorf("the password does not count as given just after it was")
 		}
-		list, err := w.Sessions(ctx)
+		list, err := w.Access.Sessions.ListSessions(ctx)
 		if err != nil || len(list) != 1 || list[0].Address != "192.0.2.0/24" || list[0].Agent != "Browser/1" {
 			t.Fatalf("sessions %+v, %v; want the one", list, err)
 		}
-		wantCode(t, "end no session", w.EndSession(ctx, "0123456789abcdef"), fieldmark.CodeNotFound)
-		if err := w.EndSession(ctx, list[0].Name); err != nil {
+		wantCode(t, "end no session", w.Access.Sessions.EndSession(ctx, "0123456789abcdef"), fieldmark.CodeNotFound)
+		if err := w.Access.Sessions.EndSession(ctx, list[0].Name); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Session(ctx, token)
+		_, err = w.Access.Sessions.Session(ctx, token)
 		wantCode(t, "a session that was ended", err, fieldmark.CodeInvalidCredentials)
 	})
 }
@@ -111,11 +111,11 @@ func TestDelayOfNetwork(t *testing.T) {
 		for range 2 { // names and networks share slots now and then, but hardly in two records
 			w := newAdmin(t)
 			for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
-				_, err := w.SignIn(t.Context(), origin.Credentials{User: string(rune('a' + i)), Password: "wrong", By: origin.ParseCaller(from, "")})
+				_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: string(rune('a' + i)), Password: "wrong", By: access.ParseCaller(from, "")})
 				want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
 				wantCode(t, from, err, want)
 			}
-			_, err = w.SignIn(t.Context(), origin.Credentials{User: "root", Password: goodPassword, By: origin.ParseCaller("198.51.100.1", "")})
+			_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword, By: access.ParseCaller("198.51.100.1", "")})
 			if err == nil {
 				return
 			}

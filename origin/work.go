@@ -54,6 +54,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.replay(ctx) })
 	g.Go(func() error { return s.jobs.Work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
 	g.Go(func() error { return s.jobs.Run(ctx) })
+	g.Go(func() error { return s.Access.Run(ctx) })
 	g.Go(func() error { return s.sweep(ctx) })
 	err := g.Wait()
 	last, cancel := job.ShutdownContext(ctx)
@@ -211,14 +212,14 @@ func (s *Service) sweep(ctx context.Context) error {
 			last, cancel := job.ShutdownContext(ctx)
 			defer cancel()
 			if err := s.writeUses(last); err != nil {
-				s.log.Error("note the use of keys", slog.Any("error", err))
+				s.log.Error("write the last uses of calendars", slog.Any("error", err))
 			}
 			return nil
 		case <-expiry.C:
 			report("end expired endpoints", s.endExpired(ctx))
 			report("end leases", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndLeases(ctx, time.Now()) }))
 		case <-usage.C:
-			report("note the use of keys", s.writeUses(ctx))
+			report("write the last uses of calendars", s.writeUses(ctx))
 			report("give up deliveries", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				now := time.Now()
 				return errors.Join(tx.PromoteAll(ctx, "", now), tx.WakeAll(ctx), tx.GiveUpEnded(ctx, now, reasonDeleted))
@@ -233,16 +234,25 @@ func (s *Service) sweep(ctx context.Context) error {
 // sweepOld does what is done every hour.
 func (s *Service) sweepOld(ctx context.Context, report func(what string, err error)) {
 	now := time.Now()
-	report("sweep sessions", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery))); err != nil {
-			return err
-		}
-		if err := tx.PruneLoginThrottles(ctx, now.Add(-throttleReset)); err != nil {
-			return err
-		}
-		return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
+	report("prune nodes", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropNodes(ctx, fieldmark.At(now.Add(-sweepOldEvery)))
 	}))
 	report("sweep kept answers", s.sweepOnce(ctx))
 	report("forget what is old", s.forget(ctx, now))
-	report("tell of keys that end", s.tellEnding(ctx))
+}
+
+// writeUses records when calendars were last used.
+func (s *Service) writeUses(ctx context.Context) error {
+	uses := s.calendarUses.Take()
+	if len(uses) == 0 {
+		return nil
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for id, u := range uses {
+			if err := tx.TouchCalendar(ctx, id, u.At); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

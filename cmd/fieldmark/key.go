@@ -42,7 +42,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	ctx = byCommand(ctx)
 	return c.withService(ctx, s, func(svc *origin.Service) error {
-		key, err := svc.CreateKey(ctx, "", r)
+		key, err := svc.Access.Keys.CreateKey(ctx, "", r)
 		if err != nil {
 			return err
 		}

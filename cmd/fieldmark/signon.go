@@ -6,7 +6,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
-	"github.com/fieldmark/fieldmark/origin/sso"
+	"github.com/fieldmark/fieldmark/origin/access/oidc"
 )
 
 // signOnSettings are the OpenID Connect provider that administrators may sign in at.
@@ -25,7 +25,7 @@ type signOnSettings struct {
 }
 
 // provider makes the provider, or none where no issuer is set. It asks nobody.
-func (o *signOnSettings) provider(publicURL string) (*sso.Provider, error) {
+func (o *signOnSettings) provider(publicURL string) (*oidc.Provider, error) {
 	if o.OIDCIssuer == "" {
 		return nil, nil
 	}
@@ -37,8 +37,8 @@ func (o *signOnSettings) provider(publicURL string) (*sso.Provider, error) {
 	if publicURL != "" {
 		back = strings.TrimSuffix(publicURL, "/") + fieldmark.PathSignedOn
 	}
-	return sso.New(sso.Config{
+	return oidc.New(oidc.Config{
 		Issuer: o.OIDCIssuer, ClientID: o.OIDCClientID, ClientSecret: secret, RedirectURL: back, Scopes: o.OIDCScopes,
-		Rules: sso.Rules{Claim: o.OIDCClaim, Admins: o.OIDCAdmins, Viewers: o.OIDCViewers}, Label: o.OIDCName, Allow: o.OIDCNetworks,
+		Rules: oidc.Rules{Claim: o.OIDCClaim, Admins: o.OIDCAdmins, Viewers: o.OIDCViewers}, Label: o.OIDCName, Allow: o.OIDCNetworks,
 	})
 }

@@ -2,13 +2,67 @@ package access
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // DefaultAccount owns what is created without naming an account.
 const DefaultAccount = "default"
+
+// MaxAccounts limits the number of accounts, so that one answer lists them all.
+const MaxAccounts = 1000
+
+// Accounts are the tenants: keys, calendars, endpoints and missions belong to one.
+type Accounts struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+}
+
+// PutAccount creates an account or changes its name and note, and reports whether
+// it was created.
+func (s *Accounts) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool, err error) {
+	bad := validation.Errors(r.Check())
+	if !fieldmark.ValidAccount(id) {
+		bad.Add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
+	}
+	if err := validation.Errors(bad).Err(); err != nil {
+		return a, false, err
+	}
+	a = fieldmark.Account{ID: id, Name: r.Name, Note: r.Note, CreatedAt: fieldmark.At(time.Now())}
+	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if made, err = tx.AddAccount(ctx, a); err != nil {
+			return err
+		}
+		if made {
+			return s.auditLog.Append(ctx, tx, "account.create", id, nil, a)
+		}
+		old, err := tx.Account(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.CreatedAt = old.CreatedAt; a == old {
+			return nil
+		}
+		if err := tx.NameAccount(ctx, a); err != nil {
+			return err
+		}
+		return s.auditLog.Append(ctx, tx, "account.update", id, old, a)
+	})
+	if err != nil {
+		return a, false, fmt.Errorf("put account %s: %w", id, err)
+	}
+	return a, made, nil
+}
+
+// ListAccounts returns the accounts in the order of their ids.
+func (s *Accounts) ListAccounts(ctx context.Context) ([]fieldmark.Account, error) {
+	return s.store.Accounts(ctx, MaxAccounts)
+}
 
 // RequireAccount returns CodeNotFound unless the account exists.
 func RequireAccount(ctx context.Context, tx *store.Tx, account string) error {

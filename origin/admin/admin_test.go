@@ -49,7 +49,7 @@ func newBrowser(t *testing.T, secure bool) *browser {
 	if err := service.Prepare(t.Context()); err != nil {
 		t.Fatalf("prepare: %v", err)
 	}
-	if err := service.SetAdminPassword(t.Context(), user, password); err != nil {
+	if err := service.Access.Admins.SetAdminPassword(t.Context(), user, password); err != nil {
 		t.Fatalf("set password: %v", err)
 	}
 	b := &browser{t: t, service: service, log: &bytes.Buffer{}}
@@ -130,7 +130,7 @@ func TestClosedWithoutSession(t *testing.T) {
 			t.Errorf("POST %s: %d to %q, want 303 to the sign-in page", path, rec.Code, rec.Header().Get("Location"))
 		}
 	}
-	if keys, err := b.service.Keys(t.Context()); len(keys) != 0 || err != nil {
+	if keys, err := b.service.Access.Keys.ListKeys(t.Context()); len(keys) != 0 || err != nil {
 		t.Errorf("%d keys, %v; want none", len(keys), err)
 	}
 }
@@ -279,7 +279,7 @@ func TestCrossOrigin(t *testing.T) {
 			t.Errorf("%v: %d, want 403 and a page that says why", header, rec.Code)
 		}
 	}
-	if keys, err := b.service.Keys(t.Context()); len(keys) != 0 || err != nil {
+	if keys, err := b.service.Access.Keys.ListKeys(t.Context()); len(keys) != 0 || err != nil {
 		t.Errorf("%d keys, %v; want none", len(keys), err)
 	}
 }
@@ -299,7 +299,7 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
 	}
 	checkEscaped(t, rec.Body.String())
-	key, err := b.service.Authenticate(t.Context(), token, origin.Caller{})
+	key, err := b.service.Access.Keys.Authenticate(t.Context(), token, access.Caller{})
 	if err != nil || len(key.Scopes) != 2 || key.ExpiresAt.Std().Sub(key.CreatedAt.Std()) != 30*24*time.Hour {
 		t.Errorf("the key that was shown: %+v, %v; want two scopes and 30 days", key, err)
 	}
@@ -311,7 +311,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
 	b.page("/admin/api-keys?done=revoked", "Key revoked.", `<span class="state off">revoked</span>`)
-	if _, err := b.service.Authenticate(t.Context(), token, origin.Caller{}); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
+	if _, err := b.service.Access.Keys.Authenticate(t.Context(), token, access.Caller{}); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
 		t.Errorf("the revoked key: %v, want invalid_api_key", err)
 	}
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{"reason": {"x"}}); rec.Code != 404 {

@@ -70,7 +70,7 @@ func (a *area) overview(v *visit) error {
 	if d.OpenMissions, err = a.countOpen(v); err != nil {
 		return err
 	}
-	keys, err := a.origin.Keys(ctx)
+	keys, err := a.origin.Access.Keys.ListKeys(ctx)
 	if err != nil {
 		return err
 	}

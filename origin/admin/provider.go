@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // The names of the cookie that a browser keeps while it is at the sign-in provider.
@@ -17,7 +17,7 @@ const (
 )
 
 func (a *area) flowCookie(r *http.Request, kept string) *http.Cookie {
-	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(origin.FlowFor / time.Second)}
+	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowFor / time.Second)}
 	if a.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureFlow, "/", true
 	}
@@ -36,7 +36,7 @@ func (a *area) proveOn(v *visit) error { return a.toProvider(v, v.in.Session) }
 
 func (a *area) toProvider(v *visit, proves string) error {
 	next := nextPage(v.r.URL.Query().Get("next"))
-	address, kept, err := a.origin.BeginSignOn(v.r.Context(), origin.Departure{Next: next, Proves: proves, Again: v.r.URL.Query().Has("again")})
+	address, kept, err := a.origin.Access.SignOn.BeginSignOn(v.r.Context(), access.Departure{Next: next, Proves: proves, Again: v.r.URL.Query().Has("again")})
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		a.log.Warn("sign-in provider", "error", err)
 		if proves != "" {
@@ -57,12 +57,12 @@ func (a *area) toProvider(v *visit, proves string) error {
 // is good for once.
 func (a *area) signedOn(v *visit) error {
 	http.SetCookie(v.w, a.flowCookie(v.r, ""))
-	back := origin.Return{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
+	back := access.Return{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
 	if c, err := v.r.Cookie(a.flowCookie(v.r, "").Name); err == nil {
 		back.Flow = c.Value
 	}
-	token, next, err := a.origin.EndSignOn(v.r.Context(), back)
-	if refused, ok := errors.AsType[*origin.Refused](err); ok {
+	token, next, err := a.origin.Access.SignOn.EndSignOn(v.r.Context(), back)
+	if refused, ok := errors.AsType[*access.Refused](err); ok {
 		a.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
 			return a.showSignIn(v, http.StatusForbidden, refused.Why+" Contact your administrator, or sign in with another account.", signInForm{Next: home, Again: true})
@@ -82,7 +82,7 @@ func (a *area) signedOn(v *visit) error {
 	}
 	if token != "" {
 		if back.Token != "" {
-			if err := a.origin.SignOut(v.r.Context(), back.Token); err != nil {
+			if err := a.origin.Access.Sessions.SignOut(v.r.Context(), back.Token); err != nil {
 				return err
 			}
 		}
@@ -94,7 +94,7 @@ func (a *area) signedOn(v *visit) error {
 
 // showSignIn shows the page to sign in, with what went wrong, if anything did.
 func (a *area) showSignIn(v *visit, status int, fault string, form signInForm) error {
-	form.Provider, form.Passwords = a.origin.Provider(), a.origin.Passwords()
+	form.Provider, form.Passwords = a.origin.Access.SignOn.Provider(), a.origin.Access.SignOn.Passwords()
 	p := page{Title: "Sign in", Data: form}
 	if form.Again {
 		p.Title = "Access denied"
@@ -115,7 +115,7 @@ type proof struct {
 func (a *area) proofFor(v *visit, next string) proof {
 	p := proof{Next: next, Factor: v.in.Factor}
 	if v.in.Foreign {
-		p.Provider = a.origin.Provider()
+		p.Provider = a.origin.Access.SignOn.Provider()
 	}
 	return p
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access/oidc"
 	"github.com/fieldmark/fieldmark/origin/admin"
-	"github.com/fieldmark/fieldmark/origin/sso"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -28,14 +28,14 @@ func TestPasswordsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	provider, err := sso.New(sso.Config{Issuer: "https://login.invalid", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: sso.Rules{Admins: []string{"ops"}}, Label: "Acme <b>"})
+	provider, err := oidc.New(oidc.Config{Issuer: "https://login.invalid", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: oidc.Rules{Admins: []string{"ops"}}, Label: "Acme <b>"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b.service, err = origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: provider, SignOnOnly: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.service.SetAdminPassword(t.Context(), user, password); err != nil {
+	if err := b.service.Access.Admins.SetAdminPassword(t.Context(), user, password); err != nil {
 		t.Fatal(err)
 	}
 	if b.handler, err = admin.New(admin.Config{Service: b.service, Secure: true, Log: slog.New(slog.DiscardHandler)}); err != nil {

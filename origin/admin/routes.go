@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
 
@@ -122,7 +122,7 @@ type visit struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	user string // empty where anyone may come
-	in   origin.SignedIn
+	in   access.SignedIn
 	form string // prefix of the ids of the form that was posted; empty unless a page has several
 }
 
@@ -150,7 +150,7 @@ func (a *area) closed(handle func(*visit) error) http.Handler { return a.open(a.
 
 func (a *area) inside(handle func(*visit) error) func(*visit) error {
 	return func(v *visit) error {
-		in, err := a.origin.Session(v.r.Context(), a.cookie(v.r))
+		in, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r))
 		if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
 			return a.toSignIn(v)
 		}
@@ -205,15 +205,15 @@ func (a *area) proved(handle func(*visit) error) http.Handler {
 }
 
 // caller is who asks: the peer, or whom an edge says it speaks for.
-func (a *area) caller(r *http.Request) origin.Caller {
+func (a *area) caller(r *http.Request) access.Caller {
 	if claim := r.Header.Get(fieldmark.HeaderClient); claim != "" && a.fromEdge(r) {
-		return origin.ParseCaller(claim, r.UserAgent())
+		return access.ParseCaller(claim, r.UserAgent())
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	return origin.ParseCaller(host, r.UserAgent())
+	return access.ParseCaller(host, r.UserAgent())
 }
 
 func (a *area) fromEdge(r *http.Request) bool {
@@ -237,7 +237,7 @@ func (a *area) address(r *http.Request) string {
 
 // notFound answers an unknown address, with the navigation for who is signed in.
 func (a *area) notFound(v *visit) error {
-	if in, err := a.origin.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+	if in, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r)); err == nil {
 		v.user, v.in = in.User, in
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")

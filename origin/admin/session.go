@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // The names of the cookie. The prefix makes browsers refuse one that is not
@@ -63,7 +63,7 @@ type signInForm struct {
 }
 
 func (a *area) signInPage(v *visit) error {
-	if _, err := a.origin.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+	if _, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r)); err == nil {
 		http.Redirect(v.w, v.r, home, http.StatusSeeOther)
 		return nil
 	}
@@ -77,7 +77,7 @@ func (a *area) signIn(v *visit) error {
 		return err
 	}
 	form := signInForm{User: v.r.PostForm.Get("user"), Next: nextPage(v.r.PostForm.Get("next"))}
-	token, err := a.origin.SignIn(v.r.Context(), origin.Credentials{User: form.User, Password: v.r.PostForm.Get("password"),
+	token, err := a.origin.Access.Sessions.SignIn(v.r.Context(), access.Credentials{User: form.User, Password: v.r.PostForm.Get("password"),
 		Code: strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), By: a.caller(v.r)})
 	if err != nil {
 		e := fieldmark.AsError(err)
@@ -88,7 +88,7 @@ func (a *area) signIn(v *visit) error {
 		return a.showSignIn(v, e.Code.Status(), v.refusal(e), form)
 	}
 	if old := a.cookie(v.r); old != "" {
-		if err := a.origin.SignOut(v.r.Context(), old); err != nil {
+		if err := a.origin.Access.Sessions.SignOut(v.r.Context(), old); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (a *area) prove(v *visit) error {
 		return err
 	}
 	next := nextPage(v.r.PostForm.Get("next"))
-	err := a.origin.Prove(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
+	err := a.origin.Access.Sessions.Prove(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
@@ -127,7 +127,7 @@ func (a *area) prove(v *visit) error {
 }
 
 func (a *area) signOut(v *visit) error {
-	if err := a.origin.SignOut(v.r.Context(), a.cookie(v.r)); err != nil {
+	if err := a.origin.Access.Sessions.SignOut(v.r.Context(), a.cookie(v.r)); err != nil {
 		return err
 	}
 	gone := a.newCookie(v.r, "")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // settingsData is how the origin is set up, how it does, and who may come in.
@@ -16,19 +17,19 @@ type settingsData struct {
 	Vitals   origin.Vitals
 	Facts    []Fact
 	Admins   []fieldmark.Admin
-	Sessions []origin.OpenSession
+	Sessions []access.OpenSession
 	Here     string // the session of who looks
 	Factor   bool   // who looks is asked for a code
 	Proved   bool
 	Foreign  bool                 // who looks has no password here
 	Proof    proof                // how to become Proved
-	New      *origin.SecondFactor // offered, not kept
+	New      *access.SecondFactor // offered, not kept
 	QR       template.HTML
 }
 
 func (a *area) settings(v *visit) error { return a.showSettings(v, http.StatusOK, nil, nil) }
 
-func (a *area) showSettings(v *visit, status int, bad []complaint, offered *origin.SecondFactor) error {
+func (a *area) showSettings(v *visit, status int, bad []complaint, offered *access.SecondFactor) error {
 	ctx := v.r.Context()
 	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Session, Proved: v.in.Proved(time.Now()),
 		Factor: v.in.Factor, Foreign: v.in.Foreign, Proof: a.proofFor(v, settingsPath), New: offered}
@@ -36,10 +37,10 @@ func (a *area) showSettings(v *visit, status int, bad []complaint, offered *orig
 	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
 		return err
 	}
-	if d.Admins, err = a.origin.Admins(ctx); err != nil {
+	if d.Admins, err = a.origin.Access.Admins.ListAdmins(ctx); err != nil {
 		return err
 	}
-	sessions, err := a.origin.Sessions(ctx)
+	sessions, err := a.origin.Access.Sessions.ListSessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (a *area) setFactor(v *visit) error {
 	var secret string
 	switch form.Get("do") {
 	case "offer":
-		factor, err := origin.NewSecondFactor(v.user)
+		factor, err := access.NewSecondFactor(v.user)
 		if err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (a *area) setFactor(v *visit) error {
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	err := a.origin.SetSecondFactor(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
+	err := a.origin.Access.Admins.SetSecondFactor(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
 		return a.showSettings(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil)
 	}
@@ -96,13 +97,13 @@ func (a *area) setFactor(v *visit) error {
 // endSession ends a session of one's own, or anybody's for an administrator.
 func (a *area) endSession(v *visit) error {
 	name := v.r.PathValue("session")
-	sessions, err := a.origin.Sessions(v.r.Context())
+	sessions, err := a.origin.Access.Sessions.ListSessions(v.r.Context())
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
 		if s.Name == name && (v.may() || s.User == v.user) {
-			if err := a.origin.EndSession(v.r.Context(), name); err != nil {
+			if err := a.origin.Access.Sessions.EndSession(v.r.Context(), name); err != nil {
 				return err
 			}
 			a.did(v, "session.end", s.User)

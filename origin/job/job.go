@@ -140,18 +140,19 @@ func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim C
 	}
 }
 
-// Every calls fn once per interval until ctx ends, and logs its errors under name.
-func (r *Runner) Every(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) error {
+// Every calls fn at once and then once per interval, until ctx ends. It logs errors
+// under name.
+func (r *Runner) Every(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 		if err := fn(ctx); err != nil && ctx.Err() == nil {
 			r.log.Error(name, slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }

@@ -53,21 +53,21 @@ func (s *Seeder) credentials(ctx context.Context) (a *Access, first bool, err er
 		return nil, false, err
 	}
 	if a != nil {
-		if _, err := s.Service.Authenticate(ctx, a.APIKey, origin.Caller{}); err == nil {
+		if _, err := s.Service.Access.Keys.Authenticate(ctx, a.APIKey, access.Caller{}); err == nil {
 			return a, false, nil
 		}
 	}
 	a = &Access{AdminUser: "admin", AdminPassword: rand.Text()}
-	if err := s.Service.SetAdminPassword(ctx, a.AdminUser, a.AdminPassword); err != nil {
+	if err := s.Service.Access.Admins.SetAdminPassword(ctx, a.AdminUser, a.AdminPassword); err != nil {
 		return nil, false, err
 	}
-	key, err := s.Service.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
+	key, err := s.Service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
 		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
 		return nil, false, err
 	}
-	adminKey, err := s.Service.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{
+	adminKey, err := s.Service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "demo command line", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		return nil, false, err

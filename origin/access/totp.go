@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"context"
@@ -55,8 +55,8 @@ func stepOf(secret, code string, now time.Time) (step int64, err error) {
 
 // checkCode returns the step that a code of an administrator is of, or 0 for one
 // that is wrong or was used.
-func (s *Service) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
-	secret, err := s.keyring.TOTP.Open(a.Name, a.TOTP)
+func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
+	secret, err := s.totp.Open(a.Name, a.TOTP)
 	if err != nil {
 		return 0, err
 	}
@@ -69,19 +69,19 @@ func (s *Service) checkCode(a store.Admin, code string, now time.Time) (int64, e
 
 // SetSecondFactor has a user asked for a code from now on; the code shows that an
 // app has the secret. An empty secret ends that.
-func (s *Service) SetSecondFactor(ctx context.Context, user, secret, code string) error {
+func (s *Admins) SetSecondFactor(ctx context.Context, user, secret, code string) error {
 	act, sealed, step := "admin.second-factor.off", "", int64(0)
 	if secret != "" {
 		var err error
 		if step, err = stepOf(secret, code, time.Now()); err != nil || step == 0 {
 			return validation.Error("/code", "conflict", "is not the one the app shows now")
 		}
-		act, sealed = "admin.second-factor.on", s.keyring.TOTP.Seal(user, secret)
+		act, sealed = "admin.second-factor.on", s.totp.Seal(user, secret)
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutSecondFactor(ctx, user, sealed, step); err != nil {
 			return store.NotFound(err, "there is no such administrator")
 		}
-		return s.AuditLog.Append(ctx, tx, act, user, nil, nil)
+		return s.auditLog.Append(ctx, tx, act, user, nil, nil)
 	})
 }

@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"context"
@@ -11,25 +11,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// The life of a session.
+// Limits of passwords.
 const (
-	SessionIdle     = 30 * time.Minute
-	SessionAbsolute = 12 * time.Hour
-	sessionNoted    = time.Minute // how exact the last use of a session is
-	// ProofFor is how long a password counts as just given, for what needs that.
-	ProofFor = 10 * time.Minute
-)
-
-// Bounds of passwords.
-const (
-	MinPassword  = 12   // code points; length is the only rule that helps
-	maxPassword  = 1024 // bytes, so that a sign-in cannot be made to hash megabytes
-	maxHashing   = 2    // hashes at once: each takes 19 MiB and a processor
-	maxHashQueue = 32   // sign-ins that may wait for one of those; more are turned away
+	MinPassword = 12   // code points; length is the only rule that helps
+	maxPassword = 1024 // bytes, so that a sign-in cannot make the server hash megabytes
 )
 
 // userName is what an administrator may be called.
@@ -43,26 +34,36 @@ var commonPasswords = []string{
 	"fieldmark1234", "fieldmarkadmin",
 }
 
+// Admins are the administrators, with a password of their own or signed in by the
+// OpenID Connect provider.
+type Admins struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+	totp     keyring.Cipher
+	hasher   *hasher
+	throttle *throttle
+}
+
 // SetAdminPassword makes an administrator who may do everything, or changes the
 // password of one, who is then signed out everywhere.
-func (s *Service) SetAdminPassword(ctx context.Context, user, password string) error {
+func (s *Admins) SetAdminPassword(ctx context.Context, user, password string) error {
 	return s.PutAdmin(ctx, user, password, fieldmark.RoleAdmin)
 }
 
 // PutAdmin makes an administrator, or changes the password and the role of one,
 // who is then signed out everywhere. A second factor stays.
-func (s *Service) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role) error {
+func (s *Admins) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
 		return validation.Error("/role", "enum", "must be admin or viewer")
 	}
 	if err := validation.Errors(checkAdmin(user, password)).Err(); err != nil {
 		return err
 	}
-	if err := s.mayHash(ctx); err != nil {
+	if err := s.hasher.acquire(ctx); err != nil {
 		return err
 	}
 	hash := hashPassword(password)
-	s.hashed()
+	s.hasher.release()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if foreign, err := tx.IsIdentity(ctx, user); err != nil || foreign {
 			return errors.Join(err, validation.Error("/user", "conflict", "is somebody of the sign-in provider, who has no password here"))
@@ -73,10 +74,10 @@ func (s *Service) PutAdmin(ctx context.Context, user, password string, role fiel
 		if err := tx.EndSessionsOf(ctx, user); err != nil {
 			return err
 		}
-		if err := tx.DeleteLoginThrottle(ctx, s.throttleName("user", user)); err != nil {
+		if err := tx.DeleteLoginThrottle(ctx, s.throttle.name("user", user)); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
+		return s.auditLog.Append(ctx, tx, "admin.put", user, nil, map[string]any{"role": role})
 	})
 	if err != nil {
 		return fmt.Errorf("set a password: %w", err)
@@ -100,22 +101,18 @@ func checkAdmin(user, password string) []fieldmark.FieldError {
 	return bad
 }
 
-// mayHash waits for the turn to hash a password; hashed ends it.
-func (s *Service) mayHash(ctx context.Context) error {
-	select {
-	case s.waiting <- struct{}{}:
-	default:
-		e := fieldmark.Errorf(fieldmark.CodeOverloaded, "too many people sign in at once")
-		e.RetryAfter = time.Second
-		return e
-	}
-	select {
-	case s.hashing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		<-s.waiting
-		return fmt.Errorf("wait to hash a password: %w", ctx.Err())
-	}
-}
+// maxAdmins limits the list of administrators.
+const maxAdmins = 500
 
-func (s *Service) hashed() { <-s.hashing; <-s.waiting }
+// ListAdmins returns the administrators.
+func (s *Admins) ListAdmins(ctx context.Context) ([]fieldmark.Admin, error) {
+	rows, err := s.store.Admins(ctx, maxAdmins)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]fieldmark.Admin, len(rows))
+	for i, a := range rows {
+		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", Foreign: a.Password == "", CreatedAt: fieldmark.At(a.CreatedAt)}
+	}
+	return list, nil
+}

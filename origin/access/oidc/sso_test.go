@@ -1,4 +1,4 @@
-package sso_test
+package oidc_test
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/sso"
+	"github.com/fieldmark/fieldmark/origin/access/oidc"
 )
 
 // issuer is a provider that says whatever a test has it say.
@@ -134,14 +134,14 @@ func (i *issuer) about(w http.ResponseWriter, r *http.Request) {
 	i.write(w, i.user)
 }
 
-func (i *issuer) config() sso.Config {
-	return sso.Config{Issuer: i.URL, ClientID: "us", ClientSecret: "s", RedirectURL: "https://marks.example/admin/sign-in/return", Scopes: []string{"email", "groups"},
-		Rules: sso.Rules{Claim: "groups", Admins: []string{"ops"}, Viewers: []string{"staff"}}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+func (i *issuer) config() oidc.Config {
+	return oidc.Config{Issuer: i.URL, ClientID: "us", ClientSecret: "s", RedirectURL: "https://marks.example/admin/sign-in/return", Scopes: []string{"email", "groups"},
+		Rules: oidc.Rules{Claim: "groups", Admins: []string{"ops"}, Viewers: []string{"staff"}}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 }
 
-func mustNew(t *testing.T, cfg sso.Config) *sso.Provider {
+func mustNew(t *testing.T, cfg oidc.Config) *oidc.Provider {
 	t.Helper()
-	p, err := sso.New(cfg)
+	p, err := oidc.New(cfg)
 	if err != nil {
 		t.Fatalf("new: %v", err)
 	}
@@ -152,53 +152,53 @@ func mustNew(t *testing.T, cfg sso.Config) *sso.Provider {
 func TestFinish(t *testing.T) {
 	i := newIssuer(t)
 	p := mustNew(t, i.config())
-	f := sso.NewFlow(false)
+	f := oidc.NewFlow(false)
 	now := time.Now()
 	good := func() map[string]any {
 		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(), "iat": now.Unix(), "nonce": f.Nonce,
 			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true, "auth_time": now.Unix() - 5}
 	}
-	ann := sso.Person{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer, ProvedAt: time.Unix(now.Unix()-5, 0)}
+	ann := oidc.Person{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer, ProvedAt: time.Unix(now.Unix()-5, 0)}
 	for _, tt := range []struct {
 		name   string
 		change func(c map[string]any)
-		want   sso.Person
+		want   oidc.Person
 		err    error
 	}{
 		{"a good one", func(map[string]any) {}, ann, nil},
-		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, sso.Person{}, sso.ErrRefused},
-		{"for another client", func(c map[string]any) { c["aud"] = "them" }, sso.Person{}, sso.ErrRefused},
-		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" }, sso.Person{}, sso.ErrRefused},
-		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, sso.Person{}, sso.ErrRefused},
-		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, sso.Person{}, sso.ErrRefused},
-		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, sso.Person{}, sso.ErrRefused},
-		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, sso.Person{}, sso.ErrRefused},
-		{"of nobody", func(c map[string]any) { delete(c, "sub") }, sso.Person{}, sso.ErrRefused},
-		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, sso.Person{}, sso.ErrRefused},
-		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, sso.Person{}, sso.ErrRefused},
-		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, sso.Person{}, sso.ErrRefused},
-		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, sso.Person{}, sso.ErrRefused},
-		{"of no group", func(c map[string]any) { c["groups"] = "opsies" }, sso.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, ProvedAt: ann.ProvedAt}, nil},
-		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" }, sso.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Person{}, oidc.ErrRefused},
+		{"for another client", func(c map[string]any) { c["aud"] = "them" }, oidc.Person{}, oidc.ErrRefused},
+		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" }, oidc.Person{}, oidc.ErrRefused},
+		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Person{}, oidc.ErrRefused},
+		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Person{}, oidc.ErrRefused},
+		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, oidc.Person{}, oidc.ErrRefused},
+		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, oidc.Person{}, oidc.ErrRefused},
+		{"of nobody", func(c map[string]any) { delete(c, "sub") }, oidc.Person{}, oidc.ErrRefused},
+		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Person{}, oidc.ErrRefused},
+		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, oidc.Person{}, oidc.ErrRefused},
+		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Person{}, oidc.ErrRefused},
+		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, oidc.Person{}, oidc.ErrRefused},
+		{"of no group", func(c map[string]any) { c["groups"] = "opsies" }, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, ProvedAt: ann.ProvedAt}, nil},
+		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" }, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
 		{"an address that is not verified", func(c map[string]any) { c["email_verified"] = false },
-			sso.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
+			oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
 		{"groups are asked for", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "auth_time": now.Unix()}
-		}, sso.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		}, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
 		{"another address is verified", func(c map[string]any) {
 			delete(c, "groups")
 			delete(c, "email_verified")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "email": "eve@acme.example", "email_verified": true}
-		}, sso.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		}, oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
 		{"the answer is about another", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u2", "groups": []string{"ops"}}
-		}, sso.Person{}, sso.ErrRefused},
-		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, sso.Person{}, sso.ErrAway},
-		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") }, sso.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
-		{"the code is refused", func(map[string]any) { i.status = 400 }, sso.Person{}, sso.ErrRefused},
-		{"the provider fails", func(map[string]any) { i.status = 500 }, sso.Person{}, sso.ErrAway},
+		}, oidc.Person{}, oidc.ErrRefused},
+		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Person{}, oidc.ErrAway},
+		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") }, oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
+		{"the code is refused", func(map[string]any) { i.status = 400 }, oidc.Person{}, oidc.ErrRefused},
+		{"the provider fails", func(map[string]any) { i.status = 500 }, oidc.Person{}, oidc.ErrAway},
 	} {
 		i.head["alg"], i.signer, i.user, i.status = "RS256", nil, nil, 0
 		i.claims = good()
@@ -220,7 +220,7 @@ func TestFinish(t *testing.T) {
 func TestBegin(t *testing.T) {
 	p := mustNew(t, newIssuer(t).config())
 	for _, fresh := range []bool{false, true} {
-		f := sso.NewFlow(fresh)
+		f := oidc.NewFlow(fresh)
 		address, err := p.Begin(t.Context(), f)
 		u, bad := url.Parse(address)
 		if err != nil || bad != nil {
@@ -248,8 +248,8 @@ func TestAway(t *testing.T) {
 	i.announce["issuer"] = "https://evil.example"
 	p := mustNew(t, i.config())
 	for range 10 {
-		if _, err := p.Begin(t.Context(), sso.NewFlow(false)); !errors.Is(err, sso.ErrAway) {
-			t.Errorf("a provider that says it is another: %v, want %v", err, sso.ErrAway)
+		if _, err := p.Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) {
+			t.Errorf("a provider that says it is another: %v, want %v", err, oidc.ErrAway)
 		}
 	}
 	if i.asked > 2 {
@@ -257,8 +257,8 @@ func TestAway(t *testing.T) {
 	}
 	guarded := i.config()
 	guarded.Allow = nil
-	if _, err := mustNew(t, guarded).Begin(t.Context(), sso.NewFlow(false)); !errors.Is(err, sso.ErrAway) || i.asked > 2 {
-		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked, sso.ErrAway)
+	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || i.asked > 2 {
+		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked, oidc.ErrAway)
 	}
 	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -272,15 +272,15 @@ func TestAway(t *testing.T) {
 	cfg.Issuer = endless.URL
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := mustNew(t, cfg).Begin(ctx, sso.NewFlow(false)); !errors.Is(err, sso.ErrAway) || len(err.Error()) > 1000 {
-		t.Errorf("an answer without end: %.2000v, want %v", err, sso.ErrAway)
+	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || len(err.Error()) > 1000 {
+		t.Errorf("an answer without end: %.2000v, want %v", err, oidc.ErrAway)
 	}
 	moved := httptest.NewServer(http.RedirectHandler(i.URL+"/.well-known/openid-configuration", http.StatusFound))
 	defer moved.Close()
 	cfg.Issuer = moved.URL
 	asked := i.asked
-	if _, err := mustNew(t, cfg).Begin(t.Context(), sso.NewFlow(false)); !errors.Is(err, sso.ErrAway) || i.asked != asked {
-		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, sso.ErrAway)
+	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || i.asked != asked {
+		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, oidc.ErrAway)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestKnown(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := p.Begin(t.Context(), sso.NewFlow(false)); err != nil {
+			if _, err := p.Begin(t.Context(), oidc.NewFlow(false)); err != nil {
 				t.Errorf("begin: %v", err)
 			}
 		})
@@ -304,23 +304,23 @@ func TestKnown(t *testing.T) {
 
 // TestNew refuses what cannot be safe, and says all of it.
 func TestNew(t *testing.T) {
-	whole := sso.Config{Issuer: "https://login.example", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: sso.Rules{Admins: []string{"ops"}}}
+	whole := oidc.Config{Issuer: "https://login.example", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: oidc.Rules{Admins: []string{"ops"}}}
 	if p := mustNew(t, whole); p.Label() != "login.example" || p.Issuer() != whole.Issuer {
 		t.Errorf("called %q of %q, want the host of the issuer", p.Label(), p.Issuer())
 	}
 	for _, tt := range []struct {
-		change func(*sso.Config)
+		change func(*oidc.Config)
 		want   string
 	}{
-		{func(c *sso.Config) { c.Issuer = "http://login.example" }, "must be https"},
-		{func(c *sso.Config) { c.Issuer = "login.example" }, "not an address"},
-		{func(c *sso.Config) { c.Issuer = "https://u:p@login.example" }, "not an address"},
-		{func(c *sso.Config) { c.ClientID, c.RedirectURL = "", "" }, "client id is required\nthe public address"},
-		{func(c *sso.Config) { c.Rules = sso.Rules{} }, "nobody may enter"},
+		{func(c *oidc.Config) { c.Issuer = "http://login.example" }, "must be https"},
+		{func(c *oidc.Config) { c.Issuer = "login.example" }, "not an address"},
+		{func(c *oidc.Config) { c.Issuer = "https://u:p@login.example" }, "not an address"},
+		{func(c *oidc.Config) { c.ClientID, c.RedirectURL = "", "" }, "client id is required\nthe public address"},
+		{func(c *oidc.Config) { c.Rules = oidc.Rules{} }, "nobody may enter"},
 	} {
 		cfg := whole
 		tt.change(&cfg)
-		if _, err := sso.New(cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := oidc.New(cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, tt.want)
 		}
 	}
@@ -334,7 +334,7 @@ func FuzzRules(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, claim := range []string{"groups", "a.groups", "email", "", "."} {
-			r := sso.Rules{Claim: claim, Admins: []string{"ops"}}
+			r := oidc.Rules{Claim: claim, Admins: []string{"ops"}}
 			p, err := r.Read([]byte(text))
 			if err == nil && p.Role != "" && (!strings.Contains(strings.ToLower(unquoted(text)), "ops") || p.Role != fieldmark.RoleAdmin) {
 				t.Errorf("%s lets somebody in as %s by %s", text, p.Role, claim)

@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"cmp"
@@ -8,12 +8,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Lifetimes of a session.
+const (
+	SessionIdle     = 30 * time.Minute
+	SessionAbsolute = 12 * time.Hour
+	sessionNoted    = time.Minute // precision of the last use of a session
+	// ProofFor is how long a re-authentication counts, for actions that require one.
+	ProofFor = 10 * time.Minute
 )
 
 // Credentials are what somebody signs in with.
@@ -37,9 +46,19 @@ type SignedIn struct {
 // Proved reports whether the password was given just now.
 func (in SignedIn) Proved(now time.Time) bool { return now.Sub(in.ProvedAt) < ProofFor }
 
+// Sessions are the sessions of administrators in the admin console.
+type Sessions struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+	totp     keyring.Cipher
+	hasher   *hasher
+	throttle *throttle
+	ssoOnly  bool
+}
+
 // SignIn returns the token of a new session. A wrong password, a wrong code and an
 // unknown user get the same error after the same work, and delay the next try.
-func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, err error) {
+func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, err error) {
 	if s.ssoOnly {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "passwords are switched off")
 	}
@@ -56,7 +75,7 @@ func (s *Service) SignIn(ctx context.Context, c Credentials) (session string, er
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "session.begin", c.User, nil, nil)
+		return s.auditLog.Append(ctx, tx, "session.begin", c.User, nil, nil)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
@@ -72,15 +91,8 @@ func newSession(user string, by Caller) (token string, row store.Session) {
 		Address: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)}
 }
 
-func addressOf(c Caller) string {
-	if !c.Addr.IsValid() {
-		return ""
-	}
-	return c.Addr.Unmap().String()
-}
-
 // Prove notes in a session that its password was given just now.
-func (s *Service) Prove(ctx context.Context, token, password, code string, by Caller) error {
+func (s *Sessions) Prove(ctx context.Context, token, password, code string, by Caller) error {
 	in, err := s.Session(ctx, token)
 	if err != nil {
 		return err
@@ -134,21 +146,21 @@ func (p *proof) accept(ctx context.Context, tx *store.Tx) error {
 }
 
 // prove checks a password and, where there is one, the second factor.
-func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
+func (s *Sessions) prove(ctx context.Context, c Credentials) (*proof, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
 		return nil, errSignIn()
 	}
-	names := s.throttleNames(c.User, c.By)
-	if err := s.checkThrottle(ctx, names); err != nil {
+	names := s.throttle.names(c.User, c.By)
+	if err := s.throttle.check(ctx, names); err != nil {
 		return nil, err
 	}
-	if err := s.mayHash(ctx); err != nil {
+	if err := s.hasher.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer s.hashed()
+	defer s.hasher.release()
 	// Those who waited for their turn beside a failure are delayed by it as well;
 	// otherwise a thousand guesses sent at once would all count as the first.
-	if err := s.checkThrottle(ctx, names); err != nil {
+	if err := s.throttle.check(ctx, names); err != nil {
 		return nil, err
 	}
 	kept, err := s.store.Admin(ctx, c.User)
@@ -176,7 +188,7 @@ func (s *Service) prove(ctx context.Context, c Credentials) (*proof, error) {
 	if !right {
 		// A failure that cannot be counted gets the answer of a right password
 		// that cannot be used: otherwise guesses were free while the disk is full.
-		if err := s.refuseSignIn(ctx, c, known, names); err != nil {
+		if err := s.throttle.fail(ctx, c, known, names); err != nil {
 			return nil, fmt.Errorf("sign in: %w", err)
 		}
 		return nil, errSignIn()
@@ -204,7 +216,7 @@ const sessionName = 16
 
 // Session returns the administrator a token stands for, and keeps the session
 // from falling idle.
-func (s *Service) Session(ctx context.Context, token string) (in SignedIn, err error) {
+func (s *Sessions) Session(ctx context.Context, token string) (in SignedIn, err error) {
 	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
 	if token == "" || len(token) > maxPassword {
 		return in, over
@@ -232,7 +244,7 @@ func (s *Service) Session(ctx context.Context, token string) (in SignedIn, err e
 }
 
 // SignOut ends a session; one that is over already is no error.
-func (s *Service) SignOut(ctx context.Context, token string) error {
+func (s *Sessions) SignOut(ctx context.Context, token string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.EndSession(ctx, hashSession(token))
 	})
@@ -251,8 +263,8 @@ type OpenSession struct {
 // maxSessions bounds a list of sessions.
 const maxSessions = 500
 
-// Sessions lists the sessions that are open, the newest first.
-func (s *Service) Sessions(ctx context.Context) ([]OpenSession, error) {
+// ListSessions lists the sessions that are open, the newest first.
+func (s *Sessions) ListSessions(ctx context.Context) ([]OpenSession, error) {
 	now := time.Now()
 	rows, err := s.store.Sessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle), maxSessions)
 	if err != nil {
@@ -267,7 +279,7 @@ func (s *Service) Sessions(ctx context.Context) ([]OpenSession, error) {
 }
 
 // EndSession ends a session by its name.
-func (s *Service) EndSession(ctx context.Context, name string) error {
+func (s *Sessions) EndSession(ctx context.Context, name string) error {
 	if len(name) != sessionName {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")
 	}
@@ -276,25 +288,6 @@ func (s *Service) EndSession(ctx context.Context, name string) error {
 		if err != nil {
 			return store.NotFound(err, "there is no such session")
 		}
-		return s.AuditLog.Append(ctx, tx, "session.end", user, nil, nil)
+		return s.auditLog.Append(ctx, tx, "session.end", user, nil, nil)
 	})
-}
-
-// Admins lists who may sign in.
-func (s *Service) Admins(ctx context.Context) ([]fieldmark.Admin, error) {
-	rows, err := s.store.Admins(ctx, maxSessions)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]fieldmark.Admin, len(rows))
-	for i, a := range rows {
-		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", Foreign: a.Password == "", CreatedAt: fieldmark.At(a.CreatedAt)}
-	}
-	return list, nil
-}
-
-// ParseCaller reads who asks from an address as text, which may be none.
-func ParseCaller(address, agent string) Caller {
-	addr, _ := netip.ParseAddr(address) // none is not known
-	return Caller{Addr: addr, Agent: agent}
 }

@@ -1,4 +1,4 @@
-package sso
+package oidc
 
 import "encoding/json"
 

@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"context"
@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access/oidc"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
-	"github.com/fieldmark/fieldmark/origin/sso"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // flow is a sign-in under way, as the browser keeps it, sealed.
 type flow struct {
-	sso.Flow
+	oidc.Flow
 	Next   string `json:"x"`
 	Proves string `json:"u,omitempty"` // the session that is to be proved; empty: a new one is begun
 	Begun  int64  `json:"t"`           // seconds since 1970
@@ -68,8 +69,19 @@ func (r *Refused) Error() string {
 // Unwrap returns what was behind it.
 func (r *Refused) Unwrap() error { return r.Err }
 
+// SignOn is signing in at an OpenID Connect provider.
+type SignOn struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+	flows    keyring.Cipher
+	throttle *throttle
+	sessions *Sessions
+	sso      *oidc.Provider // nil: there is none
+	ssoOnly  bool
+}
+
 // Provider is what people call the sign-in provider; empty without one.
-func (s *Service) Provider() string {
+func (s *SignOn) Provider() string {
 	if s.sso == nil {
 		return ""
 	}
@@ -77,18 +89,18 @@ func (s *Service) Provider() string {
 }
 
 // Passwords reports whether administrators may sign in with one.
-func (s *Service) Passwords() bool { return !s.ssoOnly }
+func (s *SignOn) Passwords() bool { return !s.ssoOnly }
 
 // BeginSignOn returns the provider's address for a sign-in, or for a proof of
 // who is in a session, and what the browser must keep meanwhile.
-func (s *Service) BeginSignOn(ctx context.Context, d Departure) (address, kept string, err error) {
+func (s *SignOn) BeginSignOn(ctx context.Context, d Departure) (address, kept string, err error) {
 	if s.sso == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
 	}
 	if len(d.Next) > maxNext {
 		d.Next = ""
 	}
-	f := flow{Flow: sso.NewFlow(d.Again || d.Proves != ""), Next: d.Next, Proves: d.Proves, Begun: time.Now().Unix()}
+	f := flow{Flow: oidc.NewFlow(d.Again || d.Proves != ""), Next: d.Next, Proves: d.Proves, Begun: time.Now().Unix()}
 	if address, err = s.sso.Begin(ctx, f.Flow); err != nil {
 		return "", "", s.away(err)
 	}
@@ -96,17 +108,17 @@ func (s *Service) BeginSignOn(ctx context.Context, d Departure) (address, kept s
 	if err != nil {
 		return "", "", fmt.Errorf("keep a sign-in: %w", err)
 	}
-	return address, s.keyring.SignOn.Seal(flowBound, string(b)), nil
+	return address, s.flows.Seal(flowBound, string(b)), nil
 }
 
-func (s *Service) away(err error) error {
+func (s *SignOn) away(err error) error {
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: s.sso.Label() + " does not answer just now.", Err: err}
 }
 
 // EndSignOn judges what a browser brought back. It returns the page to go to and
 // the token of a new session, or none where the session it has was proved. Who is
 // not let in gets *Refused.
-func (s *Service) EndSignOn(ctx context.Context, r Return) (token, next string, err error) {
+func (s *SignOn) EndSignOn(ctx context.Context, r Return) (token, next string, err error) {
 	if s.sso == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
 	}
@@ -114,13 +126,13 @@ func (s *Service) EndSignOn(ctx context.Context, r Return) (token, next string, 
 	if err != nil {
 		return "", "", err
 	}
-	names := s.throttleNames("", r.Caller)
-	if err := s.checkThrottle(ctx, names); err != nil {
+	names := s.throttle.names("", r.Caller)
+	if err := s.throttle.check(ctx, names); err != nil {
 		return "", "", err
 	}
 	person, err := s.sso.Finish(ctx, r.Query.Get("code"), f.Flow)
-	if errors.Is(err, sso.ErrRefused) {
-		return "", "", errors.Join(&Refused{Why: s.sso.Label() + " did not vouch for you.", Err: err}, s.refuseSignIn(ctx, Credentials{By: r.Caller}, false, names))
+	if errors.Is(err, oidc.ErrRefused) {
+		return "", "", errors.Join(&Refused{Why: s.sso.Label() + " did not vouch for you.", Err: err}, s.throttle.fail(ctx, Credentials{By: r.Caller}, false, names))
 	}
 	if err != nil {
 		return "", "", s.away(err)
@@ -133,12 +145,12 @@ func (s *Service) EndSignOn(ctx context.Context, r Return) (token, next string, 
 }
 
 // flowOf opens what the browser kept and holds what it brought against it.
-func (s *Service) flowOf(r Return) (f flow, err error) {
+func (s *SignOn) flowOf(r Return) (f flow, err error) {
 	stale := &Refused{Why: "This sign-in was begun elsewhere or too long ago. Begin again."}
 	if len(r.Flow) > maxFlow {
 		return f, stale
 	}
-	plain, err := s.keyring.SignOn.Open(flowBound, r.Flow)
+	plain, err := s.flows.Open(flowBound, r.Flow)
 	if err != nil || json.Unmarshal([]byte(plain), &f) != nil {
 		return f, stale
 	}
@@ -164,7 +176,7 @@ type signedOn struct {
 
 // enter begins a session for who may enter. Who may no more loses the sessions
 // that are open.
-func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token string, err error) {
+func (s *SignOn) enter(ctx context.Context, p oidc.Person, by Caller) (token string, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		token = ""
 		user, err := s.identify(ctx, tx, p)
@@ -177,7 +189,7 @@ func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token str
 			if err := tx.EndSessionsOf(ctx, user); err != nil {
 				return err
 			}
-			return s.AuditLog.Append(ctx, tx, "session.refused", subjectName(user, p), nil, what)
+			return s.auditLog.Append(ctx, tx, "session.refused", subjectName(user, p), nil, what)
 		}
 		var row store.Session
 		token, row = newSession(user, by)
@@ -190,7 +202,7 @@ func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token str
 		if err := tx.AddSession(ctx, row); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "session.begin", user, nil, what)
+		return s.auditLog.Append(ctx, tx, "session.begin", user, nil, what)
 	})
 	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
@@ -203,7 +215,7 @@ func (s *Service) enter(ctx context.Context, p sso.Person, by Caller) (token str
 
 // identify returns the administrator somebody is, making one of who may enter and
 // was never here; ErrNone is who may not.
-func (s *Service) identify(ctx context.Context, tx *store.Tx, p sso.Person) (user string, err error) {
+func (s *SignOn) identify(ctx context.Context, tx *store.Tx, p oidc.Person) (user string, err error) {
 	user, err = tx.Identity(ctx, p.Issuer, p.Subject)
 	if !errors.Is(err, store.ErrNone) || p.Role == "" {
 		return user, err
@@ -223,7 +235,7 @@ func (s *Service) identify(ctx context.Context, tx *store.Tx, p sso.Person) (use
 }
 
 // subjectName is what somebody is called who has no other name here.
-func subjectName(user string, p sso.Person) string {
+func subjectName(user string, p oidc.Person) string {
 	if user != "" {
 		return user
 	}
@@ -233,8 +245,8 @@ func subjectName(user string, p sso.Person) string {
 
 // proveBy notes in a session that the provider had its person prove anew who it
 // is.
-func (s *Service) proveBy(ctx context.Context, f flow, p sso.Person, r Return) error {
-	in, err := s.Session(ctx, r.Token)
+func (s *SignOn) proveBy(ctx context.Context, f flow, p oidc.Person, r Return) error {
+	in, err := s.sessions.Session(ctx, r.Token)
 	if err != nil {
 		return err
 	}
@@ -251,7 +263,7 @@ func (s *Service) proveBy(ctx context.Context, f flow, p sso.Person, r Return) e
 				return err
 			}
 			ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
-			return s.AuditLog.Append(ctx, tx, "session.refused", user, nil, signedOn{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
+			return s.auditLog.Append(ctx, tx, "session.refused", user, nil, signedOn{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
 		}
 		if same {
 			if err := tx.SeeIdentity(ctx, user, p.Role, time.Now()); err != nil {

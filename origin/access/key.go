@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -26,9 +26,17 @@ const MaxKeys = 1000
 // keyHashVersion marks the hashes of API keys, should their MAC change.
 const keyHashVersion = 1
 
+// Keys are the API keys.
+type Keys struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+	mac      keyring.MAC
+	lastUsed LastUsed
+}
+
 // CreateKey makes a key for an account, or for the one the request names if
 // account is empty. Its token is in the answer and nowhere else.
-func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+func (s *Keys) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return s.createKey(ctx, account, r, nil)
 }
 
@@ -36,15 +44,15 @@ func (s *Service) CreateKey(ctx context.Context, account string, r fieldmark.Key
 // CodeVersionMismatch unless newest is still the id of the newest key ("" where
 // there is no key): a form that is sent twice, or loaded again, makes one key.
 // Nil is no condition.
-func (s *Service) CreateKeyAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+func (s *Keys) CreateKeyAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return s.createKey(ctx, "", r, newest)
 }
 
-func (s *Service) createKey(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
+func (s *Keys) createKey(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
 	if err := validation.Errors(checkKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
-	account = cmp.Or(account, r.Account, access.DefaultAccount)
+	account = cmp.Or(account, r.Account, DefaultAccount)
 	now := time.Now()
 	row, token := s.newKey(now)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
@@ -54,13 +62,13 @@ func (s *Service) createKey(ctx context.Context, account string, r fieldmark.Key
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey), access.RequireAccount(ctx, tx, account)); err != nil {
+		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey), RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
+		return s.auditLog.Append(ctx, tx, "key.create", row.ID, nil, row.Key)
 	})
 	if err != nil {
 		return fieldmark.NewKey{}, fmt.Errorf("create a key: %w", err)
@@ -69,13 +77,13 @@ func (s *Service) createKey(ctx context.Context, account string, r fieldmark.Key
 }
 
 // newKey draws a token and begins the row that is kept of it.
-func (s *Service) newKey(now time.Time) (row store.Key, token string) {
+func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	t := fieldmark.NewKeyToken(
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
 		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
 	return store.Key{
 		Key:  fieldmark.Key{ID: fieldmark.NewID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
-		Hash: s.keyring.APIKey.Sum(t.String()), HashVersion: keyHashVersion,
+		Hash: s.mac.Sum(t.String()), HashVersion: keyHashVersion,
 	}, t.String()
 }
 
@@ -135,16 +143,10 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 	return networks, bad
 }
 
-// Caller is who shows a key.
-type Caller struct {
-	Addr  netip.Addr // invalid: not known; then a key that is bound to networks is refused
-	Agent string     // its User-Agent
-}
-
 // Authenticate returns the key a token belongs to. Unknown, mistyped and revoked
 // tokens get the same error after the same work. A key that is good but not from
 // where it is shown is returned with the error.
-func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
+func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {
 		return fieldmark.Key{}, err
@@ -154,7 +156,7 @@ func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fi
 		return fieldmark.Key{}, fmt.Errorf("authenticate: %w", err)
 	}
 	// A key that is not there has an empty hash, which no token has.
-	right := subtle.ConstantTimeCompare([]byte(s.keyring.APIKey.Sum(token)), []byte(row.Hash)) == 1
+	right := subtle.ConstantTimeCompare([]byte(s.mac.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
 		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
 	}
@@ -165,31 +167,14 @@ func (s *Service) Authenticate(ctx context.Context, token string, by Caller) (fi
 	if !row.Admits(by.Addr) {
 		return row.Key, fieldmark.Errorf(fieldmark.CodeIPNotAllowed, "the API key may not be used from this address")
 	}
-	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= access.LastUsedPrecision {
-		s.keyUses.Record(row.ID, access.Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
+	if row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= LastUsedPrecision {
+		s.lastUsed.Record(row.ID, Use{At: now, Network: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)})
 	}
 	return row.Key, nil
 }
 
-// networkOf names the network of an address, which tells enough and is nobody's
-// personal data: a /24, or a /48 of IPv6.
-func networkOf(a netip.Addr) string {
-	if !a.IsValid() {
-		return ""
-	}
-	bits := 48
-	if a = a.Unmap(); a.Is4() {
-		bits = 24
-	}
-	p, err := a.WithZone("").Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return p.String()
-}
-
-// Keys lists keys, the newest first.
-func (s *Service) Keys(ctx context.Context) ([]fieldmark.Key, error) {
+// ListKeys lists keys, the newest first.
+func (s *Keys) ListKeys(ctx context.Context) ([]fieldmark.Key, error) {
 	rows, err := s.store.Keys(ctx, MaxKeys)
 	if err != nil {
 		return nil, err
@@ -202,7 +187,7 @@ func (s *Service) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 }
 
 // RevokeKey ends a key's life at once. A key that was revoked stays as it is.
-func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, error) {
+func (s *Keys) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, error) {
 	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !validation.IsText(why, false) {
 		return fieldmark.Key{}, validation.Error("/reason", "range", fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason))
 	}
@@ -216,7 +201,7 @@ func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key,
 		if err := tx.RevokeKey(ctx, id, now, why); err != nil {
 			return err
 		}
-		if err := s.AuditLog.Append(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
+		if err := s.auditLog.Append(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
 			return err
 		}
 		e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyRevoked}, Subject: id}
@@ -231,7 +216,7 @@ func (s *Service) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key,
 
 // RotateKey makes a key that may what another may, for as long as that one was
 // made for. The old one works for the grace and says whose place was taken.
-func (s *Service) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
+func (s *Keys) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
 	hours := fieldmark.DefaultGrace
 	if r.GraceHours != nil {
 		hours = *r.GraceHours
@@ -265,7 +250,7 @@ func (s *Service) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotat
 		if err := tx.ReplaceKey(ctx, old.ID, row.ID, fieldmark.At(now), &ends); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
+		return s.auditLog.Append(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
 	})
 	if err != nil {
 		return made, fmt.Errorf("rotate key: %w", err)
@@ -281,7 +266,7 @@ func noticeDays() []int { return []int{3, 14} }
 const maxNotices = 200
 
 // tellEnding tells accounts of keys that end soon.
-func (s *Service) tellEnding(ctx context.Context) error {
+func (s *Keys) tellEnding(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, days := range noticeDays() {
@@ -305,19 +290,14 @@ func (s *Service) tellEnding(ctx context.Context) error {
 	})
 }
 
-// writeUses records when keys and calendars were last used.
-func (s *Service) writeUses(ctx context.Context) error {
-	keys, calendars := s.keyUses.Take(), s.calendarUses.Take()
-	if len(keys)+len(calendars) == 0 {
+// writeLastUsed records when keys were last used.
+func (s *Keys) writeLastUsed(ctx context.Context) error {
+	uses := s.lastUsed.Take()
+	if len(uses) == 0 {
 		return nil
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for id, u := range calendars {
-			if err := tx.TouchCalendar(ctx, id, u.At); err != nil {
-				return err
-			}
-		}
-		for id, u := range keys {
+		for id, u := range uses {
 			if err := tx.TouchKey(ctx, id, u.At, u.Network, u.Agent); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package origin
+package access
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -21,31 +22,38 @@ const (
 	throttleReset = time.Hour
 )
 
-// throttleNames returns the names a sign-in's failures are counted under: the
+// throttle delays sign-ins after failed ones.
+type throttle struct {
+	store    *store.Store
+	auditLog *auditlog.Log
+	mac      keyring.MAC
+}
+
+// names returns the names a sign-in's failures are counted under: the
 // user's, whether there is one or not, and the network's if it is known. The
 // counts are in the database, so all origins share them.
-func (s *Service) throttleNames(user string, by Caller) []string {
+func (t *throttle) names(user string, by Caller) []string {
 	var names []string
 	if user != "" {
-		names = append(names, s.throttleName("user", user))
+		names = append(names, t.name("user", user))
 	}
 	if network := networkOf(by.Addr); network != "" {
-		names = append(names, s.throttleName("network", network))
+		names = append(names, t.name("network", network))
 	}
 	return names
 }
 
-// throttleName hides what was typed as a user's name: it may be a password.
-func (s *Service) throttleName(kind, name string) string {
-	return s.keyring.LoginThrottle.Sum(kind + " " + name)
+// name hides what was typed as a user's name: it may be a password.
+func (t *throttle) name(kind, name string) string {
+	return t.mac.Sum(kind + " " + name)
 }
 
-// checkThrottle refuses a sign-in that comes too early for any of its names.
-func (s *Service) checkThrottle(ctx context.Context, names []string) error {
+// check refuses a sign-in that comes too early for any of its names.
+func (t *throttle) check(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	until, err := s.store.LoginDelay(ctx, names[0], names[len(names)-1])
+	until, err := t.store.LoginDelay(ctx, names[0], names[len(names)-1])
 	if err != nil {
 		return err
 	}
@@ -58,16 +66,16 @@ func (s *Service) checkThrottle(ctx context.Context, names []string) error {
 	return e
 }
 
-// refuseSignIn counts a failed sign-in under its names and writes it into the
+// fail counts a failed sign-in under its names and writes it into the
 // audit log. A user's name that does not exist may be a password in the wrong
 // field, so it is not stored. A caller who breaks off does not avoid the delay.
-func (s *Service) refuseSignIn(ctx context.Context, c Credentials, known bool, names []string) error {
+func (t *throttle) fail(ctx context.Context, c Credentials, known bool, names []string) error {
 	user := c.User
 	if !known {
 		user = "(unknown)"
 	}
 	ctx = auditlog.WithActor(context.WithoutCancel(ctx), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.By), Agent: c.By.Agent})
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	return t.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, name := range names {
 			l, err := tx.LoginThrottle(ctx, name)
@@ -78,7 +86,7 @@ func (s *Service) refuseSignIn(ctx context.Context, c Credentials, known bool, n
 				return err
 			}
 		}
-		return s.AuditLog.Append(ctx, tx, "session.refused", user, nil, nil)
+		return t.auditLog.Append(ctx, tx, "session.refused", user, nil, nil)
 	})
 }
 
