@@ -20,9 +20,11 @@ const (
 
 // alertParams are the query parameters that say how alerts become missions.
 var alertParams = []param{
-	{name: "mode", description: "Create a mission for each group (default) or for each alert", enum: []string{"group", "alert"}},
+	{name: "mode", description: "Create a mission for each group (default) or for each alert",
+		enum: []string{"group", "alert"}},
 	{name: "source", description: "The source of the missions; the default is alertmanager or grafana"},
-	{name: "priority", description: "The priority of alerts without a severity; the default is MEDIUM", enum: fieldmark.PriorityNames()},
+	{name: "priority", description: "The priority of alerts without a severity; the default is MEDIUM",
+		enum: fieldmark.PriorityNames()},
 	{name: "cooldown", description: "How long an alert that fires again belongs to the mission that was closed for it, " +
 		"such as 15m (default), at most 24h. An alert that fires longer creates a new mission"},
 	{name: "onResolved", description: "What to do with a NEW mission whose alert is resolved: keep (default) or cancel. " +
@@ -57,7 +59,8 @@ func (s *server) receiveAlerts(source string) func(*call) error {
 		case s.alerts <- struct{}{}:
 			defer func() { <-s.alerts }()
 		default:
-			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too many notifications at once; send this one again", RetryAfter: alertRetry}
+			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
+				Detail: "too many notifications at once; send this one again"}
 		}
 		report, err := s.origin.TakeAlerts(c.r.Context(), c.key.Account, n, o)
 		if err != nil {

@@ -73,7 +73,8 @@ func (s *server) authenticate(c *call) error {
 		c.w.Header().Set(fieldmark.HeaderQuota, quotaOf(k))
 	}
 	if !k.Allows(required.scope) {
-		c.w.Header().Set("WWW-Authenticate", fmt.Sprintf("%s, error=\"insufficient_scope\", scope=%q", challenge, required.scope))
+		challenge += fmt.Sprintf(`, error="insufficient_scope", scope=%q`, required.scope)
+		c.w.Header().Set("WWW-Authenticate", challenge)
 		e := fieldmark.Errorf(fieldmark.CodeInsufficientScope, "the key needs the scope %s", required.scope)
 		e.Scope = required.scope
 		return e

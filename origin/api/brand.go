@@ -149,7 +149,7 @@ type sampleRecord struct {
 	From           string `json:"from,omitempty" doc:"RFC 3339, or a date"`
 	To             string `json:"to,omitempty" doc:"RFC 3339, or a date"`
 	Provider       string `json:"provider,omitempty" doc:"Who took the sample"`
-	AliasRule      string `json:"aliasRule,omitempty" doc:"How mentions of an ambiguous brand name were distinguished from the word"`
+	AliasRule      string `json:"aliasRule,omitempty" doc:"Rule for mentions of an ambiguous brand name"`
 }
 
 func (r *sampleRecord) line(i int) origin.SampleLine {

@@ -85,7 +85,8 @@ func (c *call) mediaType(accepted ...string) (string, error) {
 	mediaType, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	charset, named := params["charset"]
 	if err != nil || !slices.Contains(accepted, mediaType) || (named && !strings.EqualFold(charset, "utf-8")) {
-		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: %s", strings.Join(accepted, " or "))
+		return "", fieldmark.Errorf(fieldmark.CodeUnsupportedMediaType, "send Content-Type: %s",
+			strings.Join(accepted, " or "))
 	}
 	return mediaType, nil
 }
@@ -127,7 +128,8 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidUTF8, "the body must be UTF-8")
 	}
 	if bytes.HasPrefix(body, []byte("\ufeff")) {
-		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the body starts with a byte order mark, which JSON does not allow")
+		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
+			"the body starts with a byte order mark, which JSON does not allow")
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	budget := maxValues
@@ -136,7 +138,8 @@ func parseJSON(body []byte) (any, error) {
 		return nil, syntaxError(err, dec.InputOffset())
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "unexpected data after the document at byte %d", dec.InputOffset())
+		return nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,
+			"unexpected data after the document at byte %d", dec.InputOffset())
 	}
 	return tree, nil
 }
@@ -201,7 +204,8 @@ func syntaxError(err error, offset int64) error {
 		return fieldmark.Errorf(fieldmark.CodeMalformedJSON, "the document must have at most %d levels", maxDepth)
 	}
 	if errors.Is(err, errTooMany) {
-		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the document must have at most %d members and elements", maxValues)
+		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge,
+			"the document must have at most %d members and elements", maxValues)
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok { // io.EOF before the first token

@@ -18,15 +18,18 @@ func edgeOperations() []*route {
 		{"GET", score, anyone, handleRaw[none, fieldmark.Score](nil), operation{
 			id: "getScore", summary: "Get a brand's score with its components, evidence and digests", status: read,
 			query: []param{
-				{name: "advice", description: "1 adds suggestions that raise the score, the most effective first", enum: []string{"0", "1"}},
-				{name: "asOf", description: "The score at a time or at the end of a day: the facts at that time, scored by the active module"},
+				{name: "advice", description: "1 adds suggestions that raise the score, the most effective first",
+					enum: []string{"0", "1"}},
+				{name: "asOf", description: "The score at a time or at the end of a day: " +
+					"the facts at that time, scored by the active module"},
 			}}},
 		{"GET", score + "/history", anyone, handleRaw[none, fieldmark.ScoreHistory](nil), operation{
 			id: "getScoreHistory", summary: "Get a brand's score over time and the changes that caused it", status: read,
 			query: []param{
 				{name: "from", description: "A time or a day; the default is 90 days before to"},
 				{name: "to", description: "A time or a day; the default is now"},
-				{name: "step", description: "The interval between two points", enum: []string{fieldmark.StepDay, fieldmark.StepWeek}},
+				{name: "step", description: "The interval between two points",
+					enum: []string{fieldmark.StepDay, fieldmark.StepWeek}},
 			}}},
 		{"GET", fieldmark.PathLeaderboard, anyone, handleRaw[none, fieldmark.Board](nil), operation{
 			id: "getLeaderboard", summary: "Get the ranking, one page at a time", status: read,

@@ -39,8 +39,10 @@ func (s *server) events(c *call) error {
 		// update replaces the origins.
 		wait = min(wait, time.Second)
 	}
-	at := eventPosition{limit: c.params.number("limit")}
-	at.after = fieldmark.EventCursor{Number: int64(c.params.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)}
+	at := eventPosition{
+		after: fieldmark.EventCursor{Number: int64(c.params.number("after")), ID: c.r.Header.Get(fieldmark.HeaderLastEvent)},
+		limit: c.params.number("limit"),
+	}
 	stop := c.sendKeepAlive()
 	body, err := s.polls.get(c.r.Context(), at, wait)
 	stop()

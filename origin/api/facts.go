@@ -42,7 +42,8 @@ func (s *server) allFacts(c *call) error {
 	h.Set("Content-Type", ndjson)
 	out := bufio.NewWriterSize(c.w, streamBuffer)
 	lines := json.NewEncoder(out)
-	if _, err := s.origin.EachBrandState(c.r.Context(), func(b fieldmark.BrandState) error { return lines.Encode(b) }); err != nil {
+	write := func(b fieldmark.BrandState) error { return lines.Encode(b) }
+	if _, err := s.origin.EachBrandState(c.r.Context(), write); err != nil {
 		return fmt.Errorf("stream facts: %w", err)
 	}
 	return out.Flush()

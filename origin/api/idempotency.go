@@ -32,7 +32,8 @@ func idempotencyKey(h http.Header) (string, error) {
 		ok = !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
 	}
 	if !ok || key == "" || len(key) > maxIdempotencyKey {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency, "the key must have 1 to %d visible ASCII characters, bare or in double quotes", maxIdempotencyKey)
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidIdempotency,
+			"the key must have 1 to %d visible ASCII characters, bare or in double quotes", maxIdempotencyKey)
 	}
 	return key, nil
 }

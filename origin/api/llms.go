@@ -78,7 +78,7 @@ func (c *call) decodeLLMs() (doc llms.Document, err error) {
 // lintRequest is the JSON request to the linter: the content of a file or its address.
 type lintRequest struct {
 	Content string `json:"content,omitempty" doc:"The content of the file"`
-	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The address of the file; for a page or a folder, the llms.txt in the same folder is read"`
+	URL     string `json:"url,omitempty" maxLength:"2048" format:"uri" doc:"The address of the file or of its folder"`
 }
 
 // lintLLMs checks an llms.txt that is in the request, or one on a website.
@@ -121,7 +121,9 @@ func (q lintRequest) check(fetches bool) []fieldmark.FieldError {
 	case q.URL != "" && q.Content != "":
 		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "send content or url, not both"}}
 	case q.URL != "" && !fetches:
-		return []fieldmark.FieldError{{Pointer: "/url", Code: "conflict", Detail: "this server does not fetch files; send content"}}
+		return []fieldmark.FieldError{{
+			Pointer: "/url", Code: "conflict", Detail: "this server does not fetch files; send content",
+		}}
 	}
 	return nil
 }

@@ -236,7 +236,8 @@ func (rt *route) headers() (all [][2]string) {
 			"Identifies the request for 24 hours: a repetition returns the saved response and has no further effect."})
 	}
 	if rt.op.versioned {
-		all = append(all, [2]string{"If-Match", "The ETag of the version to change; if the current version differs, the response is 412."})
+		all = append(all, [2]string{"If-Match",
+			"The ETag of the version to change; if the current version differs, the response is 412."})
 	}
 	return all
 }

@@ -15,44 +15,72 @@ var problemTemplate string
 
 // remedies says what to do about a problem.
 var remedies = map[fieldmark.Code]string{
-	fieldmark.CodeMalformedJSON:        "Send one JSON document (RFC 8259) and nothing after it. The detail says at which byte reading stopped.",
-	fieldmark.CodeDuplicateMember:      "Name each member once. Readers disagree about which of two to believe, so neither is.",
-	fieldmark.CodeInvalidUTF8:          "Send the body as UTF-8, without unpaired surrogates.",
-	fieldmark.CodeMalformedRequest:     "Send one request as RFC 9112 has it: lines end in CRLF, one Host, one length, a path without dot segments. Ordinary HTTP clients do.",
-	fieldmark.CodeRequestTimeout:       "Send the whole request without long pauses; a body at 256 bytes a second or more.",
-	fieldmark.CodeInvalidParameter:     "See errors: each pointer begins with a question mark and the name of the query parameter.",
-	fieldmark.CodeInvalidCursor:        "Take the cursor from nextCursor of the page before, unchanged, or begin again without one.",
-	fieldmark.CodeInvalidIdempotency:   "Send 1 to 255 visible ASCII characters, bare or as a structured field in double quotes (RFC 9651), in one Idempotency-Key field.",
-	fieldmark.CodeMissingCredentials:   "Send Authorization: Bearer and your API key.",
-	fieldmark.CodeInvalidAPIKey:        "Compare the key with the one you were given; it may be mistyped, cut off, or revoked. An administrator can make a new one.",
-	fieldmark.CodeExpiredAPIKey:        "Ask an administrator for a new key.",
-	fieldmark.CodeInvalidCredentials:   "Sign in again.",
-	fieldmark.CodeModuleRefused:        "See errors for every reason. fieldmark module check FILE finds the same ones before a module is sent; where only signed modules are taken, sign it with a key that is trusted there.",
-	fieldmark.CodeRateLimited:          "Wait for the time in Retry-After.",
-	fieldmark.CodeInsufficientScope:    "Use a key with the scope that the detail names.",
-	fieldmark.CodeIPNotAllowed:         "The key is bound to networks. Send the request from one of them, or ask for a key that is bound to yours.",
-	fieldmark.CodeKeyNotLive:           "Only a key that works and was not replaced can be rotated; make a new one.",
-	fieldmark.CodeNotFound:             "Compare the address. What belongs to another account is not found either.",
-	fieldmark.CodeModuleDisabled:       "The operator has this part switched off; repeating the request will not help until that changes.",
-	fieldmark.CodeMethodNotAllowed:     "Use one of the methods in the Allow field.",
-	fieldmark.CodeNotAcceptable:        "Name one of the offered media types in Accept, or leave Accept out.",
-	fieldmark.CodeMissionExists:        "A mission with this source and externalId was opened with something else; errors lists what differs. Read it at Location; to open another, give it an externalId of its own.",
-	fieldmark.CodeBrandExists:          "Choose another slug, or change the brand that has it.",
-	fieldmark.CodeInvalidTransition:    "The member allowed lists where the mission can go from where it stands.",
-	fieldmark.CodeIdempotencyInFlight:  "Repeat the same request after the time in Retry-After: it will be given the answer to the first.",
-	fieldmark.CodeVersionMismatch:      "Read the mission again, look at what changed, and repeat with its new ETag in If-Match.",
-	fieldmark.CodeCursorExpired:        "Begin again without a cursor: the list it belonged to is gone.",
-	fieldmark.CodeBodyTooLarge:         "Send at most the number of bytes in the member limit.",
+	fieldmark.CodeMalformedJSON: "" +
+		"Send one JSON document (RFC 8259) and nothing after it. The detail has the byte at which parsing stopped.",
+	fieldmark.CodeDuplicateMember: "" +
+		"Name each member once. Parsers differ in which duplicate they use, so the request is rejected.",
+	fieldmark.CodeInvalidUTF8: "Send the body as UTF-8, without unpaired surrogates.",
+	fieldmark.CodeMalformedRequest: "" +
+		"Send one request as defined in RFC 9112: lines that end in CRLF, one Host header, one length, a path " +
+		"without dot segments. Ordinary HTTP clients do.",
+	fieldmark.CodeRequestTimeout: "" +
+		"Send the whole request without long pauses, and the body at 256 bytes per second or faster.",
+	fieldmark.CodeInvalidParameter: "" +
+		"See errors. Each pointer is a question mark followed by the name of a query parameter.",
+	fieldmark.CodeInvalidCursor: "Use nextCursor of the previous page unchanged, or start again without a cursor.",
+	fieldmark.CodeInvalidIdempotency: "" +
+		"Send one Idempotency-Key header with 1 to 255 visible ASCII characters, bare or as a quoted string (RFC " +
+		"9651).",
+	fieldmark.CodeMissingCredentials: "Send Authorization: Bearer with your API key.",
+	fieldmark.CodeInvalidAPIKey: "" +
+		"Check that the key is complete and spelled correctly. It may also have been revoked. An administrator can" +
+		" create a new one.",
+	fieldmark.CodeExpiredAPIKey:      "Ask an administrator for a new key.",
+	fieldmark.CodeInvalidCredentials: "Sign in again.",
+	fieldmark.CodeModuleRefused: "" +
+		"See errors for every reason. Run fieldmark module check FILE to find the same errors before you upload a " +
+		"module. If only signed modules are accepted, sign it with a trusted key.",
+	fieldmark.CodeRateLimited:       "Wait for the time in Retry-After.",
+	fieldmark.CodeInsufficientScope: "Use a key that has the scope in the detail.",
+	fieldmark.CodeIPNotAllowed: "" +
+		"The key is restricted to certain networks. Send the request from one of them, or ask for a key for your " +
+		"network.",
+	fieldmark.CodeKeyNotLive: "Only an active key that was not replaced can be rotated. Create a new key.",
+	fieldmark.CodeNotFound:   "Check the address. Objects of other accounts are not found either.",
+	fieldmark.CodeModuleDisabled: "" +
+		"The operator has disabled this part of the API. Repeating the request does not help until that changes.",
+	fieldmark.CodeMethodNotAllowed: "Use one of the methods in the Allow header.",
+	fieldmark.CodeNotAcceptable:    "Send one of the available media types in Accept, or no Accept header.",
+	fieldmark.CodeMissionExists: "" +
+		"A mission with this source and externalId was created with different content; errors lists the " +
+		"differences. Read it at Location. To create another mission, use another externalId.",
+	fieldmark.CodeBrandExists:       "Choose another slug, or update the brand that has it.",
+	fieldmark.CodeInvalidTransition: "The member allowed lists the statuses that can follow the current one.",
+	fieldmark.CodeIdempotencyInFlight: "" +
+		"Repeat the same request after the time in Retry-After. It gets the response to the first request.",
+	fieldmark.CodeVersionMismatch: "" +
+		"Read the mission again, check what changed, and repeat the request with the new ETag in If-Match.",
+	fieldmark.CodeCursorExpired:        "Start again without a cursor. The list that it belongs to no longer exists.",
+	fieldmark.CodeBodyTooLarge:         "Send at most as many bytes as the member limit says.",
 	fieldmark.CodeURITooLong:           "Shorten the address, most likely its query.",
 	fieldmark.CodeUnsupportedMediaType: "Send Content-Type: application/json and an uncompressed body.",
-	fieldmark.CodeValidationFailed:     "See errors: each names a part of the body by a JSON Pointer (RFC 6901) and says what it must be. All of them are listed, so one more attempt is enough.",
-	fieldmark.CodeInstructionLikeText:  "The text addresses a language model and tries to overrule it. Describe the brand instead.",
-	fieldmark.CodeIdempotencyReused:    "Use a new key for a new request, and repeat a request with the very same method, address and body.",
-	fieldmark.CodeHeadersTooLarge:      "Send fewer or smaller header fields.",
-	fieldmark.CodeInternal:             "This is our fault. Repeat the request later; if it stays, tell the operator the requestId.",
-	fieldmark.CodeOriginUnavailable:    "Repeat the request after the time in Retry-After. Reading goes on in the meantime where it can.",
-	fieldmark.CodeOverloaded:           "Repeat the request after the time in Retry-After.",
-	fieldmark.CodeTimeout:              "Repeat the request. Opening a mission again is safe: it is the same mission.",
+	fieldmark.CodeValidationFailed: "" +
+		"See errors. Each has a JSON Pointer (RFC 6901) to a part of the body and says what is required there. The" +
+		" list is complete, so you can correct everything at once.",
+	fieldmark.CodeInstructionLikeText: "" +
+		"The text contains instructions for a language model. Describe the brand instead.",
+	fieldmark.CodeIdempotencyReused: "" +
+		"Use a new key for a new request. A repeated request must have the same method, address and body.",
+	fieldmark.CodeHeadersTooLarge: "Send fewer or shorter headers.",
+	fieldmark.CodeInternal: "" +
+		"This is an error in the server. Repeat the request later. If it persists, report the requestId to the " +
+		"operator.",
+	fieldmark.CodeOriginUnavailable: "" +
+		"Repeat the request after the time in Retry-After. Most reads continue to work in the meantime.",
+	fieldmark.CodeOverloaded: "Repeat the request after the time in Retry-After.",
+	fieldmark.CodeTimeout: "" +
+		"Repeat the request. Creating a mission again is safe: the same source and externalId return the same " +
+		"mission.",
 }
 
 // problemPages are the HTML pages that the types of problems link to.
@@ -90,7 +118,8 @@ func (s *server) problemPage(c *call) error {
 	}
 	h := c.w.Header()
 	h.Set("Cache-Control", "public, max-age=3600")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "+
+		"form-action 'none'; frame-ancestors 'none'")
 	if c.notModified(etagOf(page)) {
 		return nil
 	}

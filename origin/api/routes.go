@@ -72,7 +72,7 @@ func (s *server) routes() []*route {
 
 // missionRoutes are the operations of integrators on the missions of their account.
 func (s *server) missionRoutes() []*route {
-	const missions, one = fieldmark.PathMissions, fieldmark.PathMissions + "/{id}"
+	const missions, one, batch = fieldmark.PathMissions, fieldmark.PathMissions + "/{id}", fieldmark.PathMissionBatch
 	create, read := key(fieldmark.ScopeMissionCreate), key(fieldmark.ScopeMissionRead)
 	update, cancel := key(fieldmark.ScopeMissionUpdate), key(fieldmark.ScopeMissionCancel)
 	operate := key(fieldmark.ScopeMissionOperate)
@@ -80,7 +80,7 @@ func (s *server) missionRoutes() []*route {
 		{"POST", missions, create, handleRaw[fieldmark.MissionRequest, fieldmark.Mission](s.createMission), operation{
 			id: "openMission", summary: "Create a mission; the same source and externalId return the existing one",
 			status: []int{201, 200}, idempotent: true}},
-		{"POST", fieldmark.PathMissionBatch, create, handleRaw[missionBatch, fieldmark.BatchReport](s.createMissions), operation{
+		{"POST", batch, create, handleRaw[missionBatch, fieldmark.BatchReport](s.createMissions), operation{
 			id: "openMissions", summary: "Create up to 100 missions; each one succeeds or fails on its own",
 			idempotent: true, bodyLimit: fieldmark.MaxBatchBody}},
 		{"GET", missions, read, handleCall[none](s.listMissions), operation{
@@ -135,8 +135,9 @@ func (s *server) llmsRoutes() []*route {
 func (s *server) webhookRoutes() []*route {
 	const hooks = fieldmark.PathWebhooks
 	manage, admins := key(fieldmark.ScopeWebhookManage), key(fieldmark.ScopeAdmin)
+	eventTypes := handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](s.listEventTypes)
 	return slices.Concat([]*route{
-		{"GET", hooks + "/event-types", anyone, handleRaw[none, fieldmark.List[fieldmark.EventTypeInfo]](s.listEventTypes), operation{
+		{"GET", hooks + "/event-types", anyone, eventTypes, operation{
 			id: "listEventTypes", summary: "List the event types, each with the JSON Schema of its data and an example",
 			status: []int{200, 304}}},
 		{"GET", hooks + "/{id}/keys", anyone, handleCall[none](s.publicKeys), operation{
@@ -166,7 +167,8 @@ func (s *server) endpointRoutes(path, noun string, who authorization) []*route {
 			id: "rotate" + noun + "Secret", optionalBody: true,
 			summary: "Rotate the secret of a webhook endpoint; the old secret also signs for a grace period"}},
 		{"POST", one + "/test", who, handleParamBody(endpointParam, s.testEndpoint), operation{
-			id: "test" + noun, summary: "Send a test message and return its result", optionalBody: true, timeout: remoteTimeout}},
+			id: "test" + noun, summary: "Send a test message and return its result",
+			optionalBody: true, timeout: remoteTimeout}},
 		{"POST", one + "/replays", who, handleParamBody(endpointParam, s.startReplay), operation{
 			id: "replay" + noun, status: []int{202},
 			summary: "Resend the messages that failed since a time, or all events after a number"}},
@@ -222,7 +224,8 @@ func (s *server) adminMissionRoutes() []*route {
 		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, s.origin.SetPayment), operation{
 			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
 		{"GET", payments, admins, handleCall[none](s.listPayments), operation{
-			id: "listPayments", summary: "List the payments of all accounts, newest first, without their refunds", query: paymentParams}},
+			id: "listPayments", query: paymentParams,
+			summary: "List the payments of all accounts, newest first, without their refunds"}},
 		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Payment), operation{
 			id: "getPayment", summary: "Get a payment and its refunds"}},
 		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.MarkPayment), operation{
@@ -236,6 +239,7 @@ func (s *server) adminMissionRoutes() []*route {
 func (s *server) slaRoutes() []*route {
 	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
 	admins := key(fieldmark.ScopeAdmin)
+	deleteCalendar := handleParam(calendarNameParam, noResult(s.origin.DeleteSLACalendar))
 	return []*route{
 		{"GET", policies, admins, handleList(s.origin.SLAPolicies), operation{
 			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
@@ -249,7 +253,7 @@ func (s *server) slaRoutes() []*route {
 			id: "listSLACalendars", summary: "List the active business hours"}},
 		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](s.putSLACalendar), operation{
 			id: "putSLACalendar", summary: "Set business hours and recalculate running timers"}},
-		{"DELETE", calendars + "/{name}", admins, handleParam(calendarNameParam, noResult(s.origin.DeleteSLACalendar)), operation{
+		{"DELETE", calendars + "/{name}", admins, deleteCalendar, operation{
 			id: "deleteSLACalendar", summary: "Delete business hours; built-in ones are reset"}},
 	}
 }
@@ -264,7 +268,8 @@ func (s *server) brandRoutes() []*route {
 		{"PUT", one, admins, handleCall[brandRecord](s.putBrand), operation{
 			id: "putBrand", summary: "Create or update a brand"}},
 		{"POST", admin + "brands/import", admins, handleBody(s.importBrands), operation{
-			id: "importBrands", summary: "Create and update many brands", bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
+			id: "importBrands", summary: "Create and update many brands",
+			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
 		{"GET", one, admins, handleParam(slugParam, s.getBrand), operation{
 			id: "getBrand", summary: "Get a brand and its aliases"}},
 		{"DELETE", one, admins, handleParam(slugParam, noResult(s.origin.DeleteBrand)), operation{
@@ -325,7 +330,8 @@ func (s *server) moduleRoutes() []*route {
 		{"GET", one + "/preview", admins, handleParam(digestParam, s.origin.Preview), operation{
 			id: "showModulePreview", summary: "Get the progress and the results of a preview"}},
 		{"POST", one + "/preview", admins, handleParam(digestParam, s.origin.RequestPreview), operation{
-			id: "previewModule", summary: "Score every brand with a module and compare it with the active one", status: []int{202}}},
+			id: "previewModule", status: []int{202},
+			summary: "Score every brand with a module and compare the scores with those of the active one"}},
 	}
 }
 

@@ -170,7 +170,8 @@ func (s *server) serveAdmin(c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout) // also if the client has left
 	defer cancel()
-	if err := s.origin.AuditLog.AppendIfNone(ctx, auditAction(c.route.op.id), strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)); err != nil {
+	target := strings.TrimPrefix(c.r.URL.Path, fieldmark.PathAdminAPI)
+	if err := s.origin.AuditLog.AppendIfNone(ctx, auditAction(c.route.op.id), target); err != nil {
 		s.log.Error("write audit log entry", "requestId", c.w.requestID, "operation", c.route.op.id, "error", err)
 	}
 	return nil
@@ -195,7 +196,8 @@ func (s *server) refuse(w *responseWriter, r *http.Request, err error) {
 	}
 	if e.Code == fieldmark.CodeInternal && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		// The client left, or the server is stopping: not an internal error.
-		e = &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "the server is stopping", RetryAfter: time.Second, Err: err}
+		e = &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "the server is shutting down",
+			RetryAfter: time.Second, Err: err}
 	}
 	w.code, w.cause = e.Code, err
 	w.canceled = r.Context().Err() != nil
@@ -214,7 +216,8 @@ func (s *server) recoverPanic(w *responseWriter, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	s.log.Error("panic", "requestId", w.requestID, "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	s.log.Error("panic", "requestId", w.requestID, "path", fieldmark.LoggedPath(r.URL.Path),
+		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	s.refuse(w, r, fmt.Errorf("panic: %v", v))
 }
 

@@ -11,14 +11,14 @@ type slaPolicyRecord struct {
 	OnsiteMinutes     int      `json:"onsiteMinutes" minimum:"1" maximum:"527040"`
 	ResolutionMinutes int      `json:"resolutionMinutes" minimum:"1" maximum:"527040"`
 	Calendar          string   `json:"calendar" minLength:"1" maxLength:"64" doc:"Name of the business hours"`
-	AtRiskPercent     []int    `json:"atRiskPercent,omitempty" maxItems:"10" doc:"Percentages of the target, 1 to 99, at which sla.at_risk is sent; none by default"`
-	PausesSLA         []string `json:"pausesSla,omitempty" maxItems:"50" doc:"Reason codes of ON_HOLD that pause the onsite and resolution timers; none by default"`
+	AtRiskPercent     []int    `json:"atRiskPercent,omitempty" maxItems:"10" doc:"Percent of the target, for sla.at_risk"`
+	PausesSLA         []string `json:"pausesSla,omitempty" maxItems:"50" doc:"ON_HOLD reason codes that pause the SLA"`
 }
 
 // slaCalendarRecord is a business hours calendar in a request, without the name, which is in the path.
 type slaCalendarRecord struct {
-	TimeZone        string               `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone of the hours, unless followsLocation applies"`
-	FollowsLocation bool                 `json:"followsLocation,omitempty" doc:"Use the time zone of the mission's location if it has one"`
+	TimeZone        string               `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone of the hours"`
+	FollowsLocation bool                 `json:"followsLocation,omitempty" doc:"Use the location's own time zone"`
 	Hours           []fieldmark.SLAHours `json:"hours" minItems:"1" maxItems:"50"`
 	Holidays        []fieldmark.Holiday  `json:"holidays,omitempty" maxItems:"1000"`
 }

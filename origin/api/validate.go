@@ -286,28 +286,30 @@ func check(decoded any) []fieldmark.FieldError {
 		return checkPatterns(b.Events)
 	case *renaming:
 		if !fieldmark.ValidSlug(b.Slug) {
-			return []fieldmark.FieldError{{Pointer: "/slug", Code: "pattern", Detail: "must be 1 to 63 of a-z, 0-9 and single hyphens"}}
+			return []fieldmark.FieldError{{
+				Pointer: "/slug", Code: "pattern", Detail: "must be 1 to 63 of a-z, 0-9 and single hyphens",
+			}}
 		}
 	}
 	return nil
 }
 
-func checkScopes(scopes []fieldmark.Scope) (bad []fieldmark.FieldError) {
+func checkScopes(scopes []fieldmark.Scope) (errs validationErrors) {
 	for i, scope := range scopes {
 		if _, err := fieldmark.ParseScope(string(scope)); err != nil {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/scopes/" + strconv.Itoa(i), Code: "enum", Detail: "must be a known scope"})
+			errs.add("/scopes/"+strconv.Itoa(i), "enum", "must be a known scope")
 		}
 	}
-	return bad
+	return errs
 }
 
-func checkPatterns(patterns []string) (bad []fieldmark.FieldError) {
+func checkPatterns(patterns []string) (errs validationErrors) {
 	for i, pattern := range patterns {
 		if !fieldmark.ValidEventPattern(pattern) {
-			bad = append(bad, fieldmark.FieldError{Pointer: "/events/" + strconv.Itoa(i), Code: "enum", Detail: "must be an event type, or mission.*"})
+			errs.add("/events/"+strconv.Itoa(i), "enum", "must be an event type, or a group such as mission.*")
 		}
 	}
-	return bad
+	return errs
 }
 
 // maxPointerToken is the length, in code points, at which the name of a member is cut in a pointer: the

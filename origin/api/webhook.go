@@ -32,7 +32,8 @@ var (
 		{name: "state", description: "Only deliveries in this state; held is part of due", enum: deliveryStates()},
 	}
 	pollParams = []param{
-		{name: "after", description: "The number of the last event you have; 0 starts at the oldest stored event", highest: 1 << 53},
+		{name: "after", description: "The number of the last event you have; 0 starts at the oldest stored event",
+			highest: 1 << 53},
 		{name: "limit", description: "Events per page", lowest: 1, highest: maxPollLimit, preset: defaultPollLimit},
 		{name: "type", description: "Only events of this type, or with .* at the end of this group", many: true},
 		{name: "payload", description: "thin reduces data to ids", enum: []string{"FULL", "THIN"}},
@@ -59,7 +60,9 @@ func (s *server) getEndpoint(ctx context.Context, e endpointRef) (fieldmark.Endp
 	return s.origin.Endpoint(ctx, e.account, e.id)
 }
 
-func (s *server) patchEndpoint(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
+func (s *server) patchEndpoint(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (
+	fieldmark.Endpoint, error,
+) {
 	return s.origin.PatchEndpoint(ctx, e.account, e.id, p)
 }
 
@@ -67,11 +70,15 @@ func (s *server) deleteEndpoint(ctx context.Context, e endpointRef) error {
 	return s.origin.DeleteEndpoint(ctx, e.account, e.id)
 }
 
-func (s *server) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
+func (s *server) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (
+	fieldmark.NewEndpoint, error,
+) {
 	return s.origin.RotateSecret(ctx, e.account, e.id, r)
 }
 
-func (s *server) testEndpoint(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
+func (s *server) testEndpoint(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (
+	fieldmark.PingResult, error,
+) {
 	return s.origin.Ping(ctx, e.account, e.id, r)
 }
 
