@@ -54,8 +54,8 @@ var mayImport = map[string][]string{
 	"origin/keyring":     {},
 	"origin/validation":  {""},
 
-	"origin/api":      {"", "origin", "origin/access", "origin/auditlog", "origin/event", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/sla"},
-	"origin/admin":    {"", "origin", "origin/access", "origin/auditlog"},
+	"origin/api":      {"", "cache/rfc9111", "origin", "origin/access", "origin/auditlog", "origin/event", "origin/llms", "origin/llms/probe", "origin/ics", "origin/alert", "origin/sla"},
+	"origin/admin":    {"", "cache/rfc9111", "origin", "origin/access", "origin/auditlog"},
 	"origin/client":   {""},
 	"origin/store":    {"", "origin/sla", "internal/trace"},
 	"origin/sla":      {""},

@@ -6,24 +6,27 @@ import (
 )
 
 const (
-	// failureThreshold is how many calls in a row must fail until no more are made: one
-	// can be bad luck, and each costs a reader the whole deadline.
+	// failureThreshold is how many calls in a row must fail before the breaker
+	// opens. One failure may be bad luck, and each costs a reader the whole
+	// deadline.
 	failureThreshold = 3
-	// probeInterval is the pause between attempts to reach a tier that is away.
+	// probeInterval is the pause between two probes while the breaker is open.
 	probeInterval = 500 * time.Millisecond
 )
 
-// breaker keeps callers from waiting for what does not answer. The zero value
-// lets calls through. When it has tripped, nobody is let through until a probe,
-// made beside all requests, has succeeded.
+// breaker is a circuit breaker: it keeps callers from waiting for a Redis that does
+// not answer. The zero value is closed and lets calls through. After
+// failureThreshold failures in a row it opens and rejects every call until a probe
+// succeeds. Probes run in the background, never in a request. It is safe for
+// concurrent use.
 type breaker struct {
 	failures  atomic.Int32
 	probing   atomic.Bool
 	nextProbe atomic.Int64 // when the next probe may begin, in Unix nanoseconds
 }
 
-// allow reports whether a call may be made, and whether the caller has to start
-// a probe instead and end it with done.
+// allow reports whether a call may be made. If probe is true, the caller must start
+// a probe in the background and pass its outcome to probeDone.
 func (b *breaker) allow() (call, probe bool) {
 	if b.failures.Load() < failureThreshold {
 		return true, false
@@ -34,10 +37,10 @@ func (b *breaker) allow() (call, probe bool) {
 	return false, true
 }
 
-// record records the outcome of a call.
+// record counts the outcome of a call.
 func (b *breaker) record(err error) {
 	if err == nil {
-		if b.failures.Load() != 0 { // a shared line is written only if it changes
+		if b.failures.Load() != 0 { // write the shared cache line only when it changes
 			b.failures.Store(0)
 		}
 		return
@@ -47,7 +50,7 @@ func (b *breaker) record(err error) {
 	}
 }
 
-// probeDone records the outcome of a probe.
+// probeDone records the outcome of a probe and closes the breaker if it succeeded.
 func (b *breaker) probeDone(err error) {
 	b.nextProbe.Store(time.Now().Add(probeInterval).UnixNano())
 	if err == nil {

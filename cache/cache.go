@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -14,73 +15,73 @@ import (
 
 const (
 	defaultBytes       = 256 << 20
-	minBytes           = 1 << 20 // below it a shard holds too few entries to choose among
-	defaultShards      = 8       // each has its own buffer and consumer
+	minBytes           = 1 << 20 // below it a shard holds too few entries to choose which to evict
+	defaultShards      = 8       // each has its own write buffer and goroutine in ristretto
 	maxShards          = 64
-	defaultFillTimeout = 5 * time.Second // what a reader who waits may still find useful
+	defaultFillTimeout = 5 * time.Second // a waiting reader rarely has more patience
 
-	// jitter is the part of Fresh by which a stored entry's own freshness may
-	// differ, either way.
+	// jitter is the fraction of Fresh by which the lifetime of a stored entry is
+	// changed, up or down, so that entries filled together expire apart.
 	jitter = 0.1
-	// earlyRange is how many fill times before expiry the draw for an early
-	// refresh begins: before that it succeeds less than once in 10^17.
+	// earlyRange is how many fill times before expiry the draw for an early refresh
+	// starts: before that it succeeds less than once in 10^17.
 	earlyRange = 40
-	// maxFillFraction bounds the fill time that enters the draw to an eighth of
-	// Fresh, or a slow fill of a short-lived entry would refresh on every hit.
+	// maxFillFraction limits the fill time used in the draw to an eighth of Fresh.
+	// Without it a slow fill of a short-lived entry would refresh on every hit.
 	maxFillFraction = 8
-	// maxLifetime bounds Fresh, Stale and OnError, so that the sums of what
-	// stands for "forever" do not overflow.
+	// maxLifetime limits Fresh, Stale and OnError, so that adding up values meant
+	// as "forever" does not overflow.
 	maxLifetime = 10 * 365 * 24 * time.Hour
 )
 
-// Config sets up a Cache. The zero value of every field means its default.
+// Config configures a Cache. The zero value of every field selects its default.
 type Config struct {
-	// Bytes bounds what is kept in memory, keys and book-keeping included.
+	// Bytes limits the memory for entries, keys and bookkeeping.
 	// Default 256 MiB, at least 1 MiB.
 	Bytes int64
-	// Shards is the number of independent parts the bound is divided into: a
-	// power of two up to 64, default 8. An entry larger than a 64th of a shard
-	// is not kept.
+	// Shards is the number of independent parts that Bytes is divided into: a power
+	// of two up to 64, default 8. An entry larger than 1/64 of a shard is not
+	// stored.
 	Shards int
-	// FillTimeout is how long one fill may take. Default 5 s.
+	// FillTimeout limits the duration of one fill. Default 5 s.
 	FillTimeout time.Duration
-	// Redis is the tier shared with other processes; nil if there is none. The
-	// caller closes it after the Cache.
+	// Redis is the tier shared with other processes; nil means none. The caller
+	// closes it after the Cache.
 	Redis *Redis
-	// Events are told what happens, for metrics.
+	// Events are callbacks for metrics.
 	Events Events
 }
 
-// Events are called when something worth counting happens. Each may be nil.
-// They run on the path that caused them: they must be quick, safe for
-// concurrent use, and must not call the cache. Hit, Stale, Shared, OnError and
-// Miss tell of every Fetch exactly once; Get tells of hits only, as whatever
-// else it finds is for Fetch.
+// Events are callbacks that count what the cache does. Each may be nil. They run
+// on the path that caused them, so they must be fast and safe for concurrent use
+// and must not call the cache. Every Fetch calls exactly one of Hit, Stale,
+// Coalesced, OnError and Miss. Get calls only Hit, because after any other result
+// the caller uses Fetch.
 type Events struct {
-	// Hit: a fresh entry was served, by Get or Fetch.
+	// Hit: Get or Fetch returned a fresh entry.
 	Hit func()
-	// Stale: an entry no longer fresh was served while a refresh runs.
+	// Stale: a stale entry was served while a refresh runs.
 	Stale func()
-	// Coalesced: a Fetch waited for a fill that another had begun.
+	// Coalesced: a Fetch waited for a fill that another Fetch had started.
 	Coalesced func()
-	// OnError: an old entry was served because a fill failed.
+	// OnError: a stale entry was served because a fill failed.
 	OnError func()
-	// Miss: a Fetch waited for its own fill, or ended with an error.
+	// Miss: a Fetch waited for its own fill, or returned an error.
 	Miss func()
-	// Filled: a fill succeeded and took so long.
+	// Filled: a fill succeeded after this time.
 	Filled func(took time.Duration)
-	// FillFailed: a fill failed, panicked or ran past its deadline.
+	// FillFailed: a fill failed, panicked or exceeded its deadline.
 	FillFailed func(err error)
-	// FillPanicked: a fill panicked. FillFailed is told too.
+	// FillPanicked: a fill panicked. FillFailed is called too.
 	FillPanicked func()
-	// Dropped: a filled entry was not kept: too large, or less asked for than
-	// what it would have displaced.
+	// Dropped: a filled entry was not stored, because it is too large or requested
+	// less often than the entries it would have evicted.
 	Dropped func()
-	// Evicted: so many entries were displaced by another.
+	// Evicted: n entries were evicted to make space for another.
 	Evicted func(n int)
 }
 
-// withDefaults puts a function that does nothing where there is none.
+// withDefaults replaces nil callbacks with functions that do nothing.
 func (ev Events) withDefaults() Events {
 	nothing := func() {}
 	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Coalesced, &ev.OnError, &ev.Miss, &ev.FillPanicked, &ev.Dropped} {
@@ -100,7 +101,8 @@ func (ev Events) withDefaults() Events {
 	return ev
 }
 
-// Cache is the memory. Make one with New and end it with Close.
+// Cache is an in-memory cache with an optional shared tier in Redis. Create one
+// with New and end it with Close. Its methods are safe for concurrent use.
 type Cache struct {
 	shards      []*shard
 	shift       uint // hash >> shift = shard
@@ -110,30 +112,30 @@ type Cache struct {
 	fillTimeout time.Duration
 	start       time.Time
 	redis       *Redis
-	fleet       atomic.Pointer[fleetInfo] // nil: Redis is not asked
-	resetAt     atomic.Int64              // when Reset was called last, in Unix nanoseconds; 0: never
+	fleet       atomic.Pointer[fleetInfo] // nil: Redis is not used
+	resetAt     atomic.Int64              // time of the last Reset in Unix nanoseconds; 0: never
 
-	inFlight atomic.Int64 // fills under way
+	inFlight atomic.Int64 // running fills
 	fills    sync.WaitGroup
 }
 
-// New makes a cache. Unlike our other constructors it starts goroutines, those
-// of the ristretto instances inside, so every New needs its Close.
+// New creates a cache. It starts the goroutines of the ristretto instances inside,
+// so every New needs a Close.
 func New(cfg Config) (*Cache, error) {
-	cfg.Bytes = orDefault(cfg.Bytes, defaultBytes)
-	cfg.Shards = orDefault(cfg.Shards, defaultShards)
-	cfg.FillTimeout = orDefault(cfg.FillTimeout, defaultFillTimeout)
-	var complaints []error
+	cfg.Bytes = cmp.Or(cfg.Bytes, defaultBytes)
+	cfg.Shards = cmp.Or(cfg.Shards, defaultShards)
+	cfg.FillTimeout = cmp.Or(cfg.FillTimeout, defaultFillTimeout)
+	var problems []error
 	if cfg.Bytes < minBytes {
-		complaints = append(complaints, fmt.Errorf("bytes: got %d, want at least %d", cfg.Bytes, minBytes))
+		problems = append(problems, fmt.Errorf("bytes: got %d, want at least %d", cfg.Bytes, minBytes))
 	}
 	if cfg.Shards < 1 || cfg.Shards > maxShards || bits.OnesCount(uint(cfg.Shards)) != 1 {
-		complaints = append(complaints, fmt.Errorf("shards: got %d, want a power of two up to %d", cfg.Shards, maxShards))
+		problems = append(problems, fmt.Errorf("shards: got %d, want a power of two up to %d", cfg.Shards, maxShards))
 	}
 	if cfg.FillTimeout < 0 {
-		complaints = append(complaints, fmt.Errorf("fill timeout: got %s, want a positive time", cfg.FillTimeout))
+		problems = append(problems, fmt.Errorf("fill timeout: got %s, want a positive time", cfg.FillTimeout))
 	}
-	if err := errors.Join(complaints...); err != nil {
+	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("configure cache: %w", err)
 	}
 	c := &Cache{
@@ -156,28 +158,20 @@ func New(cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-func orDefault[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
-// Close ends the fills under way, waits for them and frees the memory. It must
-// come after the last Get and Fetch have returned. A fill that ignores the end
-// of its context is left behind after five seconds.
+// Close cancels the running fills, waits for them and frees the memory. Call it
+// after the last Get and Fetch have returned. It stops waiting for a fill that
+// ignores its context after five seconds.
 func (c *Cache) Close() {
 	for _, s := range c.shards {
 		s.flights.close()
 	}
-	gone := make(chan struct{})
-	go func() { c.fills.Wait(); close(gone) }()
-	patience := time.NewTimer(closeTimeout)
-	defer patience.Stop()
+	done := make(chan struct{})
+	go func() { c.fills.Wait(); close(done) }()
+	timeout := time.NewTimer(closeTimeout)
+	defer timeout.Stop()
 	select {
-	case <-gone:
-	case <-patience.C:
+	case <-done:
+	case <-timeout.C:
 	}
 	for _, s := range c.shards {
 		s.close()
@@ -188,13 +182,13 @@ func (c *Cache) hash(key string) uint64 { return maphash.String(c.seed, key) }
 
 func (c *Cache) shard(hash uint64) *shard { return c.shards[hash>>c.shift] }
 
-// now is nanoseconds since the cache was made: half the price of time.Now.
+// now returns nanoseconds since New, at half the cost of time.Now.
 func (c *Cache) now() int64 { return int64(time.Since(c.start)) }
 
-// Get looks a key up without filling it. It allocates nothing and keeps nothing
-// of key, which may be made over a borrowed buffer. Whatever is not Fresh is a
-// matter for Fetch: one reader in many is told Stale a little early, so that
-// its Fetch starts the refresh in time. A Miss comes without an entry.
+// Get looks up a key without filling it. It does not allocate and does not keep
+// key, which may be a view of a borrowed buffer. If the state is not Fresh, call
+// Fetch. One reader in many gets Stale shortly before the entry expires, so that
+// its Fetch starts the refresh in time. With Miss the entry is nil.
 func (c *Cache) Get(key string) (*Entry, State) {
 	hash := c.hash(key)
 	b := c.shard(hash).get(hash, key)
@@ -215,7 +209,7 @@ func (c *Cache) Get(key string) (*Entry, State) {
 	return e, state
 }
 
-// lookup is Get for those who will deal with any state.
+// lookup is Get for callers inside the package that handle every state.
 func (c *Cache) lookup(s *shard, hash uint64, key string) (*Entry, State) {
 	b := s.get(hash, key)
 	if b == nil {
@@ -229,7 +223,8 @@ func (c *Cache) lookup(s *shard, hash uint64, key string) (*Entry, State) {
 	return e, state
 }
 
-// state decides what may be done with e. Nothing else decides it.
+// state decides how e may be used. It is the only place that does: ristretto may
+// lose, delay or evict entries, and the worst result is one more fill.
 func (c *Cache) state(e *Entry, now int64) State {
 	h := &e.deadlines
 	purged := c.tags.purged(e)
@@ -246,32 +241,33 @@ func (c *Cache) state(e *Entry, now int64) State {
 	return Miss
 }
 
-// stamp makes the copy of e that is kept, with all that hits compare.
+// stamp returns the copy of e to store, with the deadlines that hits compare.
 func (c *Cache) stamp(e *Entry, f *flight, now int64) *Entry {
-	kept := *e
-	h := &kept.deadlines
-	*h = deadlines{epoch: f.epoch, asOf: kept.AsOf}
-	if kept.Born.IsZero() {
-		kept.Born = c.start.Add(time.Duration(f.began))
+	stored := *e
+	h := &stored.deadlines
+	*h = deadlines{epoch: f.epoch, asOf: stored.AsOf}
+	if stored.Born.IsZero() {
+		stored.Born = c.start.Add(time.Duration(f.began))
 	}
-	// A source whose clock is ahead must not lengthen any life.
-	born := min(int64(kept.Born.Sub(c.start)), now)
-	fresh := float64(min(kept.Fresh, maxLifetime)) * (1 - jitter + 2*jitter*rand.Float64())
+	// A source whose clock is ahead must not extend a lifetime.
+	born := min(int64(stored.Born.Sub(c.start)), now)
+	fresh := float64(min(stored.Fresh, maxLifetime)) * (1 - jitter + 2*jitter*rand.Float64())
 	h.freshUntil = born + int64(fresh)
-	h.staleUntil = windowEnd(h.freshUntil, kept.Stale)
-	h.onErrorUntil = windowEnd(h.freshUntil, kept.OnError)
+	h.staleUntil = windowEnd(h.freshUntil, stored.Stale)
+	h.onErrorUntil = windowEnd(h.freshUntil, stored.OnError)
 	took := float64(now - f.began)
-	if kept.Took > 0 {
-		took = float64(kept.Took)
+	if stored.Took > 0 {
+		took = float64(stored.Took)
 	}
 	h.delta = min(took, fresh/maxFillFraction)
 	h.earlyFrom = h.freshUntil - int64(earlyRange*h.delta)
-	c.tags.setStripes(&kept)
-	return &kept
+	c.tags.setStripes(&stored)
+	return &stored
 }
 
-// windowEnd is when a window that opens at freshUntil closes. One that is not
-// there is closed already while the entry is fresh: a purge opens no other.
+// windowEnd returns when a window that opens at freshUntil closes. Without a window
+// it returns a time in the past: a purge ends freshness early, and must not open a
+// window that the entry does not have.
 func windowEnd(freshUntil int64, window time.Duration) int64 {
 	if window <= 0 {
 		return math.MinInt64
@@ -279,41 +275,41 @@ func windowEnd(freshUntil int64, window time.Duration) int64 {
 	return freshUntil + int64(min(window, maxLifetime))
 }
 
-// Purge makes every entry that carries one of tags and is older than event
-// stale. It returns at once, whatever the number of entries.
+// Purge makes stale every entry that carries one of tags and is older than event.
+// Its cost does not depend on the number of entries.
 func (c *Cache) Purge(event int64, tags ...string) {
 	c.tags.purge(event, c.now(), false, tags)
 }
 
-// PurgeHard makes every entry that carries one of tags and is older than event
-// absent: it is not even served on errors.
+// PurgeHard makes absent every entry that carries one of tags and is older than
+// event: it is not served on errors either.
 func (c *Cache) PurgeHard(event int64, tags ...string) {
 	c.tags.purge(event, c.now(), true, tags)
 }
 
-// InvalidateBefore makes every entry older than event stale: events up to it were missed,
-// so nobody knows what they purged.
+// InvalidateBefore makes stale every entry older than event. Use it when events up
+// to that number were missed, so that it is unknown what they changed.
 func (c *Cache) InvalidateBefore(event int64) {
 	c.tags.purgeAll(event, c.now(), false)
 }
 
-// InvalidateBeforeHard makes every entry older than event absent.
+// InvalidateBeforeHard makes absent every entry older than event.
 func (c *Cache) InvalidateBeforeHard(event int64) {
 	c.tags.purgeAll(event, c.now(), true)
 }
 
-// Reset makes everything stale at once and forgets all event numbers: the log
-// itself began again, so old and new numbers cannot be compared. Old entries
-// are served on errors only. The shared tier is left until the next Join, and what
-// it has from before is not used: it may be of events that were lost, whose
-// numbers were given out again since.
+// Reset makes every entry stale and clears all event numbers. Use it when the event
+// log was restored or replaced, because old and new numbers cannot be compared. Old
+// entries are served on errors only. Redis is not used again until the next Join,
+// and its entries from before the Reset are ignored: they may refer to lost events
+// whose numbers were reused since.
 func (c *Cache) Reset() {
 	c.fleet.Store(nil)
 	c.resetAt.Store(time.Now().UnixNano())
 	c.tags.reset()
 }
 
-// Entries is how many entries are kept.
+// Entries returns the number of stored entries.
 func (c *Cache) Entries() int64 {
 	var n int64
 	for _, s := range c.shards {
@@ -322,7 +318,7 @@ func (c *Cache) Entries() int64 {
 	return n
 }
 
-// Used is how many bytes the cache accounts for, never more than Config.Bytes.
+// Used returns the accounted size in bytes, which never exceeds Config.Bytes.
 func (c *Cache) Used() int64 {
 	var n int64
 	for _, s := range c.shards {

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// The encoded form of an entry, as other processes keep it: the version, ten
-// numbers and lengths as varints, and the texts one after another. There is no
-// field name and no padding: an entry of 2 kB costs 30 bytes more than its
-// content, and 16 more for its seal.
+// The encoded form of an entry in Redis: the version, ten numbers and lengths as
+// varints, then the strings. Without field names and padding, an entry of 2 kB
+// takes 30 bytes more than its content, and 16 for the seal. JSON would escape
+// bodies, and gob adds a type description to every entry.
 const (
-	// codecVersion is the first byte. Another number is another layout, and an
-	// entry of another layout counts as absent. Version 1 ended with a CRC.
+	// codecVersion is the first byte. An entry with another version counts as
+	// absent. Version 1 ended with a CRC.
 	codecVersion = 2
-	// maxEncoded bounds what is written and read, in bytes: what is larger
-	// costs its neighbours on the connection more than a fill costs the source.
+	// maxEncoded limits an encoded entry, in bytes. A larger one delays other calls
+	// on the connection by more than a fill costs.
 	maxEncoded = 1 << 20
-	// maxEncodedTags bounds the tags of an encoded entry. More than MaxTags
-	// are legal, more than this is damage.
+	// maxEncodedTags limits the tags of an encoded entry. More than MaxTags are
+	// valid; more than this means damage.
 	maxEncodedTags = 1 << 10
-	// sealBytes is the length of a seal: HMAC-SHA-256 cut to 128 bits, half
-	// of its length, which is the least RFC 2104, section 5 recommends.
+	// sealBytes is the length of a seal: HMAC-SHA-256 truncated to 128 bits, half
+	// of its length, the minimum that RFC 2104, section 5 recommends.
 	sealBytes = 16
 )
 
@@ -37,21 +37,23 @@ var (
 )
 
 // sealKey authenticates what is stored outside the process: a writer without the
-// key cannot make, change, rename or mix entries. It cannot tell an entry from an
-// earlier one of the same name; AsOf and Born bound what such a replay can do.
+// key cannot create, change, rename or combine entries. Scores from Redis are
+// served as they are, and a Redis on a private network often has no password. A
+// replay of an earlier entry of the same name is not detected; AsOf and Born make
+// it as old as it is.
 type sealKey []byte
 
-// newSealKey derives the key from a secret, which may be used for other purposes.
+// newSealKey derives the key from a secret, which may have other uses.
 func newSealKey(secret []byte) (sealKey, error) {
 	return hkdf.Key(sha256.New, secret, nil, "fieldmark: seal of shared cache entries", sha256.Size)
 }
 
-// seal appends to an encoded entry the code over it and the name it is stored under.
+// seal appends a code over the encoded entry and the name it is stored under.
 func (k sealKey) seal(name string, encoded []byte) []byte {
 	return append(encoded, k.sum(name, encoded)...)
 }
 
-// open returns the encoded entry of what seal returned for the same name.
+// open verifies what seal returned for the same name and returns the encoded entry.
 func (k sealKey) open(name string, sealed []byte) ([]byte, error) {
 	n := len(sealed) - sealBytes
 	if n < 0 || n > maxEncoded || !hmac.Equal(k.sum(name, sealed[:n]), sealed[n:]) {
@@ -60,8 +62,8 @@ func (k sealKey) open(name string, sealed []byte) ([]byte, error) {
 	return sealed[:n:n], nil
 }
 
-// sum covers the length of the name too: the end of a name cannot become the
-// beginning of an entry.
+// sum includes the length of the name, so that the end of a name cannot pass for
+// the start of an entry.
 func (k sealKey) sum(name string, encoded []byte) []byte {
 	h := hmac.New(sha256.New, k)
 	var length [8]byte
@@ -72,13 +74,12 @@ func (k sealKey) sum(name string, encoded []byte) []byte {
 	return h.Sum(nil)[:sealBytes]
 }
 
-// AppendBinary appends the encoded entry to dst. Value and Weight are not part
-// of it.
+// AppendBinary appends the encoded entry to dst. Value and Weight are not encoded.
 func (e *Entry) AppendBinary(dst []byte) ([]byte, error) {
 	begin := len(dst)
 	dst = append(dst, codecVersion)
 	dst = binary.AppendVarint(dst, e.AsOf)
-	born := int64(math.MinInt64) // zero is a time of its own
+	born := int64(math.MinInt64) // no time; the zero time would be out of range
 	if !e.Born.IsZero() {
 		born = e.Born.UnixNano()
 	}
@@ -103,8 +104,8 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// UnmarshalBinary reads what AppendBinary wrote. The entry keeps parts of data,
-// which must not be changed afterwards.
+// UnmarshalBinary decodes what AppendBinary encoded. The entry refers to parts of
+// data, which must not be changed afterwards.
 func (e *Entry) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || len(data) > maxEncoded || data[0] != codecVersion {
 		return errEncoding
@@ -134,7 +135,7 @@ func (e *Entry) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// decoder reads from the front; after the first misfit it gives zeros.
+// decoder reads from the front. After an error it returns zeros and bad is set.
 type decoder struct {
 	rest []byte
 	bad  bool

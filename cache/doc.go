@@ -1,46 +1,44 @@
-// Package cache keeps bytes under keys, in memory and where wanted in a Redis
-// shared with other processes, and knows, at every single hit, whether they are
-// still true.
+// Package cache stores bytes under keys, in memory and optionally in a Redis shared
+// with other processes, and decides at every hit whether they are still valid.
 //
-// What comes in: a key, a function that fills it, and the purges a log of
-// events tells of. What goes out: an immutable Entry and the way it was come
-// by. The package must not know what a brand, a badge or an HTTP message is.
+// Input: a key, a function that fills it, and the purges derived from an event log.
+// Output: an immutable Entry and the Source it came from. The package must not know
+// what a brand, a badge or an HTTP message is.
 //
 // # When an entry is fresh
 //
-// Time: an entry is fresh from Born for Fresh (give or take a tenth, drawn
-// once per stored entry, so that things filled together do not expire
-// together). When that has passed it may be served for Stale more while one
-// refresh runs, and for OnError, counted from the same moment, when a fill has
-// failed. After both it is gone.
+// Time: an entry is fresh from Born for Fresh, give or take a tenth, which is drawn
+// once per stored entry so that entries filled together do not expire together.
+// After that it may be served for Stale while one refresh runs, and for OnError,
+// counted from the same moment, when a fill has failed. After both it is absent.
 //
-// Events: an entry carries tags and AsOf, the number of the last event known
-// before its fill began. [Cache.Purge] says that an event changed what a tag
-// stands for: every entry with that tag and an older AsOf is stale from that
-// moment, also one whose fill is still under way and will be stored later.
-// [Cache.PurgeHard] makes such entries absent, even for OnError. [Cache.InvalidateBefore]
-// does to everything what Purge does to a tag.
+// Events: an entry carries tags and AsOf, the number of the last event known before
+// its fill began. [Cache.Purge] says that an event changed the resources with a tag:
+// every entry with that tag and an older AsOf becomes stale at once, also one whose
+// fill is still running and is stored later. [Cache.PurgeHard] makes such entries
+// absent, even for OnError. [Cache.InvalidateBefore] makes every older entry stale,
+// whatever its tags.
 //
 // # What a reader sees after a purge
 //
-// For the first moments after a soft purge (at most 800 ms) the old entry is
-// still handed out, marked stale, while the one refresh that the first reader
-// started is running: a change of a popular thing makes nobody wait. A reader
-// who comes later waits for the fill instead, so with a source that answers
-// nobody sees the old value a second after the purge. If the fill fails, the
-// old entry is served as far as OnError allows.
+// For up to 800 ms after a soft purge the old entry is still served, marked stale,
+// while the refresh started by the first reader runs: a change of a popular resource
+// makes no reader wait. Later readers wait for the fill, so while the source answers,
+// no reader sees the old value a second after the purge. If the fill fails, the old
+// entry is served within the limit of OnError.
 //
 // # Get and Fetch
 //
-// [Cache.Get] is the hot path: no allocation, no lock of ours, no fill. An
-// answer other than Fresh means: call [Cache.Fetch], which serves stale,
-// refreshes, coalesces fills of one key and falls back on errors.
+// [Cache.Get] is the hot path: it does not allocate, lock or fill. If its result is
+// not Fresh, call [Cache.Fetch], which serves stale entries, refreshes, coalesces
+// the fills of one key and falls back on errors.
 //
 // # Redis
 //
-// [Cache.SharedFill] makes a fill that asks the processes which follow the same log
-// first. An entry found in Redis is judged like any other, by the reader's own
-// table of purges; it is asked within a fill only, never on a hit, and every fault
-// of it is a miss. Entries carry a code under [RedisConfig.Secret]: a writer to
-// Redis without the secret can remove entries but not make or change any.
+// [Cache.SharedFill] makes a fill that first looks for an entry filled by another
+// process that follows the same log. Such an entry is checked like any other, against
+// the purges known to this process. Redis is used within fills only, never by a hit,
+// and every failure of it is a miss. Entries are authenticated with
+// [RedisConfig.Secret]: a writer to Redis without the secret can delete entries but
+// not forge or change them.
 package cache

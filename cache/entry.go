@@ -5,75 +5,75 @@ import (
 	"time"
 )
 
-// Entry is what the cache keeps under a key. The cache stores its own shallow
-// copy of what a fill returned; neither may be changed afterwards.
+// Entry is the value stored under a key. The cache stores a shallow copy of what a
+// fill returned; neither copy may be changed afterwards.
 //
-// All fields but Value and Weight are part of the encoded form in which an
-// entry is kept outside the process too (see AppendBinary).
+// All fields except Value and Weight are part of the encoded form for Redis (see
+// AppendBinary).
 type Entry struct {
-	deadlines deadlines // first, with what a hit sends behind it: few cache lines are touched
+	deadlines deadlines // first, next to the fields a hit sends: few cache lines are touched
 
 	// Body is the content.
 	Body []byte
-	// Head is a prebuilt block that goes out before Body, in whatever form the
-	// caller likes; the cache only counts its bytes.
+	// Head is a prebuilt block that is sent before Body. The cache does not
+	// interpret it and only counts its bytes.
 	Head []byte
-	// Born is when the content was true at the source. Zero means when its
-	// fill began.
+	// Born is when the content was correct at the source. Zero means the start of
+	// the fill.
 	Born time.Time
-	// Value is a decoded or prebuilt form of Body, kept in memory only. It must
-	// be safe to read from many goroutines.
+	// Value is a decoded or prebuilt form of Body, kept in memory only. It must be
+	// safe for concurrent reads.
 	Value any
 	// Type is the content type and ETag the validator of Body.
 	Type, ETag string
-	// Status is the caller's status code: a 404 with a short Fresh is how the
-	// cache remembers that something does not exist.
+	// Status is the caller's status code. A 404 with a short Fresh caches the
+	// absence of a resource.
 	Status int
 
-	// Tags are the names a purge reaches the entry by. Up to MaxTags are
-	// followed one by one; an entry with more goes stale with any purge.
+	// Tags are the names by which a purge reaches the entry. Up to MaxTags are
+	// compared one by one; an entry with more becomes stale on every purge.
 	Tags []string
-	// AsOf is the number of the last event known before the fill began to
-	// read, or the oldest AsOf among the entries it was built from (see From).
+	// AsOf is the number of the last event known before the fill started to read,
+	// or the oldest AsOf of the entries it was built from (see From).
 	AsOf int64
 
 	// Fresh is how long after Born the entry is fresh.
 	Fresh time.Duration
-	// Stale is how long after its freshness ended, or was ended by a soft
-	// purge, the entry may be served while one refresh runs. It counts from
-	// Born+Fresh in both cases.
+	// Stale is how long the entry may be served while one refresh runs
+	// (stale-while-revalidate). It counts from Born+Fresh, also if a soft purge
+	// ended freshness earlier.
 	Stale time.Duration
-	// OnError is how long after Born+Fresh the entry may be served because a
-	// fill failed or did not come in time.
+	// OnError is how long after Born+Fresh the entry may be served because a fill
+	// failed or was too slow (stale-if-error).
 	OnError time.Duration
 
-	// Took is how long its content took to make; zero means as long as its fill
-	// ran. The longer, the earlier a refresh is drawn.
+	// Took is how long the content took to make; zero means the duration of the
+	// fill. The longer, the earlier a refresh may start.
 	Took time.Duration
 
-	// Weight is roughly how many bytes Value holds; they count against the
-	// cache's bound.
+	// Weight is the approximate size of Value in bytes, counted against
+	// Config.Bytes.
 	Weight int64
 }
 
-// deadlines is what the cache works out once, when it stores an entry, so that a
-// hit compares integers. Times are nanoseconds since the cache was made.
+// deadlines are computed once, when an entry is stored, so that a hit compares
+// integers only. Times are nanoseconds since New.
 type deadlines struct {
 	freshUntil   int64
-	earlyFrom    int64 // before it, an early refresh is too unlikely to roll for
+	earlyFrom    int64 // before this an early refresh is too unlikely to draw for
 	epoch        int64
 	asOf         int64
 	stripes      [MaxTags]uint16
-	tags         uint8 // used stripes; allTags = follow every purge
+	tags         uint8 // number of used stripes; allTags: affected by every purge
 	staleUntil   int64
 	onErrorUntil int64
-	delta        float64 // how long the fill took, in nanoseconds
+	delta        float64 // duration of the fill in nanoseconds
 }
 
-// From records that e was built from parts and returns e: its AsOf and Born
-// become the oldest among e's own (if set) and theirs, and their tags are
-// added to its own. Derived content can then not outlive what it came from.
-// What it took to make the parts is not counted: a refresh makes use of them.
+// From records that e was built from parts and returns e. AsOf and Born become the
+// oldest of e's own, if set, and those of parts; the tags of parts are added. So
+// derived content cannot outlive its sources. Took is unchanged: a refresh reuses
+// the parts.
 func (e *Entry) From(parts ...*Entry) *Entry {
 	tags := slices.Clone(e.Tags)
 	for i, p := range parts {
@@ -93,12 +93,12 @@ func (e *Entry) From(parts ...*Entry) *Entry {
 	return e
 }
 
-// State says what may be done with an entry found under a key.
+// State says how an entry found under a key may be used.
 type State uint8
 
-// The states, from nothing to everything.
+// The states, in increasing order of freshness.
 const (
-	// Miss: there is nothing, or nothing that may be served.
+	// Miss: there is no entry, or none that may be served.
 	Miss State = iota
 	// ErrorOnly: the entry may be served only if a fill fails.
 	ErrorOnly
@@ -113,7 +113,7 @@ func (s State) String() string {
 	return [...]string{"miss", "error-only", "stale", "fresh"}[s]
 }
 
-// Source says how Fetch came by its entry.
+// Source says where Fetch got its entry.
 type Source uint8
 
 // The sources. SourceNone goes with an error.
@@ -124,12 +124,12 @@ const (
 	SourceHit
 	// SourceStale: no longer fresh, served while a refresh runs.
 	SourceStale
-	// SourceFill: this call's own fill.
+	// SourceFill: from the fill this call started.
 	SourceFill
-	// SourceCoalesced: a fill that another call began.
+	// SourceCoalesced: from a fill that another call started.
 	SourceCoalesced
-	// SourceOnError: no longer fresh, served because the fill failed or did not
-	// come within the caller's deadline.
+	// SourceOnError: stale, served because the fill failed or did not end within
+	// the caller's deadline.
 	SourceOnError
 )
 
@@ -138,6 +138,6 @@ func (s Source) String() string {
 	return [...]string{"none", "hit", "stale", "fill", "shared", "on-error"}[s]
 }
 
-// MaxTags is how many tags of an entry a hit looks up. Eight loads are still
-// cheaper than the clock reading beside them.
+// MaxTags is how many tags of an entry a hit compares one by one. Eight atomic
+// loads cost less than reading the clock.
 const MaxTags = 8

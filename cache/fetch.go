@@ -7,28 +7,29 @@ import (
 	"math/rand/v2"
 )
 
-// maxAttempts is how often one Fetch waits for a fill when purges overtake each:
-// twice is bad luck, and a fourth wait would hardly end within a request.
+// maxAttempts limits how often one Fetch waits for a fill when purges arrive during
+// each: twice is bad luck, and a fourth wait would hardly end within a request.
 const maxAttempts = 3
 
-// Fill makes the entry of a key. It runs on a goroutine of the cache under a
-// context of the cache, which ends after Config.FillTimeout or with Close and
-// carries nothing of the caller's: what the fill needs it must hold, and as
-// it may outlive the call that brought it, it must hold no borrowed buffer.
+// Fill makes the entry of a key. It runs on a goroutine of the cache, with a
+// context that ends after Config.FillTimeout or at Close and carries no values of
+// the caller. A client that disconnects cannot cancel a fill that others wait for.
+// A fill may outlive the call that started it, so it must not hold borrowed
+// buffers.
 type Fill func(ctx context.Context) (*Entry, error)
 
-// Fetch returns the entry under key, filling it if need be.
+// Fetch returns the entry under key, filling it if necessary.
 //
-//   - Fresh: returned, nothing allocated.
-//   - Stale: returned at once; one refresh of the key runs behind.
-//   - Otherwise one fill of the key runs and all who ask wait for it, each
-//     until its own ctx ends. An entry that may be served on errors is
-//     returned when the fill fails or ctx ends first; else the error is.
+//   - Fresh: it is returned; nothing is allocated.
+//   - Stale: it is returned at once, and one refresh of the key runs in the background.
+//   - Otherwise one fill of the key runs, and every caller waits for it until its own
+//     ctx ends. If the fill fails or ctx ends first, an entry that may be served on
+//     errors is returned, else the error.
 //
-// A failed fill is not repeated for a second: who asks meanwhile gets what the
-// others got, unless it failed with ErrRefused. One that failed with ErrGone is an answer of the source and not
-// trouble: it is repeated after 50 ms, and at once after a purge. key may be made over a borrowed buffer; see Fill for what fill
-// may hold.
+// A failed fill is not repeated for a second, and callers in that time get its
+// result, unless it failed with ErrRefused. ErrGone is an answer of the source and
+// not a failure: the fill is repeated after 50 ms, and at once after a purge. key
+// may be a view of a borrowed buffer; see Fill for what fill may hold.
 func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Source, error) {
 	hash := c.hash(key)
 	s := c.shard(hash)
@@ -47,15 +48,16 @@ func (c *Cache) Fetch(ctx context.Context, key string, fill Fill) (*Entry, Sourc
 	return e, source, err
 }
 
-// drawEarly draws whether this reader should have e refreshed before it expires
-// (XFetch, Vattani et al., beta 1): the likelier the nearer the end and the
-// slower the fill, so that of many readers one is likely to come in time.
+// drawEarly decides at random whether this reader starts a refresh before e expires
+// (XFetch, Vattani et al., beta 1). The probability rises towards the end and with
+// the fill time, so that one of many readers is likely to start it in time.
 func (c *Cache) drawEarly(e *Entry, now int64) bool {
 	h := &e.deadlines
 	return now >= h.earlyFrom && h.delta*rand.ExpFloat64() >= float64(h.freshUntil-now)
 }
 
-// refresh begins a fill nobody waits for, unless one is under way or at hand.
+// refresh starts a fill that no caller waits for, unless one is running or just
+// ended.
 func (c *Cache) refresh(s *shard, hash uint64, key string, fill Fill) {
 	s.flights.mu.Lock()
 	defer s.flights.mu.Unlock()
@@ -64,9 +66,9 @@ func (c *Cache) refresh(s *shard, hash uint64, key string, fill Fill) {
 	}
 }
 
-// fetch is Fetch without its short way.
+// fetch is Fetch for an entry that is not fresh.
 func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fill Fill) (*Entry, Source, error) {
-	var last *Entry // what the round before gave, perhaps not in memory yet
+	var last *Entry // result of the previous attempt, perhaps not in memory yet
 	for round := 1; ; round++ {
 		p := c.plan(s, hash, key, fill, last)
 		if p.flight == nil {
@@ -79,7 +81,7 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 		}
 		if p.flight.err != nil {
 			if p.source == SourceCoalesced && errors.Is(p.flight.err, ErrRefused) {
-				round-- // it says nothing of this caller; ctx bounds how often others are refused first
+				round-- // the refusal concerns the other caller; ctx limits how often this repeats
 				continue
 			}
 			if round < maxAttempts && c.goneBeforePurge(p.flight) {
@@ -89,12 +91,13 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 		}
 		e := p.flight.entry
 		if !c.tags.purged(e) {
-			if c.state(e, c.now()) == ErrorOnly { // all that another process had left
+			if c.state(e, c.now()) == ErrorOnly { // an old entry from another process
 				return e, SourceOnError, nil
 			}
 			return e, p.source, nil
 		}
-		// A purge has overtaken the fill, or it could give only what it had.
+		// A purge arrived during the fill, or the fill could return only what it
+		// had.
 		switch {
 		case round < maxAttempts && c.purgedSince(p.flight):
 			last = e
@@ -106,11 +109,11 @@ func (c *Cache) fetch(ctx context.Context, s *shard, hash uint64, key string, fi
 	}
 }
 
-// plan is what to do about a key that is not simply fresh: with a flight, wait
-// for it; without, answer.
+// plan says what to do about a key that is not fresh: wait for flight or, if it is
+// nil, return the rest.
 type plan struct {
 	flight *flight
-	entry  *Entry // the answer, or what to fall back on
+	entry  *Entry // the result, or the entry to fall back on
 	source Source
 	err    error
 }
@@ -121,7 +124,8 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) 
 	if s.flights.closed {
 		return plan{err: ErrClosed}
 	}
-	// Under the lock, so that a fill which ends now is seen here or there.
+	// Looked up under the lock, so that a fill that ends now is seen in one place
+	// or the other.
 	e, state := c.lookup(s, hash, key)
 	if last != nil {
 		e, state = c.fresher(last, e, state)
@@ -138,7 +142,7 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) 
 		case state == Fresh:
 			return plan{entry: e, source: SourceHit}
 		case f.err == nil && state != Miss && !c.purgedSince(f):
-			// Nothing happened since that fill: another would give the same.
+			// No purge since that fill: another would return the same.
 			return c.fallBackPlan(e, state, nil)
 		}
 		f = nil
@@ -159,7 +163,8 @@ func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) 
 	return plan{flight: f, entry: e, source: source}
 }
 
-// fresher chooses between an entry a fill gave and what memory had.
+// fresher returns the entry of a fill or the one in memory, whichever may be used
+// more freely.
 func (c *Cache) fresher(filled, e *Entry, state State) (*Entry, State) {
 	if st := c.state(filled, c.now()); st != Miss && st >= state {
 		return filled, st
@@ -167,7 +172,7 @@ func (c *Cache) fresher(filled, e *Entry, state State) (*Entry, State) {
 	return e, state
 }
 
-// fallBackPlan answers with what there is, as no fill will give better now.
+// fallBackPlan returns what is available, because no fill will improve it now.
 func (c *Cache) fallBackPlan(e *Entry, state State, err error) plan {
 	if errors.Is(err, ErrGone) {
 		state = Miss
@@ -188,13 +193,13 @@ func (c *Cache) purgedSince(f *flight) bool {
 	return c.tags.purges.Load() != f.purges
 }
 
-// goneBeforePurge reports whether f found nothing at the source and something was purged
-// since it began: what was missing may be there now.
+// goneBeforePurge reports whether f found nothing at the source and a purge came
+// after it began: the resource may exist now.
 func (c *Cache) goneBeforePurge(f *flight) bool {
 	return errors.Is(f.err, ErrGone) && c.purgedSince(f)
 }
 
-// fallBack answers with e if it may be served on errors, else with err.
+// fallBack returns e if it may be served on errors, else err.
 func (c *Cache) fallBack(e *Entry, err error) (*Entry, Source, error) {
 	if e != nil && !errors.Is(err, ErrGone) && c.state(e, c.now()) != Miss {
 		return e, SourceOnError, nil

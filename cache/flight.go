@@ -11,62 +11,61 @@ import (
 )
 
 const (
-	// keepResult is how long a finished fill stays at hand for those who come
-	// next, so that an entry ristretto did not take is not filled twice in a
-	// row.
+	// keepResult is how long a finished fill is available to further callers, so
+	// that an entry ristretto did not admit is not filled twice in a row.
 	keepResult = 50 * time.Millisecond
-	// keepFailure is how long a failed fill, or one that could only give an
-	// entry already stale, is not tried again: a source in trouble is asked
-	// once a second for each key.
+	// keepFailure is how long a fill is not repeated after it failed or could only
+	// return a stale entry. It limits the load on a failing source to one request
+	// per key and second.
 	keepFailure = time.Second
-	// maxFills bounds the fills under way, hanging ones included: about 8 kB
-	// of stack each, more than a source should be asked at once anyway.
+	// maxFills limits the running fills, hanging ones included: each has about 8 kB
+	// of stack, and a source should not get more requests at once.
 	maxFills = 4096
-	// maxRefreshes bounds those that nobody waits for, so that a purge of
-	// everything leaves the source to the readers who do wait.
+	// maxRefreshes limits the fills that no caller waits for. After a purge of
+	// everything the source is left to the callers that do wait.
 	maxRefreshes = 64
-	// closeTimeout is how long Close waits for a fill that ignores the end of
-	// its context before it leaves it behind.
+	// closeTimeout is how long Close waits for fills that ignore their context.
 	closeTimeout = 5 * time.Second
 )
 
-// Errors of the cache itself; all others come from fills as they are.
+// Errors of the cache. Errors of fills are returned unchanged.
 var (
-	// ErrFillTimeout: the fill ran past Config.FillTimeout.
+	// ErrFillTimeout: the fill exceeded Config.FillTimeout.
 	ErrFillTimeout = errors.New("cache: the fill ran past its deadline")
-	// ErrBusy: too many fills are under way to begin another.
+	// ErrBusy: too many fills are running to start another.
 	ErrBusy = errors.New("cache: too many fills under way")
-	// ErrPurged: the entry was purged hard as fast as it was filled.
+	// ErrPurged: hard purges arrived during every attempt to fill the entry.
 	ErrPurged = errors.New("cache: purged while it was being filled")
-	// ErrGone, wrapped into a fill's error, says that what the key stands for
-	// exists no longer: nothing old is served in its place.
+	// ErrGone, wrapped in a fill's error, says that the resource no longer exists:
+	// no old entry is served in its place.
 	ErrGone = errors.New("cache: gone at the source")
-	// ErrRefused, wrapped into a fill's error, says that the fill was refused
-	// because of the caller that began it, as by a limit of that caller. It is not
-	// remembered, and others who wait for the key begin fills of their own.
+	// ErrRefused, wrapped in a fill's error, says that the fill was refused because
+	// of the caller that started it, for example by a rate limit. The result is not
+	// kept, and other callers waiting for the key start fills of their own.
 	ErrRefused = errors.New("cache: the fill was refused to its caller")
 	// ErrClosed: the cache was closed.
 	ErrClosed = errors.New("cache: closed")
 )
 
-// PanicError is what the waiters of a panicking fill get.
+// PanicError is the error of a fill that panicked.
 type PanicError struct {
-	// Value is what the fill panicked with, nil if it ended its goroutine.
+	// Value is the value passed to panic; nil if the fill called runtime.Goexit.
 	Value any
-	// Stack is where.
+	// Stack is the stack trace of the panic.
 	Stack []byte
 }
 
-// Error tells of the panic without its stack.
+// Error describes the panic without its stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("BUG: fill panicked: %v", e.Value) }
 
-// flight is one fill: under way until done is closed, at hand for a while
-// after.
+// flight is one fill: running until done is closed, and available for a while
+// after. golang.org/x/sync/singleflight cannot detach a fill from its first caller
+// or keep a result.
 type flight struct {
 	key    string
 	done   chan struct{}
 	cancel context.CancelFunc
-	purges int64 // tagTable.purges and epoch when it began
+	purges int64 // tagTable.purges and epoch at the start
 	epoch  int64
 	began  int64
 
@@ -74,17 +73,17 @@ type flight struct {
 	entry *Entry
 	err   error
 	ended bool        // under flights.mu
-	timer *time.Timer // takes it out of the table; under flights.mu
+	timer *time.Timer // removes the flight from the table; under flights.mu
 }
 
-// flights is the table of one shard.
+// flights is the table of fills of one shard.
 type flights struct {
 	mu     sync.Mutex
 	byKey  map[string]*flight
 	closed bool
 }
 
-// startFill starts a fill of key and enters it in the table in place of any other.
+// startFill starts a fill of key and stores it in the table, replacing any other.
 // The caller holds s.flights.mu.
 func (c *Cache) startFill(s *shard, hash uint64, key string, fill Fill, waitedFor bool) (*flight, error) {
 	limit := int64(maxRefreshes)
@@ -115,8 +114,8 @@ func (c *Cache) startFill(s *shard, hash uint64, key string, fill Fill, waitedFo
 	return f, nil
 }
 
-// runFill fills. A fill that ignores its deadline is left to itself: the flight
-// ends without it, and what it returns later is thrown away.
+// runFill runs a fill. If the fill ignores its deadline, the flight ends without it
+// and its result is discarded.
 func (c *Cache) runFill(ctx context.Context, s *shard, hash uint64, f *flight, fill Fill) {
 	defer c.inFlight.Add(-1)
 	defer f.cancel()
@@ -150,8 +149,8 @@ func (c *Cache) runFill(ctx context.Context, s *shard, hash uint64, f *flight, f
 	}
 }
 
-// finishFill hands the outcome to the waiters, then to memory. Only the first call
-// for a flight counts.
+// finishFill hands the outcome to the waiters, then stores the entry. Only the
+// first call for a flight has an effect.
 func (c *Cache) finishFill(s *shard, hash uint64, f *flight, e *Entry, err error) {
 	now := c.now()
 	keep := keepFailure
@@ -177,7 +176,7 @@ func (c *Cache) finishFill(s *shard, hash uint64, f *flight, e *Entry, err error
 	}
 	s.flights.mu.Unlock()
 
-	defer s.flights.removeAfter(f, keep) // from when memory has it, if it takes it
+	defer s.flights.removeAfter(f, keep) // counted from when memory has the entry
 	if err != nil {
 		c.events.FillFailed(err)
 		return
@@ -192,8 +191,8 @@ func (c *Cache) finishFill(s *shard, hash uint64, f *flight, e *Entry, err error
 	}
 }
 
-// removeAfter takes f out of the table after a while, unless another took its
-// place.
+// removeAfter removes f from the table after a while, unless another flight has
+// replaced it.
 func (t *flights) removeAfter(f *flight, keep time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,7 +209,7 @@ func (t *flights) remove(f *flight) {
 	}
 }
 
-// close ends what is under way and lets nothing new begin.
+// close cancels the running fills and prevents new ones.
 func (t *flights) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

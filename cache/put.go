@@ -1,20 +1,20 @@
 package cache
 
-// Put keeps an entry made outside of a fill and returns the copy that is kept.
-// e.AsOf must have been read before the making of e began: a purge since then
-// concerns it. Who else fills the same key is not told.
+// Put stores an entry made outside of a fill and returns the stored copy. Read
+// e.AsOf before starting to make e, so that a purge since then applies to it. Fills
+// of the same key that are running are not affected.
 func (c *Cache) Put(key string, e *Entry) *Entry {
 	hash := c.hash(key)
 	now := c.now()
-	kept := c.stamp(e, &flight{epoch: c.tags.epoch.Load(), began: now}, now)
-	dropped, evicted := c.shard(hash).put(hash, key, kept)
+	stored := c.stamp(e, &flight{epoch: c.tags.epoch.Load(), began: now}, now)
+	dropped, evicted := c.shard(hash).put(hash, key, stored)
 	if dropped > 0 {
 		c.events.Dropped()
 	}
 	if evicted > 0 {
 		c.events.Evicted(int(evicted))
 	}
-	return kept
+	return stored
 }
 
 // Purged reports whether one of tags was purged by an event after asOf.
@@ -25,6 +25,6 @@ func (c *Cache) Purged(asOf int64, tags ...string) bool {
 	return c.tags.purged(e)
 }
 
-// MaxEntryBytes is the cost above which an entry is not kept, in bytes, with its key
-// and book-keeping.
+// MaxEntryBytes returns the size above which an entry is not stored, its key and
+// bookkeeping included.
 func (c *Cache) MaxEntryBytes() int64 { return c.shards[0].largest }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,46 +16,49 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Limits of one process towards Redis. A call that is not answered at once is
-// worth less than a fill.
+// Limits of one process towards Redis. A slow answer from Redis costs more than a
+// fill.
 const (
-	// defaultCallTimeout bounds one call with everything in it: waiting for a
-	// connection, dialling and the answer.
+	// defaultCallTimeout limits one call with everything in it: waiting for a
+	// connection, dialling and the answer. A hung Redis can delay a fill three
+	// times by this before the breaker opens.
 	defaultCallTimeout = 50 * time.Millisecond
-	// probeTimeout bounds the call that finds out whether Redis is back. Nobody
-	// waits for it, so it may follow a Sentinel or read a cluster's map.
+	// probeTimeout limits a probe. No request waits for it, so it may follow a
+	// Sentinel or read a cluster's slot map.
 	probeTimeout = time.Second
-	// poolSize bounds the connections to one Redis node, and with them the
-	// calls under way: a call takes a fifth of a millisecond.
+	// poolSize limits the connections to one Redis node, and so the concurrent
+	// calls. A call takes about 0.2 ms.
 	poolSize = 32
-	// leaseTTL is how long one process may be trusted to be filling a key. A
-	// filler that died holds nobody up for longer.
+	// leaseTTL is how long one process may hold the lease for a key. If it crashes,
+	// the others wait no longer than this. A lease is not renewed while a fill
+	// hangs, because that would make the others hang too.
 	leaseTTL = 2 * time.Second
-	// leasePollMin and leaseLookMost are the pauses between two looks for it: a
-	// usual fill takes a few milliseconds, and a slow one is not asked after
-	// more than twenty times a second.
+	// leasePollMin and leasePollMax limit the pause between two lookups while
+	// another process holds the lease. A typical fill takes a few milliseconds; a
+	// slow one is polled at most twenty times a second.
 	leasePollMin = 5 * time.Millisecond
 	leasePollMax = 50 * time.Millisecond
-	// keyPrefix begins every key of ours in Redis and names their layout.
+	// keyPrefix starts every key in Redis and contains the version of the key
+	// layout.
 	keyPrefix = "fieldmark1:"
 )
 
-// RedisEvents are called when something worth counting happens to the shared
-// tier. Each may be nil; they must be quick and safe for concurrent use.
+// RedisEvents are callbacks that count what happens with Redis. Each may be nil;
+// they must be fast and safe for concurrent use.
 type RedisEvents struct {
-	// Hit: another process had filled a key, and the entry could be used.
+	// Hit: an entry filled by another process was used.
 	Hit func()
-	// Miss: Redis had no entry, or none that could be used.
+	// Miss: Redis had no usable entry.
 	Miss func()
-	// Filled: this process filled a key for the whole fleet.
+	// Filled: this process ran a fill for the fleet.
 	Filled func()
-	// Waited: this process waited for another's fill.
+	// Waited: this process waited for another process's fill.
 	Waited func()
-	// Failed: a call failed or took too long.
+	// Failed: a call failed or timed out.
 	Failed func(err error)
-	// Skipped: a call was not made because those before it had failed.
+	// Skipped: a call was not made because the breaker is open.
 	Skipped func()
-	// Called: a call was made and took so long, whatever came of it.
+	// Called: a call ended after this time, with or without success.
 	Called func(took time.Duration)
 }
 
@@ -73,29 +77,29 @@ func (ev RedisEvents) withDefaults() RedisEvents {
 	return ev
 }
 
-// RedisConfig says where the shared tier is.
+// RedisConfig configures the shared tier.
 type RedisConfig struct {
 	// URL is redis://, rediss:// (TLS) or unix://, with user, password and
-	// database as usual: redis://user:password@host:6379/0.
+	// database: redis://user:password@host:6379/0.
 	//
-	//   - Sentinel: ?master_name=NAME, further Sentinels as &addr=host:port,
+	//  - Sentinel: ?master_name=NAME, further Sentinels as &addr=host:port,
 	//     their own credentials as sentinel_username and sentinel_password.
-	//   - Cluster: ?cluster=true, further nodes as &addr=host:port.
+	//  - Cluster: ?cluster=true, further nodes as &addr=host:port.
 	URL string
-	// Timeout bounds one call; what takes longer counts as failed, and what was
-	// to be written is dropped. Default 50 ms.
+	// Timeout limits one call. A slower call counts as failed, and what it was to
+	// write is dropped. Default 50 ms.
 	Timeout time.Duration
-	// Secret authenticates entries, so that a writer to Redis cannot make up or
-	// change any: an entry of a process with another secret counts as absent.
-	// Empty: entries are protected from damage only.
+	// Secret authenticates entries, so that a writer to Redis cannot forge or
+	// change them: an entry sealed with another secret counts as absent. If empty,
+	// entries are protected against damage only.
 	Secret []byte
-	// Events are told what happens, for metrics.
+	// Events are callbacks for metrics.
 	Events RedisEvents
 }
 
-// Redis is the tier that several processes share. All it holds may vanish at any
-// moment, and whatever goes wrong with it is a miss. Make one with NewRedis, give
-// it to a Cache by Config.Redis, and close it after that.
+// Redis is the tier that several processes share. Its contents may vanish at any
+// time, and every failure of it is a miss. Create one with NewRedis, pass it as
+// Config.Redis, and close it after the Cache.
 type Redis struct {
 	client  redis.UniversalClient
 	seal    sealKey
@@ -107,29 +111,29 @@ type Redis struct {
 	abandoned abandonedLeases
 }
 
-// abandonedLeases are leases that Redis may have given although the call for them, or
-// for their release, was not answered in time: a Redis that hung runs what was
-// sent to it when it comes back, and everybody would wait for a fill that does not
-// run.
+// abandonedLeases are leases that Redis may have granted although the call to
+// acquire or release them timed out: a Redis that hung executes pending commands
+// when it resumes. Without releasing them, every process would wait for a fill that
+// does not run.
 type abandonedLeases struct {
-	count atomic.Int32 // of leases, so that a call need not lock
+	count atomic.Int32 // number of leases, so that a call without any takes no lock
 
 	mu     sync.Mutex
-	leases map[string]string // key in Redis to proof
+	leases map[string]string // key in Redis to lease token
 }
 
-// maxAbandoned bounds the leases remembered: the circuit breaker lets few calls
-// through to a Redis that hangs, and those beyond run out by themselves.
+// maxAbandoned limits the leases remembered. The circuit breaker lets few calls
+// through to a hung Redis, and leases beyond the limit expire by themselves.
 const maxAbandoned = 1024
 
-func (a *abandonedLeases) add(key, proof string) {
+func (a *abandonedLeases) add(key, token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leases == nil {
 		a.leases = map[string]string{}
 	}
 	if len(a.leases) < maxAbandoned {
-		a.leases[key] = proof
+		a.leases[key] = token
 	}
 	a.count.Store(int32(len(a.leases)))
 }
@@ -146,9 +150,9 @@ func (a *abandonedLeases) drain() map[string]string {
 	return leases
 }
 
-// NewRedis checks cfg; it connects to nothing.
+// NewRedis validates cfg. It does not connect.
 func NewRedis(cfg RedisConfig) (*Redis, error) {
-	timeout := orDefault(cfg.Timeout, defaultCallTimeout)
+	timeout := cmp.Or(cfg.Timeout, defaultCallTimeout)
 	if timeout < 0 {
 		return nil, fmt.Errorf("configure redis: timeout: got %s, want a positive time", timeout)
 	}
@@ -163,8 +167,8 @@ func NewRedis(cfg RedisConfig) (*Redis, error) {
 	return &Redis{client: client, seal: seal, timeout: timeout, events: cfg.Events.withDefaults()}, nil
 }
 
-// newClient makes the client a URL asks for. Our limits win over its parameters.
-// An error never tells the URL, which has the password in it.
+// newClient creates the client for a URL. The limits of this package override its
+// parameters. Errors never contain the URL, which may contain a password.
 func newClient(address string) (redis.UniversalClient, error) {
 	silenceLogger()
 	u, err := url.Parse(address)
@@ -196,7 +200,7 @@ func newClient(address string) (redis.UniversalClient, error) {
 		return redis.NewClusterClient(o), nil
 	case q.Has("master_name"):
 		user, password := q.Get("sentinel_username"), q.Get("sentinel_password")
-		q.Del("sentinel_username") // go-redis does not take them from a URL
+		q.Del("sentinel_username") // go-redis does not accept them in a URL
 		q.Del("sentinel_password")
 		u.RawQuery = q.Encode()
 		o, err := redis.ParseFailoverURL(u.String())
@@ -215,13 +219,14 @@ func newClient(address string) (redis.UniversalClient, error) {
 	return redis.NewClient(o), nil
 }
 
-// noRetries turns go-redis's own retries off: the deadline leaves no time for them,
-// and a retry belongs to those who know what a miss costs.
+// noRetries turns off go-redis's own retries: the deadline leaves no time for them,
+// and only the caller knows what a miss costs.
 const noRetries = -1
 
 func limitClient(o *redis.Options) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout // each call's context is shorter
+	// Not the limit of a call, whose context is shorter.
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	o.PoolSize, o.MaxActiveConns, o.PoolTimeout = poolSize, poolSize, probeTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -239,24 +244,25 @@ func limitCluster(o *redis.ClusterOptions) {
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// silenceLogger stops go-redis from writing lines of its own to standard error: what
-// goes wrong is counted, and a log of JSON stays one. Once, because the setting
-// is the library's and not a client's.
+// silenceLogger stops go-redis from writing text lines to standard error, where
+// Fieldmark writes a JSON log; errors are counted instead. It runs once, because
+// the setting is global in the library.
 var silenceLogger = sync.OnceFunc(func() { redis.SetLogger(discardLogger{}) })
 
 type discardLogger struct{}
 
-// Printf implements go-redis's logger.
+// Printf implements the logger of go-redis.
 func (discardLogger) Printf(context.Context, string, ...any) {}
 
-// Close ends the connections. It comes after the Cache's Close.
+// Close closes the connections. Call it after Close of the Cache.
 func (r *Redis) Close() error {
 	r.probes.Wait()
 	return r.client.Close()
 }
 
-// Ping reports whether Redis answers, within a second. Called before the first
-// use it also saves that the time of connecting, which a call may not have.
+// Ping reports whether Redis answers within a second. A call before the first use
+// also opens a connection, which may take longer than the deadline of a call
+// allows.
 func (r *Redis) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -265,13 +271,14 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return err
 }
 
-// errUnavailable: the call was not made.
+// errUnavailable is returned for a call that was not made because the breaker is
+// open.
 var errUnavailable = errors.New("redis is away")
 
-// call makes one call under the deadline, unless Redis is known to be away.
+// call runs do under the deadline, unless the breaker is open.
 func (r *Redis) call(ctx context.Context, do func(context.Context) error) error {
-	may, probe := r.breaker.allow()
-	if !may {
+	allowed, probe := r.breaker.allow()
+	if !allowed {
 		if probe {
 			r.probes.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
@@ -286,16 +293,16 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 		r.events.Skipped()
 		return errUnavailable
 	}
-	within, cancel := context.WithTimeout(ctx, r.timeout)
+	callCtx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	began := time.Now()
-	err := do(within)
+	err := do(callCtx)
 	r.events.Called(time.Since(began))
 	if errors.Is(err, redis.Nil) {
 		err = nil
 	}
 	if err != nil && ctx.Err() != nil {
-		return err // the caller gave up; Redis is not to blame
+		return err // the caller gave up; that is no failure of Redis
 	}
 	r.breaker.record(err)
 	if err != nil {
@@ -310,24 +317,25 @@ func (r *Redis) call(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-// releaseAbandoned releases abandoned leases of a Redis that answers: what was
-// sent to it before has run by now. What fails runs out by itself.
+// releaseAbandoned releases the abandoned leases of a Redis that answers again: it
+// has executed all earlier commands by now. Leases that cannot be released expire.
 func (r *Redis) releaseAbandoned(ctx context.Context) {
 	leases := r.abandoned.drain()
 	if len(leases) == 0 {
 		return
 	}
 	_, _ = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for key, proof := range leases {
-			p.Eval(ctx, releaseScript, []string{key}, proof)
+		for key, token := range leases {
+			p.Eval(ctx, releaseScript, []string{key}, token)
 		}
 		return nil
 	})
 }
 
-// load returns the entry under key, nil if there is none or Redis is in trouble.
-// An entry that is damaged, forged, of another secret or of another version of the
-// program is no failed call: in a rollout there are many.
+// load returns the entry under key, or nil if there is none or Redis is
+// unavailable. An entry that is damaged, forged, sealed with another secret or
+// written by another version of the program counts as absent, not as a failed call:
+// there are many during a rollout or a change of the node token.
 func (r *Redis) load(ctx context.Context, log, key string) *Entry {
 	name := entryKey(log, key)
 	var raw []byte
@@ -349,53 +357,54 @@ func (r *Redis) load(ctx context.Context, log, key string) *Entry {
 	return e
 }
 
-// save keeps e for as long as anybody could serve it.
+// save stores e for as long as any process could serve it.
 func (r *Redis) save(ctx context.Context, log, key string, e *Entry) {
 	life := min(e.Fresh, maxLifetime) + min(max(e.Stale, e.OnError, 0), maxLifetime)
 	raw, err := e.AppendBinary(nil)
 	if err != nil || life < time.Millisecond {
-		return // too large, or not worth the way
+		return // too large, or already expired
 	}
 	name := entryKey(log, key)
 	raw = r.seal.seal(name, raw)
-	_ = r.call(ctx, func(ctx context.Context) error { // counted by call
+	_ = r.call(ctx, func(ctx context.Context) error { // call counts the error
 		return r.client.Set(ctx, name, raw, life).Err()
 	})
 }
 
-// acquireLease asks to be the one process that fills key. It returns the proof to
-// release it with, or "" if another process has it. known is false if Redis
-// cannot tell.
-func (r *Redis) acquireLease(ctx context.Context, log, key string) (proof string, known bool) {
-	token := rand.Text()
+// acquireLease tries to become the only process that fills key. It returns the
+// token to release the lease with, or "" if another process holds it. known is
+// false if Redis did not answer.
+func (r *Redis) acquireLease(ctx context.Context, log, key string) (token string, known bool) {
+	newToken := rand.Text()
 	var got bool
 	err := r.call(ctx, func(ctx context.Context) (err error) {
-		got, err = r.client.SetNX(ctx, leaseKey(log, key), token, leaseTTL).Result()
+		got, err = r.client.SetNX(ctx, leaseKey(log, key), newToken, leaseTTL).Result()
 		return err
 	})
 	if err != nil && !errors.Is(err, errUnavailable) {
-		r.abandoned.add(leaseKey(log, key), token)
+		r.abandoned.add(leaseKey(log, key), newToken)
 	}
 	if err != nil || !got {
 		return "", err == nil
 	}
-	return token, true
+	return newToken, true
 }
 
-// releaseScript deletes a lease only if it is still ours: it may have run out
-// and be another's by now.
+// releaseScript deletes a lease only if this process still holds it: it may have
+// expired and been granted to another.
 const releaseScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
-func (r *Redis) releaseLease(ctx context.Context, log, key, proof string) {
+func (r *Redis) releaseLease(ctx context.Context, log, key, token string) {
 	err := r.call(ctx, func(ctx context.Context) error {
-		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, proof).Err()
+		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, token).Err()
 	})
 	if err != nil {
-		r.abandoned.add(leaseKey(log, key), proof)
+		r.abandoned.add(leaseKey(log, key), token)
 	}
 }
 
-// Keys of different logs never meet: their event numbers cannot be compared.
+// Different logs use different keys, because their event numbers cannot be
+// compared.
 func entryKey(log, key string) string { return joinKey(log, ":", key) }
 func leaseKey(log, key string) string { return joinKey(log, ":lease:", key) }
 

@@ -8,70 +8,74 @@ import (
 	"time"
 )
 
-// fleetInfo is the company this process keeps: all that follow the same log.
+// fleetInfo identifies the processes that share entries: all that follow the same
+// event log.
 type fleetInfo struct {
 	log    string
-	head   int64     // newest event when we joined
-	joined time.Time // when that was
+	head   int64     // newest event number when this process joined
+	joined time.Time // when this process joined
 }
 
-// Join lets the cache share entries with all that follow the log of this name.
-// The caller must have told it of every event from some number on up to head,
-// by Purge, and of that number by Lost: what Redis holds may be older than this
-// process, and is judged by what this process knows.
+// Join starts sharing entries with every process that follows the event log of
+// this name. Call it after replaying the log: InvalidateBefore(n), then Purge for
+// each event from n to head. Entries in Redis may be older than this process, and
+// only its own tag table can tell which of them are stale; without the replay a
+// restarted process would serve values that were purged while it was down.
 func (c *Cache) Join(log string, head int64) {
 	c.fleet.Store(&fleetInfo{log: log, head: head, joined: time.Now()})
 }
 
-// SharedFill makes a fill that asks the fleet first: an entry another process has
-// filled is taken over if it is fresh by our own tag table, and of all who miss
-// the same key one at a time runs fill, while the others wait for its entry and
-// fill themselves after wait. Trouble with Redis only means that fill runs.
+// SharedFill wraps fill so that it first looks for an entry in Redis. An entry
+// filled by another process is used if the tag table of this process says it is
+// fresh. Among all processes that miss the same key, the one that holds the lease
+// runs fill; the others poll Redis for its entry and run fill themselves after
+// wait. If Redis is unavailable, fill runs.
 //
-// revive makes the Value of an entry that came from elsewhere; it may be nil.
-// key must not be a borrowed buffer. If fill fails and memory has nothing to
-// fall back on, an old entry of the fleet's is returned as far as its OnError
-// allows.
-func (c *Cache) SharedFill(key string, wait time.Duration, revive func(*Entry) error, fill Fill) Fill {
+// decode sets the Value of an entry read from Redis; it may be nil. key must not
+// be a borrowed buffer. If fill fails and memory has no entry to fall back on, an
+// old entry from Redis is returned, within the limit of its OnError.
+func (c *Cache) SharedFill(key string, wait time.Duration, decode func(*Entry) error, fill Fill) Fill {
 	if c.redis == nil {
 		return fill
 	}
 	return func(ctx context.Context) (*Entry, error) {
-		company := c.fleet.Load()
-		if company == nil {
+		fleet := c.fleet.Load()
+		if fleet == nil {
 			return fill(ctx)
 		}
-		f := fleetFill{c: c, fleet: company, key: strings.Clone(key), wait: wait, decode: revive, fill: fill}
+		f := fleetFill{c: c, fleet: fleet, key: strings.Clone(key), wait: wait, decode: decode, fill: fill}
 		return f.run(ctx)
 	}
 }
 
-// fleetFill is one fill of a key that the fleet shares.
+// fleetFill is one fill of a key that is shared by the fleet.
 type fleetFill struct {
 	c      *Cache
 	fleet  *fleetInfo
 	key    string
-	wait   time.Duration // for the entry of another process
+	wait   time.Duration // how long to wait for the entry of another process
 	decode func(*Entry) error
 	fill   Fill
-	old    *Entry // what the fleet had, for need
+	old    *Entry // a stale entry from Redis, for fallBack
 }
 
+// run returns an entry from Redis or fills the key here. Redis pub/sub is not used
+// to wake waiters: a lost message would cost the whole wait.
 func (f *fleetFill) run(ctx context.Context) (*Entry, error) {
 	until := time.Now().Add(f.wait)
 	for pause := leasePollMin; ; pause = min(2*pause, leasePollMax) {
 		if e := f.load(ctx); e != nil {
 			return e, nil
 		}
-		proof, known := f.c.redis.acquireLease(ctx, f.fleet.log, f.key)
+		token, known := f.c.redis.acquireLease(ctx, f.fleet.log, f.key)
 		switch {
-		case proof != "":
-			// Whoever had the lease before may have saved since we looked.
+		case token != "":
+			// The previous holder may have saved its entry after the load above.
 			if e := f.load(ctx); e != nil {
-				f.publish(nil, proof)
+				f.publish(nil, token)
 				return e, nil
 			}
-			return f.fillHere(ctx, proof)
+			return f.fillHere(ctx, token)
 		case !known || time.Now().After(until):
 			return f.fillHere(ctx, "")
 		}
@@ -84,7 +88,7 @@ func (f *fleetFill) run(ctx context.Context) (*Entry, error) {
 	}
 }
 
-// sleep waits, or reports that ctx ended first.
+// sleep waits for d and reports false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -96,7 +100,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// load returns the fleet's entry if it is what a fill would give.
+// load returns the entry in Redis if it is as good as a new fill, else nil.
 func (f *fleetFill) load(ctx context.Context) *Entry {
 	c := f.c
 	began := &flight{epoch: c.tags.epoch.Load(), began: c.now()}
@@ -106,50 +110,50 @@ func (f *fleetFill) load(ctx context.Context) *Entry {
 		return nil
 	}
 	now := c.now()
-	held := c.stamp(e, began, now)
-	state := c.state(held, now)
-	if state == Fresh && !c.drawEarly(held, now) && f.newer(e) {
+	stored := c.stamp(e, began, now)
+	state := c.state(stored, now)
+	if state == Fresh && !c.drawEarly(stored, now) && f.newer(e) {
 		c.redis.events.Hit()
 		return e
 	}
 	c.redis.events.Miss()
-	// The moment a purged entry may be served for is over: we may have been told
-	// of the purge just now and it be hours ago.
-	if state != Miss && (now < held.deadlines.onErrorUntil || !c.tags.purged(held)) {
+	// The grace period after a purge cannot be measured here: this process may have
+	// received the purge late, so a purged entry is used only if a fill fails.
+	if state != Miss && (now < stored.deadlines.onErrorUntil || !c.tags.purged(stored)) {
 		f.old = e
 	}
 	return nil
 }
 
-// fromFuture reports whether e knows of events that had not happened when it
-// was made, or is from before a Reset: the log was set back since, and its numbers
-// were given out again.
+// fromFuture reports whether e refers to events that had not happened when e was
+// made, or was made before a Reset. Either way the event log was restored from a
+// backup since then and reused the numbers for other events.
 func (f *fleetFill) fromFuture(e *Entry) bool {
 	return e.AsOf > f.fleet.head && e.Born.Before(f.fleet.joined) || e.Born.UnixNano() < f.c.resetAt.Load()
 }
 
-// newer reports whether e is something else than what memory has: that was not
-// good enough, or nobody would fill.
+// newer reports whether e is newer than the entry in memory. An equal one is what
+// made this fill necessary, and returning it would mean that no process fills.
 func (f *fleetFill) newer(e *Entry) bool {
 	hash := f.c.hash(f.key)
 	mine, _ := f.c.lookup(f.c.shard(hash), hash, f.key)
 	return mine == nil || e.AsOf > mine.AsOf || e.Born.After(mine.Born)
 }
 
-// fillHere runs the fill here and shows the fleet what it gave.
-func (f *fleetFill) fillHere(ctx context.Context, proof string) (*Entry, error) {
-	began := time.Now().Round(0) // without a monotonic part, as others will see it
-	left := false
+// fillHere runs the fill in this process and publishes its entry to the fleet.
+func (f *fleetFill) fillHere(ctx context.Context, leaseToken string) (*Entry, error) {
+	began := time.Now().Round(0) // no monotonic reading: other processes compare it
+	returned := false
 	defer func() {
-		if !left { // the fill panicked
-			f.publish(nil, proof)
+		if !returned { // the fill panicked
+			f.publish(nil, leaseToken)
 		}
 	}()
 	f.c.redis.events.Filled()
 	e, err := f.fill(ctx)
-	left = true
+	returned = true
 	if err != nil || e == nil {
-		f.publish(nil, proof)
+		f.publish(nil, leaseToken)
 		return f.fallBack(err)
 	}
 	if e.Born.IsZero() {
@@ -158,33 +162,33 @@ func (f *fleetFill) fillHere(ctx context.Context, proof string) (*Entry, error) 
 	if e.Took == 0 {
 		e.Took = time.Since(began)
 	}
-	f.publish(e, proof)
+	f.publish(e, leaseToken)
 	return e, nil
 }
 
-// publish saves e, if there is one, and gives the lease back, beside whoever waits
-// for the fill: they have their answer already.
-func (f *fleetFill) publish(e *Entry, proof string) {
-	if e == nil && proof == "" {
+// publish saves e in Redis, unless it is nil, and releases the lease. It does so in
+// the background, because the waiters of the fill already have their entry.
+func (f *fleetFill) publish(e *Entry, leaseToken string) {
+	if e == nil && leaseToken == "" {
 		return
 	}
-	var kept *Entry
+	var saved *Entry
 	if e != nil {
-		copied := *e // the caller's becomes the cache's
-		kept = &copied
+		copied := *e // the cache takes over the caller's entry
+		saved = &copied
 	}
 	f.c.fills.Go(func() {
 		ctx := context.Background()
-		if kept != nil {
-			f.c.redis.save(ctx, f.fleet.log, f.key, kept)
+		if saved != nil {
+			f.c.redis.save(ctx, f.fleet.log, f.key, saved)
 		}
-		if proof != "" {
-			f.c.redis.releaseLease(ctx, f.fleet.log, f.key, proof)
+		if leaseToken != "" {
+			f.c.redis.releaseLease(ctx, f.fleet.log, f.key, leaseToken)
 		}
 	})
 }
 
-// fallBack answers a failed fill with what the fleet had, if memory has nothing.
+// fallBack returns the old entry from Redis after a failed fill, if memory has none.
 func (f *fleetFill) fallBack(err error) (*Entry, error) {
 	if f.old == nil || errors.Is(err, ErrGone) {
 		return nil, err

@@ -9,63 +9,65 @@ import (
 )
 
 const (
-	// numStripes is the size of the tag table. Two tags share a stripe once in
-	// 16,384, which costs one needless refresh; the table costs 400 kB.
+	// numStripes is the size of the tag table, which takes 400 kB. Two tags share a
+	// stripe once in 16,384, which costs one needless refresh.
 	numStripes = 1 << 14
 
-	// allTags in held.tags marks an entry with more than MaxTags tags: it
-	// follows every purge instead of its own few.
+	// allTags in deadlines.tags marks an entry with more than MaxTags tags: it is
+	// affected by every purge.
 	allTags = MaxTags + 1
 
-	// purgePeriod divides time after a purge. An entry purged in the present or
-	// the previous slot may still be served while its refresh runs, an older
-	// one may not: so nobody sees an old value for longer than two slots,
-	// which leaves room for a fill within the promised second.
+	// purgePeriod divides the time after a purge. An entry purged in the current or
+	// the previous period may be served while its refresh runs, an older one may
+	// not. So no reader sees an old value for more than two periods, which leaves
+	// time for a fill within the promised second.
 	purgePeriod = 400 * time.Millisecond
 )
 
-// stripe remembers the purges of the tags whose hash leads to it.
+// stripe holds the purges of all tags that hash to it.
 type stripe struct {
 	soft   atomic.Int64 // highest event purged, soft or hard
 	hard   atomic.Int64 // highest event purged hard
 	recent atomic.Pointer[purgeHistory]
 }
 
-// purgeHistory tells the purges of the last slot from those before.
+// purgeHistory separates the purges of the latest period from earlier ones. With a
+// single time per stripe, frequent purges of one tag would extend the grace period
+// forever.
 type purgeHistory struct {
 	period int64
-	newest int64 // highest event purged up to and with slot
-	older  int64 // highest event purged before slot
+	newest int64 // highest event purged up to the end of period
+	older  int64 // highest event purged before period
 }
 
-// raise lets the stripe know of a purge. Callers hold tagTable.mu.
-func (s *stripe) raise(event, slot int64, hard bool) {
+// raise records a purge. Callers hold tagTable.mu.
+func (s *stripe) raise(event, period int64, hard bool) {
 	if event <= s.soft.Load() && !hard {
 		return
 	}
-	w := purgeHistory{period: slot, newest: event}
+	w := purgeHistory{period: period, newest: event}
 	if old := s.recent.Load(); old != nil {
 		w.newest = max(event, old.newest)
 		w.older = old.older
-		if old.period < slot {
+		if old.period < period {
 			w.older = old.newest
 		}
 	}
 	s.recent.Store(&w)
 	if hard && event > s.hard.Load() {
-		s.hard.Store(event) // before soft: whoever sees soft must see hard
+		s.hard.Store(event) // before soft: a reader that sees soft must see hard
 	}
 	s.soft.Store(max(event, s.soft.Load()))
 }
 
 // graceOver returns the highest event whose purge is too old for the entry to be
 // served while a refresh runs.
-func (s *stripe) graceOver(slot int64) int64 {
+func (s *stripe) graceOver(period int64) int64 {
 	w := s.recent.Load()
 	switch {
 	case w == nil:
 		return math.MinInt64
-	case w.period+1 < slot:
+	case w.period+1 < period:
 		return w.newest
 	}
 	return w.older
@@ -77,19 +79,21 @@ func (s *stripe) reset() {
 	s.recent.Store(nil)
 }
 
-// tagTable answers for any entry whether it was purged, without an index of
-// keys: a purge writes the event's number into the stripe of the tag, a hit
-// compares it with the entry's AsOf.
+// tagTable says whether an entry was purged, without an index of keys: a purge
+// writes the event number into the stripe of the tag, and a hit compares it with
+// the entry's AsOf. The table has a fixed size, and purging a tag of a million
+// entries is one store. An index would grow with the entries, and a fill that ends
+// after the purge would restore the old value.
 type tagTable struct {
 	seed    maphash.Seed
 	stripes []stripe
-	all     stripe // what Lost raises: every entry follows it
-	anyTag  stripe // raised with every purge, for entries with too many tags
+	all     stripe // raised by InvalidateBefore: affects every entry
+	anyTag  stripe // raised by every purge, for entries with too many tags
 
-	purges atomic.Int64 // counts purges of any kind, to tell "since then"
-	epoch  atomic.Int64 // counts resets
+	purges atomic.Int64 // number of purges of any kind, to detect one since a point in time
+	epoch  atomic.Int64 // number of resets
 
-	mu sync.Mutex // orders writers; readers never take it
+	mu sync.Mutex // serializes writers; readers never take it
 }
 
 func newTagTable() *tagTable {
@@ -100,7 +104,7 @@ func (t *tagTable) index(tag string) uint16 {
 	return uint16(maphash.String(t.seed, tag) % numStripes)
 }
 
-// setStripes works out the stripes of an entry.
+// setStripes computes the stripes of an entry.
 func (t *tagTable) setStripes(e *Entry) {
 	if len(e.Tags) > MaxTags {
 		e.deadlines.tags = allTags
@@ -126,7 +130,7 @@ func (t *tagTable) purge(event, now int64, hard bool, tags []string) {
 	}
 }
 
-// purgeAll raises what every entry follows.
+// purgeAll raises the stripe that affects every entry.
 func (t *tagTable) purgeAll(event, now int64, hard bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,12 +138,12 @@ func (t *tagTable) purgeAll(event, now int64, hard bool) {
 	t.all.raise(event, now/int64(purgePeriod), hard)
 }
 
-// reset begins a new count of events.
+// reset clears all event numbers.
 func (t *tagTable) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.purges.Add(1)
-	t.epoch.Add(1) // before the numbers go: nothing old may look fresh meanwhile
+	t.epoch.Add(1) // before the numbers: no old entry may look fresh in between
 	for i := range t.stripes {
 		t.stripes[i].reset()
 	}
@@ -147,8 +151,8 @@ func (t *tagTable) reset() {
 	t.anyTag.reset()
 }
 
-// purged reports whether e is older than a purge that concerns it. This is
-// what every hit runs.
+// purged reports whether e is older than a purge that affects it. Every hit calls
+// it.
 func (t *tagTable) purged(e *Entry) bool {
 	h := &e.deadlines
 	if t.all.soft.Load() > h.asOf || t.epoch.Load() != h.epoch {
@@ -165,7 +169,7 @@ func (t *tagTable) purged(e *Entry) bool {
 	return false
 }
 
-// hardPurged reports whether e was purged hard.
+// hardPurged reports whether a hard purge affects e.
 func (t *tagTable) hardPurged(e *Entry) bool {
 	h := &e.deadlines
 	if t.all.hard.Load() > h.asOf {
@@ -182,8 +186,8 @@ func (t *tagTable) hardPurged(e *Entry) bool {
 	return false
 }
 
-// graceOver reports whether a purge of e is so long ago that readers must wait
-// for the new entry.
+// graceOver reports whether the purge of e is so old that readers must wait for the
+// new entry.
 func (t *tagTable) graceOver(e *Entry, now int64) bool {
 	h := &e.deadlines
 	slot := now / int64(purgePeriod)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/framing"
 )
 
@@ -122,28 +123,12 @@ func (e *Edge) writeHead(ctx *fasthttp.RequestCtx, h *head, tail []byte, entry *
 	rh.SetCanonical(statusAndAge[from], strconv.AppendInt(digits[:0], age, 10))
 }
 
-// matches compares an If-None-Match list with a strong tag, weakly, as RFC 9110
-// section 13.1.2 asks.
+// matches reports whether an If-None-Match list contains etag, without allocating.
 func matches(list, etag []byte) bool {
 	if len(list) == 0 || len(etag) == 0 {
 		return false
 	}
-	text := unsafe.String(unsafe.SliceData(list), len(list))
-	tag := unsafe.String(unsafe.SliceData(etag), len(etag))
-	if text == "*" {
-		return true
-	}
-	for {
-		item, rest, more := strings.Cut(text, ",")
-		item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
-		if item == tag {
-			return true
-		}
-		if !more {
-			return false
-		}
-		text = rest
-	}
+	return rfc9111.MatchETag(unsafe.String(unsafe.SliceData(list), len(list)), unsafe.String(unsafe.SliceData(etag), len(etag)))
 }
 
 // retryAfter is what a client is told when we cannot answer: long enough for a

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// twoDigitYears is how far a two-digit year may lie ahead before it is taken for
-// one of the century before (RFC 9110, 5.6.7).
+// twoDigitYears is how many years in the future a two-digit year may be before it
+// means the previous century (RFC 9110, 5.6.7).
 const twoDigitYears = 50
 
-// ParseDate reads an HTTP-date in any of its three forms (RFC 9110, 5.6.7):
+// ParseDate parses an HTTP-date in any of its three forms (RFC 9110, 5.6.7):
 //
 //	Sun, 06 Nov 1994 08:49:37 GMT
 //	Sunday, 06-Nov-94 08:49:37 GMT
 //	Sun Nov  6 08:49:37 1994
 //
-// Letters may be of any case, as senders differ; the zone must be GMT, as nobody
-// knows what another one was meant to say. now tells the century of the second
-// form. The day of the week is not compared with the date.
+// Case is ignored, because senders differ. The zone must be GMT: any other is
+// ambiguous. now gives the century of the second form. The day of the week is not
+// compared with the date.
 func ParseDate(s string, now time.Time) (time.Time, bool) {
 	s = trimOWS(s)
 	day, rest, ok := strings.Cut(s, ",")
@@ -47,7 +47,7 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseAsctime reads the form of C's asctime.
+// parseAsctime parses the form that C's asctime produces.
 func parseAsctime(s string) (time.Time, bool) {
 	if len(s) != len("Sun Nov  6 08:49:37 1994") || !isWeekday(s[:3], 3) || s[3] != ' ' || s[7] != ' ' || s[10] != ' ' || s[19] != ' ' {
 		return time.Time{}, false
@@ -59,7 +59,7 @@ func parseAsctime(s string) (time.Time, bool) {
 	return makeTime(s[20:], s[4:7], day, s[10:19]+" GMT")
 }
 
-// makeTime makes a time of its parts; clock is " 08:49:37 GMT".
+// makeTime returns the time of these parts; clock is " 08:49:37 GMT".
 func makeTime(year, month, day, clock string) (time.Time, bool) {
 	if len(clock) != len(" 08:49:37 GMT") || clock[0] != ' ' || clock[3] != ':' || clock[6] != ':' || !strings.EqualFold(clock[9:], " GMT") {
 		return time.Time{}, false
@@ -76,7 +76,7 @@ func makeTime(year, month, day, clock string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.Date(n[0], m, n[1], n[2], n[3], n[4], 0, time.UTC)
-	if t.Month() != m && n[4] != 60 { // the 31st of a month that has none
+	if t.Month() != m && n[4] != 60 { // for example 31 June
 		return time.Time{}, false
 	}
 	return t, true
@@ -102,8 +102,8 @@ func monthOf(s string) time.Month {
 	return 0
 }
 
-// isWeekday reports whether s names a day by its first so many letters, or whole
-// for 0.
+// isWeekday reports whether s is the name of a weekday, cut to a number of letters;
+// 0 means the whole name.
 func isWeekday(s string, letters int) bool {
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		name := d.String()

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxSeconds is what delta-seconds saturate at (RFC 9111, 1.2.2): 2^31, more
-// than any answer lives.
+// maxSeconds is the value at which delta-seconds saturate (RFC 9111, 1.2.2): 2^31,
+// longer than any response is kept.
 const maxSeconds = 1 << 31
 
-// Directives are what a Cache-Control field says (RFC 9111, 5.2).
+// Directives are the members of a Cache-Control field (RFC 9111, 5.2).
 type Directives struct {
 	list []directive
 }
@@ -20,8 +20,8 @@ type directive struct {
 	hasValue bool
 }
 
-// ParseDirectives reads the lines of a Cache-Control field. It never fails: what
-// is no directive stands for itself and means nothing.
+// ParseDirectives parses the lines of a Cache-Control field. It never fails: a
+// malformed member becomes an unknown directive, which is ignored.
 func ParseDirectives(lines []string) Directives {
 	var d Directives
 	for _, line := range lines {
@@ -38,8 +38,8 @@ func ParseDirectives(lines []string) Directives {
 	return d
 }
 
-// cutMember returns what stands before the first comma outside of quotes, and
-// what follows it (RFC 9110, 5.6.1 and 5.6.4).
+// cutMember returns the part of s before the first comma outside of quotes, and the
+// part after it (RFC 9110, 5.6.1 and 5.6.4).
 func cutMember(s string) (member, rest string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -55,10 +55,10 @@ func cutMember(s string) (member, rest string) {
 	return s, ""
 }
 
-// trimOWS takes optional white space off (RFC 9110, 5.6.3).
+// trimOWS removes optional white space (RFC 9110, 5.6.3).
 func trimOWS(s string) string { return strings.Trim(s, " \t") }
 
-// unquote reads a quoted string; both forms of an argument are accepted (RFC
+// unquote decodes a quoted string. Both forms of an argument are accepted (RFC
 // 9111, 5.2).
 func unquote(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
@@ -78,7 +78,7 @@ func unquote(s string) string {
 	return string(b)
 }
 
-// Has reports whether a directive is there, in whatever form.
+// Has reports whether a directive is present, with or without an argument.
 func (d Directives) Has(name string) bool {
 	for _, x := range d.list {
 		if x.name == name {
@@ -88,8 +88,8 @@ func (d Directives) Has(name string) bool {
 	return false
 }
 
-// seconds reads a directive whose argument is delta-seconds. Two that differ, and
-// one that is no number, are invalid: who has them is to be taken for stale (RFC
+// seconds parses a directive whose argument is delta-seconds. Two different values,
+// or one that is not a number, are invalid, and the response counts as stale (RFC
 // 9111, 4.2.1).
 func (d Directives) seconds(name string) (value time.Duration, there, valid bool) {
 	for _, x := range d.list {
@@ -105,7 +105,7 @@ func (d Directives) seconds(name string) (value time.Duration, there, valid bool
 	return value, there, valid
 }
 
-// deltaSeconds reads a number of seconds (RFC 9111, 1.2.2): digits alone.
+// deltaSeconds parses a number of seconds (RFC 9111, 1.2.2), digits only.
 func deltaSeconds(s string) (time.Duration, bool) {
 	if s == "" {
 		return 0, false
@@ -122,9 +122,9 @@ func deltaSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// qualified reads private and no-cache, which stand for the whole answer or for
-// the fields they name (RFC 9111, 5.2.2.4 and 5.2.2.7). One without names beats
-// any with.
+// qualified parses private and no-cache, which apply to the whole response or to
+// the fields they name (RFC 9111, 5.2.2.4 and 5.2.2.7). A directive without names
+// takes precedence.
 func (d Directives) qualified(name string) (whole bool, fields []string) {
 	for _, x := range d.list {
 		if x.name != name {

@@ -8,7 +8,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Limits of groups (RFC 9875, 2 asks for at least these).
+// Limits of groups; RFC 9875, section 2 requires at least these.
 const (
 	maxGroups    = 32
 	maxGroupName = 32
@@ -23,10 +23,10 @@ func Safe(method string) bool {
 	return false
 }
 
-// Invalidates returns the targets (path and query) whose stored answers are no
-// longer good after a request of this method got this answer (RFC 9111, 4.4): its
-// own, and those Location and Content-Location name on the same host. An answer
-// that is an error invalidates nothing.
+// Invalidates returns the targets (path and query) whose stored responses a request
+// with this method and response makes invalid (RFC 9111, 4.4): its own, and those
+// that Location and Content-Location name on the same host. An error response
+// invalidates nothing.
 func Invalidates(method string, status int, target *url.URL, host string, h http.Header) []string {
 	if Safe(method) || status < 200 || status > 399 {
 		return nil
@@ -39,18 +39,18 @@ func Invalidates(method string, status int, target *url.URL, host string, h http
 		}
 		at := target.ResolveReference(ref)
 		if ref.Host != "" && !strings.EqualFold(ref.Host, host) || ref.Scheme != "" && ref.Scheme != "http" && ref.Scheme != "https" {
-			continue // another site is not this one's to invalidate
+			continue // a site must not invalidate another
 		}
 		targets = append(targets, at.RequestURI())
 	}
 	return targets
 }
 
-// Groups returns the groups an answer belongs to (RFC 9875, 2).
+// Groups returns the groups of a response (RFC 9875, 2).
 func Groups(h http.Header) []string { return groupList(h["Cache-Groups"]) }
 
-// InvalidatedGroups returns the groups whose answers are no longer good after a
-// request of this method got this answer (RFC 9875, 3).
+// InvalidatedGroups returns the groups whose responses a request with this method
+// and response makes invalid (RFC 9875, 3).
 func InvalidatedGroups(method string, status int, h http.Header) []string {
 	if Safe(method) || status < 200 || status > 399 {
 		return nil
@@ -58,8 +58,8 @@ func InvalidatedGroups(method string, status int, h http.Header) []string {
 	return groupList(h["Cache-Group-Invalidation"])
 }
 
-// groupList reads a List of Strings; one that is anything else is ignored whole,
-// as structured fields are.
+// groupList parses a List of Strings. Any other value is ignored as a whole, as
+// structured fields require.
 func groupList(lines []string) []string {
 	if len(lines) == 0 {
 		return nil

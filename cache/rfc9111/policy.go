@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Where the rules leave a number to us.
+// Values that the RFC leaves to the cache.
 const (
-	// heuristicDivisor is the part of an answer's age at its origin that it is taken
-	// to stay unchanged for (RFC 9111, 4.2.2 names a tenth).
+	// heuristicDivisor gives the heuristic lifetime as a fraction of the time since
+	// Last-Modified: a tenth, as RFC 9111, 4.2.2 suggests.
 	heuristicDivisor = 10
-	// heuristicMax bounds a heuristic lifetime: beyond a day a wrong guess is
-	// noticed by people.
+	// heuristicMax limits a heuristic lifetime: people notice a wrong guess of more
+	// than a day.
 	heuristicMax = 24 * time.Hour
-	// MaxDisconnectedStale is how long past its lifetime an answer may be served while
-	// its origin cannot be reached (RFC 9111, 4.2.4), unless it says otherwise.
+	// MaxDisconnectedStale is how long past its lifetime a response may be served
+	// while its origin is unreachable (RFC 9111, 4.2.4), unless it says otherwise.
 	MaxDisconnectedStale = 24 * time.Hour
 )
 
-// Policy is what an answer says of its own caching.
+// Policy is what a response says about its own caching.
 type Policy struct {
-	// Lifetime is how long the answer is fresh (RFC 9111, 4.2.1), counted against
+	// Lifetime is how long the response is fresh (RFC 9111, 4.2.1), compared with
 	// its age.
 	Lifetime time.Duration
-	// Explicit: the lifetime was given, not guessed.
+	// Explicit: the lifetime was given by the response, not estimated.
 	Explicit bool
 
 	NoStore, NoCache, Private, Public bool
-	// MustRevalidate: never to be served stale by a shared cache, whatever the
-	// reason (must-revalidate, proxy-revalidate, s-maxage: 5.2.2.2, .8, .10).
+	// MustRevalidate: a shared cache must never serve it stale (must-revalidate,
+	// proxy-revalidate, s-maxage: 5.2.2.2, 5.2.2.8, 5.2.2.10).
 	MustRevalidate bool
-	// Authorized: an answer to a request with Authorization may be shared (3.5).
+	// Authorized: a response to a request with Authorization may be shared (3.5).
 	Authorized     bool
 	SharedMaxAge   bool
 	MustUnderstand bool
@@ -41,14 +41,15 @@ type Policy struct {
 	// names (5.2.2.4, 5.2.2.7).
 	Omit []string
 
-	// StaleWhileRevalidate and IfError are the windows of RFC 5861, past the lifetime.
+	// StaleWhileRevalidate and StaleIfError are the windows of RFC 5861, which
+	// begin when the lifetime ends.
 	StaleWhileRevalidate, StaleIfError time.Duration
 	HasStaleIfError                    bool
-	// Targeted: a field for caches like this one decided (RFC 9213).
+	// Targeted: a field for CDN caches replaced Cache-Control (RFC 9213).
 	Targeted bool
 }
 
-// ReadPolicy reads the policy of an answer that came at received.
+// ReadPolicy returns the policy of a response that arrived at received.
 func ReadPolicy(status int, h http.Header, received time.Time) Policy {
 	d, isTargeted := targeted(h)
 	if !isTargeted {
@@ -79,9 +80,9 @@ func ReadPolicy(status int, h http.Header, received time.Time) Policy {
 	return p
 }
 
-// readLifetime follows RFC 9111, 4.2.1: s-maxage, max-age, Expires, else a guess.
-// A targeted field alone decides, and what it does not say is not taken from
-// elsewhere (RFC 9213, 2.2).
+// readLifetime follows RFC 9111, 4.2.1: s-maxage, max-age, Expires, then a
+// heuristic. A targeted field replaces all others, also for what it does not
+// mention (RFC 9213, 2.2).
 func (p *Policy) readLifetime(d Directives, status int, h http.Header, received time.Time) {
 	for _, name := range []string{"s-maxage", "max-age"} {
 		if v, there, valid := d.seconds(name); there {
@@ -89,13 +90,14 @@ func (p *Policy) readLifetime(d Directives, status int, h http.Header, received 
 			if valid {
 				p.Lifetime = v
 			}
-			return // an invalid one makes the answer stale (4.2.1)
+			return // an invalid value makes the response stale (4.2.1)
 		}
 	}
 	date := DateOf(h, received)
 	if lines := h["Expires"]; len(lines) > 0 && !p.Targeted {
 		p.Explicit = true
-		if at, ok := ParseDate(lines[0], received); ok && len(lines) == 1 { // 5.3: 0 and the like are in the past
+		// 5.3: invalid dates, especially 0, are in the past.
+		if at, ok := ParseDate(lines[0], received); ok && len(lines) == 1 {
 			p.Lifetime = max(0, at.Sub(date))
 		}
 		return
@@ -108,8 +110,8 @@ func (p *Policy) readLifetime(d Directives, status int, h http.Header, received 
 	}
 }
 
-// DateOf is when the answer was made: its Date, or when it came if that is
-// missing or makes no sense (RFC 9110, 6.6.1).
+// DateOf returns when the response was made: its Date, or when it arrived if Date
+// is missing or invalid (RFC 9110, 6.6.1).
 func DateOf(h http.Header, received time.Time) time.Time {
 	if date, ok := ParseDate(h.Get("Date"), received); ok {
 		return date
@@ -117,8 +119,9 @@ func DateOf(h http.Header, received time.Time) time.Time {
 	return received
 }
 
-// HeuristicallyCacheable reports whether a status may be cached without being
-// told for how long (RFC 9110, 15.1). 206 is one, but nothing partial is stored.
+// HeuristicallyCacheable reports whether responses with this status may be cached
+// without an explicit lifetime (RFC 9110, 15.1). 206 is not in the list, because
+// partial responses are not stored.
 func HeuristicallyCacheable(status int) bool {
 	switch status {
 	case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501:
@@ -127,8 +130,8 @@ func HeuristicallyCacheable(status int) bool {
 	return false
 }
 
-// isUnderstood reports whether we know all a status means for a cache, for
-// must-understand (RFC 9111, 5.2.2.3).
+// isUnderstood reports whether this package implements everything a status means
+// for a cache, for must-understand (RFC 9111, 5.2.2.3).
 func isUnderstood(status int) bool {
 	switch status {
 	case 302, 303, 307, 400, 401, 403, 421, 451, 500, 502, 503, 504:

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// RequestDirectives is what a request says of the answer it wants (RFC 9111, 5.2.1).
+// RequestDirectives are the Cache-Control directives of a request (RFC 9111,
+// 5.2.1).
 type RequestDirectives struct {
 	NoStore, NoCache, OnlyIfCached bool
 
@@ -13,16 +14,16 @@ type RequestDirectives struct {
 	HasMaxAge, HasMinFresh, HasMaxStale, HasStaleIfError bool
 }
 
-// unlimitedStale is a max-stale without an argument.
+// unlimitedStale is the value of max-stale without an argument.
 const unlimitedStale = 1 << 62
 
-// ParseRequestDirectives reads the directives of a request. A strict cache does not let its
-// readers say how fresh an answer has to be: each reload would be a request to the
-// origin.
+// ParseRequestDirectives parses the directives of a request. The Strict profile
+// ignores those that demand freshness, or each reload in a browser would be a
+// request to the origin.
 func (p Profile) ParseRequestDirectives(h http.Header) RequestDirectives {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
-		// 5.4: Pragma stands in for a Cache-Control that is not there.
+		// 5.4: Pragma applies if there is no Cache-Control.
 		return RequestDirectives{NoCache: p == RFC && ParseDirectives(h["Pragma"]).Has("no-cache")}
 	}
 	d := ParseDirectives(lines)
@@ -43,23 +44,23 @@ func (p Profile) ParseRequestDirectives(h http.Header) RequestDirectives {
 	return a
 }
 
-// Decision is what may be done with a stored answer.
+// Decision says how a stored response may be used.
 type Decision uint8
 
-// The verdicts.
+// The decisions.
 const (
-	// Validate: not without the origin's word.
+	// Validate: not before the origin has confirmed it.
 	Validate Decision = iota
-	// UseStale: it may be sent although it is stale, as the request allows.
+	// UseStale: it may be sent although it is stale, because the request allows it.
 	UseStale
-	// UseAndRefresh: it may be sent while it is being validated (RFC 5861, 3).
+	// UseAndRefresh: it may be sent while it is being revalidated (RFC 5861, 3).
 	UseAndRefresh
 	// Use: it may be sent.
 	Use
 )
 
-// Reuse decides about a stored answer that matches the request (RFC 9111, 4).
-// invalid says that it was invalidated or purged since it was stored.
+// Reuse decides how to use a stored response that matches the request (RFC 9111,
+// 4). invalid says that it was invalidated or purged after it was stored.
 func (p Profile) Reuse(a *RequestDirectives, r *Response, now time.Time, invalid bool) Decision {
 	if invalid || r.Policy.NoCache || a.NoCache { // 4.4, 5.2.2.4, 5.2.1.4
 		return Validate
@@ -89,26 +90,26 @@ func (p Profile) Reuse(a *RequestDirectives, r *Response, now time.Time, invalid
 	return Validate
 }
 
-// Failure is how the origin failed.
+// Failure says how the origin failed.
 type Failure uint8
 
-// The troubles.
+// The kinds of failure.
 const (
-	// Unreachable: no answer came.
+	// Unreachable: no response arrived.
 	Unreachable Failure = iota
-	// ServerError: it answered 500, 502, 503 or 504 (RFC 5861, 4).
+	// ServerError: the response was 500, 502, 503 or 504 (RFC 5861, 4).
 	ServerError
 )
 
-// IsServerError reports whether a status is an error that RFC 5861, 4 speaks of.
+// IsServerError reports whether stale-if-error applies to a status (RFC 5861, 4).
 func IsServerError(status int) bool {
 	return status == 500 || status == 502 || status == 503 || status == 504
 }
 
-// UseOnError reports whether a stored answer may be sent because its validation
-// failed. Without an origin a cache is disconnected and may send what is stale
-// (RFC 9111, 4.2.4); an origin that answers with an error is reason enough only
-// where stale-if-error says so (4.3.3, RFC 5861).
+// UseOnError reports whether a stored response may be sent because its revalidation
+// failed. If the origin is unreachable, the cache is disconnected and may send
+// stale responses (RFC 9111, 4.2.4); after an error response it may only do so
+// within stale-if-error (4.3.3, RFC 5861).
 func (p Profile) UseOnError(a *RequestDirectives, r *Response, now time.Time, t Failure) bool {
 	if r.Policy.MustRevalidate || r.Policy.NoCache { // 4.2.4
 		return false

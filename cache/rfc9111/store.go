@@ -4,18 +4,18 @@ import (
 	"net/http"
 )
 
-// Request is what the rules need to know of a request.
+// Request is the part of a request that decides about storing.
 type Request struct {
 	Method     string
 	Header     http.Header
 	Directives RequestDirectives
 }
 
-// Reason says why an answer may not be stored, in a word or two as Cache-Status
-// shows them; empty: it may.
+// Reason says why a response may not be stored, as shown in Cache-Status; empty
+// means that it may be stored.
 type Reason string
 
-// The reasons, in the order they are looked for.
+// The reasons, in the order they are checked.
 const (
 	ReasonMethod        Reason = "method"
 	ReasonPartial       Reason = "partial"
@@ -32,17 +32,17 @@ const (
 // Storable reports whether the answer to q may be stored (RFC 9111, 3).
 func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy) Reason {
 	switch {
-	case q.Method != http.MethodGet: // 3, first item; HEAD has nothing to store
+	case q.Method != http.MethodGet: // 3, first item; HEAD has no content to store
 		return ReasonMethod
 	case status == http.StatusPartialContent || status == http.StatusNotModified: // 3.3: ranges are not combined
 		return ReasonPartial
-	case status < 200 || status > 999: // 3: a final status
+	case status < 200 || status > 999: // 3: only a final status
 		return ReasonStatus
 	case policy.MustUnderstand && !isUnderstood(status): // 5.2.2.3
 		return ReasonStatus
 	case q.Directives.NoStore: // 5.2.1.5
 		return ReasonRequest
-	case policy.NoStore && !policy.MustUnderstand: // 5.2.2.5; must-understand is for those who know the status
+	case policy.NoStore && !policy.MustUnderstand: // 5.2.2.5; must-understand overrides it for known statuses
 		return ReasonNoStore
 	case policy.Private: // 5.2.2.7
 		return ReasonPrivate
@@ -58,8 +58,9 @@ func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy)
 	return cacheable(status, h, policy)
 }
 
-// allowsSetCookie: nothing in RFC 9111 keeps an answer from being stored because it
-// sets a cookie (7.3 leaves it to the origin), but a guess never shares one.
+// allowsSetCookie reports whether a response that sets a cookie may be stored. RFC
+// 9111, 7.3 leaves this to the origin; a cache must at least not share one based on
+// a heuristic, or one visitor could get the session of another.
 func (p Profile) allowsSetCookie(policy *Policy) bool {
 	if p == RFC {
 		return policy.Explicit
@@ -67,7 +68,8 @@ func (p Profile) allowsSetCookie(policy *Policy) bool {
 	return policy.Public || policy.SharedMaxAge
 }
 
-// cacheable is the last item of section 3, without storing what nobody could use.
+// cacheable is the last item of section 3. It also excludes responses that could
+// never be reused.
 func cacheable(status int, h http.Header, policy *Policy) Reason {
 	if !policy.Explicit && !policy.Public && !policy.NoCache && !HeuristicallyCacheable(status) {
 		return ReasonStatus

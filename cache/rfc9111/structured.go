@@ -6,12 +6,12 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// errStructuredField stands for whatever the parser of structured fields panicked on.
+// errStructuredField replaces a panic of the parser.
 var errStructuredField = errors.New("not a structured field")
 
-// parseList and dictionary parse structured fields (RFC 9651, 4.2). The parser panics
-// at display strings that do not begin a field; an origin that sends one must not
-// end the process.
+// parseList and parseDictionary parse structured fields (RFC 9651, 4.2). The parser
+// panics on some display strings; a malicious origin must not be able to end the
+// process.
 func parseList(lines []string) (l httpsfv.List, err error) {
 	defer func() {
 		if recover() != nil {

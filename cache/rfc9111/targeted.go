@@ -7,19 +7,19 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// targetedFields is our target list (RFC 9213, 2.2): the fields that speak to a
-// cache like this one, the first with something valid to say wins.
+// targetedFields is the target list of RFC 9213, 2.2: the first of these fields
+// with a valid value takes precedence.
 var targetedFields = [...]string{"Cdn-Cache-Control"}
 
-// secondsDirectives are those whose argument is a number of seconds.
+// secondsDirectives take a number of seconds.
 var secondsDirectives = map[string]bool{"max-age": true, "s-maxage": true, "stale-while-revalidate": true, "stale-if-error": true}
 
-// fieldDirectives may have an argument that names fields.
+// fieldDirectives may take a list of field names.
 var fieldDirectives = map[string]bool{"private": true, "no-cache": true}
 
-// targeted returns the directives of the targeted field that decides. It is a
-// structured field (RFC 9213, 2.1): if it cannot be read, or a directive we know
-// has an argument of another type, all of it is ignored and Cache-Control decides.
+// targeted returns the directives of the targeted field that applies. It is a
+// structured field (RFC 9213, 2.1): if it is malformed, or a known directive has an
+// argument of the wrong type, the whole field is ignored and Cache-Control applies.
 func targeted(h http.Header) (Directives, bool) {
 	for _, name := range targetedFields {
 		lines := h[name]
@@ -56,7 +56,7 @@ func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 			x.value, x.hasValue = strconv.FormatInt(v, 10), true
 		case bool:
 			if !v {
-				continue // said not to be so
+				continue // explicitly disabled
 			}
 		case string:
 			x.value, x.hasValue = v, true
@@ -77,7 +77,7 @@ func isKnownDirective(name string) bool {
 	return secondsDirectives[name] || fieldDirectives[name]
 }
 
-// validArgument reports whether an argument is of the type its directive takes.
+// validArgument reports whether an argument has the type its directive takes.
 func validArgument(name string, value any) bool {
 	switch value.(type) {
 	case int64:

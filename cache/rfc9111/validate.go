@@ -2,17 +2,15 @@ package rfc9111
 
 import (
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
 
-func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
-
 // conditionals are the fields that make a request conditional (RFC 9110, 13.1).
 var conditionals = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range"}
 
-// RemoveConditionals takes every condition out of a request, and its Range.
+// RemoveConditionals removes the conditions of a request, and its Range.
 func RemoveConditionals(h http.Header) {
 	for _, name := range conditionals {
 		delete(h, name)
@@ -20,8 +18,8 @@ func RemoveConditionals(h http.Header) {
 	delete(h, "Range")
 }
 
-// SetConditions makes a request ask whether the stored answer still holds (RFC 9111,
-// 4.3.1), in place of whatever conditions it had.
+// SetConditions makes a request ask whether the stored response is still valid (RFC
+// 9111, 4.3.1). It replaces the conditions of the request.
 func (r *Response) SetConditions(h http.Header) {
 	RemoveConditionals(h)
 	if tag := r.Header.Get("Etag"); tag != "" {
@@ -32,20 +30,20 @@ func (r *Response) SetConditions(h http.Header) {
 	}
 }
 
-// RequiresOrigin reports whether a request's conditions are for the origin alone to
-// judge: a cache cannot (RFC 9111, 4.3.2).
+// RequiresOrigin reports whether a request has conditions that only the origin can
+// evaluate (RFC 9111, 4.3.2).
 func RequiresOrigin(h http.Header) bool {
 	return len(h["If-Match"]) > 0 || len(h["If-Unmodified-Since"]) > 0
 }
 
-// NotModified reports whether the reader has the answer already, so that a 304
-// is what it is to get (RFC 9111, 4.3.2; RFC 9110, 13.2.2).
+// NotModified reports whether the client already has the response, so that the
+// answer is a 304 (RFC 9111, 4.3.2; RFC 9110, 13.2.2).
 func (r *Response) NotModified(h http.Header) bool {
-	if r.Status != http.StatusOK { // RFC 9110, 13.2.1: conditions are for a 200
+	if r.Status != http.StatusOK { // RFC 9110, 13.2.1: conditions apply to a 200
 		return false
 	}
 	if lines := h["If-None-Match"]; len(lines) > 0 { // it takes precedence
-		return MatchETag(lines, r.Header.Get("Etag"))
+		return MatchETags(lines, r.Header.Get("Etag"))
 	}
 	lines := h["If-Modified-Since"]
 	if len(lines) != 1 {
@@ -62,17 +60,24 @@ func (r *Response) NotModified(h http.Header) bool {
 	return !modified.After(since)
 }
 
-// MatchETag reports whether one of an If-None-Match field's tags is tag, by the
-// weak comparison (RFC 9110, 8.8.3.2 and 13.1.2).
-func MatchETag(lines []string, tag string) bool {
-	for _, line := range lines {
-		for rest := line; rest != ""; {
-			var item string
-			item, rest = cutMember(rest)
-			item = trimOWS(item)
-			if item == "*" || tag != "" && weakMatch(item, tag) {
-				return true
-			}
+// MatchETags reports whether one of the lines of an If-None-Match field matches
+// etag; see MatchETag.
+func MatchETags(lines []string, etag string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool { return MatchETag(line, etag) })
+}
+
+// MatchETag reports whether an If-None-Match list contains etag, by the weak
+// comparison (RFC 9110, 8.8.3.2 and 13.1.2). It does not allocate.
+func MatchETag(list, etag string) bool {
+	if list == etag && etag != "" { // the usual case: the client has one version
+		return true
+	}
+	for list != "" {
+		var item string
+		item, list = cutMember(list)
+		item = trimOWS(item)
+		if item == "*" || etag != "" && weakMatch(item, etag) {
+			return true
 		}
 	}
 	return false
@@ -84,12 +89,12 @@ func weakMatch(a, b string) bool {
 	return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
 }
 
-// strongDate is how much older than its Date a Last-Modified must be to name one
-// form of the content only (RFC 9110, 8.8.2.2).
+// strongDate is how much older than Date a Last-Modified must be to identify one
+// version of the content (RFC 9110, 8.8.2.2).
 const strongDate = time.Second
 
-// IfRangeMatches reports whether a Range counts: there is no If-Range, or it names
-// exactly this answer, strongly (RFC 9110, 13.1.5).
+// IfRangeMatches reports whether Range applies: there is no If-Range, or it
+// identifies exactly this response, by the strong comparison (RFC 9110, 13.1.5).
 func (r *Response) IfRangeMatches(h http.Header) bool {
 	lines := h["If-Range"]
 	if len(lines) == 0 {
@@ -110,21 +115,22 @@ func (r *Response) IfRangeMatches(h http.Header) bool {
 	return ok && DateOf(r.Header, r.Received).Sub(modified) >= strongDate
 }
 
-// RangeKind is what a Range field comes to.
+// RangeKind says how to answer a request with a Range field.
 type RangeKind uint8
 
-// The outcomes.
+// The kinds of range.
 const (
-	// FullContent: no range, or one we may and do ignore (RFC 9110, 14.2).
+	// FullContent: no range, or one that may be ignored (RFC 9110, 14.2).
 	FullContent RangeKind = iota
-	// PartialContent: one range that is there.
+	// PartialContent: one satisfiable range.
 	PartialContent
-	// Unsatisfiable: a range that begins past the end (RFC 9110, 15.5.17).
+	// Unsatisfiable: the range starts after the end of the content (RFC 9110,
+	// 15.5.17).
 	Unsatisfiable
 )
 
-// ParseRange reads a Range field for content of size bytes (RFC 9110, 14.1). More
-// than one range, another unit and what is malformed are answered with the whole.
+// ParseRange parses a Range field for content of size bytes (RFC 9110, 14.1).
+// Several ranges, other units and malformed fields result in FullContent.
 func ParseRange(field string, size int64) (kind RangeKind, start, length int64) {
 	unit, spec, ok := strings.Cut(field, "=")
 	if !ok || !strings.EqualFold(trimOWS(unit), "bytes") {
@@ -134,7 +140,7 @@ func ParseRange(field string, size int64) (kind RangeKind, start, length int64) 
 	if !ok {
 		return FullContent, 0, 0
 	}
-	if first == "" { // so many at the end
+	if first == "" { // a suffix length
 		n, ok := position(last)
 		switch {
 		case !ok:
@@ -163,7 +169,8 @@ func ParseRange(field string, size int64) (kind RangeKind, start, length int64) 
 	return PartialContent, from, to - from + 1
 }
 
-// position reads a byte position: digits alone; beyond any size it saturates.
+// position parses a byte position, digits only. It saturates instead of
+// overflowing.
 func position(s string) (int64, bool) {
 	if s == "" {
 		return 0, false

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// maxVaryNames bounds the names an answer may vary by; more is no use to a cache.
+// maxVaryNames limits the names in Vary; a response with more would hardly ever be
+// reused.
 const maxVaryNames = 16
 
-// VaryNames returns the fields an answer was chosen by (RFC 9110, 12.5.5), as
-// canonical names, sorted, each once. any means that nobody knows: a * anywhere,
-// or too many names.
+// VaryNames returns the request fields that selected a response (RFC 9110, 12.5.5)
+// as canonical names, sorted and without duplicates. any means that they are
+// unknown: there is a *, or there are too many names.
 func VaryNames(h http.Header) (names []string, any bool) {
 	for _, line := range h["Vary"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -28,8 +29,9 @@ func VaryNames(h http.Header) (names []string, any bool) {
 	return names, len(names) > maxVaryNames
 }
 
-// VaryKey tells apart the requests that an answer varying by names tells apart:
-// two with the same key match (RFC 9111, 4.1). The key of no names is empty.
+// VaryKey returns the secondary cache key for a response that varies by names:
+// requests with the same key match the same response (RFC 9111, 4.1). It is empty
+// without names.
 func VaryKey(names []string, h http.Header) string {
 	if len(names) == 0 {
 		return ""
@@ -41,13 +43,13 @@ func VaryKey(names []string, h http.Header) string {
 			b.WriteByte('=')
 			b.WriteString(Normalise(name, lines))
 		}
-		b.WriteByte(0) // no field can hold one
+		b.WriteByte(0) // no field value contains it
 	}
 	return b.String()
 }
 
 // ExactKey is VaryKey without Normalise: two requests have the same key only if the
-// fields have the same lines, byte by byte.
+// lines of these fields are equal byte by byte.
 func ExactKey(names []string, h http.Header) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -56,7 +58,7 @@ func ExactKey(names []string, h http.Header) string {
 			if i > 0 {
 				b.WriteByte(0)
 			}
-			b.WriteByte('=') // no name begins with one
+			b.WriteByte('=') // no field name starts with it
 			b.WriteString(line)
 		}
 		b.WriteByte(0)
@@ -64,9 +66,9 @@ func ExactKey(names []string, h http.Header) string {
 	return b.String()
 }
 
-// Normalise puts the lines of a request field into one form: joined, members
-// without white space around them, and where order and case mean nothing, sorted
-// and in lower case (RFC 9111, 4.1 allows what does not change the meaning).
+// Normalise returns the lines of a request field in a canonical form: joined,
+// without white space around members and, where order and case have no meaning,
+// sorted and in lower case. RFC 9111, 4.1 allows changes that keep the meaning.
 func Normalise(name string, lines []string) string {
 	var members []string
 	for _, line := range lines {
@@ -88,8 +90,8 @@ func Normalise(name string, lines []string) string {
 	return strings.Join(members, ",")
 }
 
-// normalisePreference writes one weighted choice in lower case, without white space, and
-// without a weight of one, which is what no weight means (RFC 9110, 12.4.2).
+// normalisePreference returns one weighted choice in lower case, without white
+// space and without a weight of one, which is the default (RFC 9110, 12.4.2).
 func normalisePreference(m string) string {
 	m = strings.ToLower(m)
 	m = strings.Map(func(r rune) rune {
@@ -105,8 +107,8 @@ func normalisePreference(m string) string {
 	return m
 }
 
-// PrefersOnly reports whether a request likes one language best and it is this one: an
-// answer in it is what the origin would choose (RFC 9110, 12.5.4).
+// PrefersOnly reports whether language is the single most preferred one of a
+// request: the origin would select a response in it (RFC 9110, 12.5.4).
 func PrefersOnly(h http.Header, language string) bool {
 	best, most, alone := "", 0.0, false
 	for m := range strings.SplitSeq(Normalise("Accept-Language", h["Accept-Language"]), ",") {

@@ -74,7 +74,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 	}
 	body, code := form.body, v.Status
 	switch {
-	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchETag(q.Header["If-None-Match"], form.tag):
+	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchETags(q.Header["If-None-Match"], form.tag):
 		code, body = http.StatusNotModified, nil
 		block = appendFields(nil, form.header(v), onlyContent...)
 	case v.NotModified(q.Header): // of the form the reader has, which is as it came

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
 //go:embed templates/*.html assets/admin.css assets/admin.js assets/icon.svg
@@ -273,7 +274,7 @@ func (v *visit) asset(f *asset) error {
 	h := v.w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", f.etag)
-	if v.r.Header.Get("If-None-Match") == f.etag {
+	if rfc9111.MatchETag(v.r.Header.Get("If-None-Match"), f.etag) {
 		v.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

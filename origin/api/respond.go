@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
 const jsonType = "application/json"
@@ -93,25 +93,11 @@ func (c *call) sendDocument(d document) error {
 // notModified sets the ETag, and sends 304 and reports true if the caller already has that version.
 func (c *call) notModified(etag string) bool {
 	c.w.Header().Set("ETag", etag)
-	if !matchesETag(c.r.Header.Get("If-None-Match"), etag) {
+	if !rfc9111.MatchETag(c.r.Header.Get("If-None-Match"), etag) {
 		return false
 	}
 	c.w.WriteHeader(http.StatusNotModified)
 	return true
-}
-
-// matchesETag reports whether an If-None-Match list has etag; the comparison is weak (RFC 9110, section
-// 13.1.2).
-func matchesETag(list, etag string) bool {
-	if strings.TrimSpace(list) == "*" {
-		return true
-	}
-	for one := range strings.SplitSeq(list, ",") {
-		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == etag {
-			return true
-		}
-	}
-	return false
 }
 
 // etagOf is a strong ETag: a hash of the content.
