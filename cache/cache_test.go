@@ -19,7 +19,7 @@ const (
 	tenMin = 10 * time.Minute
 )
 
-// open makes a cache that ends with the test.
+// open creates a cache that is closed when the test ends.
 func open(t testing.TB, cfg cache.Config) *cache.Cache {
 	t.Helper()
 	if cfg.Bytes == 0 {
@@ -33,7 +33,7 @@ func open(t testing.TB, cfg cache.Config) *cache.Cache {
 	return c
 }
 
-// source is what fills are made from: it counts, and says what is asked.
+// source is the backend of fills. It counts them.
 type source struct {
 	fills atomic.Int64
 
@@ -53,7 +53,7 @@ func (s *source) fill(ctx context.Context) (*cache.Entry, error) {
 	text, asOf := s.text, s.asOf
 	s.mu.Unlock()
 	e := &cache.Entry{Body: []byte(text), Status: 200, Tags: s.tags, AsOf: asOf, Fresh: minute, Stale: tenMin, OnError: s.onError}
-	if s.delay > 0 { // not a select with time.After(0): the race detector's runtime dies of it in a bubble
+	if s.delay > 0 { // not a select with time.After(0), which crashes the race detector in a synctest bubble
 		select {
 		case <-time.After(s.delay):
 		case <-ctx.Done():
@@ -63,14 +63,14 @@ func (s *source) fill(ctx context.Context) (*cache.Entry, error) {
 	return e, s.err
 }
 
-// set changes what later fills read.
+// set changes what later fills return.
 func (s *source) set(text string, asOf int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text, s.asOf = text, asOf
 }
 
-// fetch is a Fetch whose outcome reads as one word: source and body, or error.
+// fetch returns the outcome of a Fetch as one string: source and body, or error.
 func fetch(c *cache.Cache, key string, s *source) string {
 	e, src, err := c.Fetch(context.Background(), key, s.fill)
 	return outcome(e, src, err)
@@ -139,12 +139,12 @@ func TestJitterSpreadsExpiry(t *testing.T) {
 			}
 		}
 		if fresh < 50 || fresh > 150 {
-			t.Errorf("of 200 entries filled together and asked at their lifetime: got %d fresh, want about half", fresh)
+			t.Errorf("of 200 entries filled together and read at their lifetime: got %d fresh, want about half", fresh)
 		}
 	})
 }
 
-func TestBornAtSource(t *testing.T) {
+func TestBornGivenBySource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
 			name string
@@ -190,7 +190,7 @@ func TestStaleWhileOneRefreshRuns(t *testing.T) {
 	})
 }
 
-func TestOneFillForACrowd(t *testing.T) {
+func TestConcurrentMissesShareOneFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared, missed atomic.Int64
 		c := open(t, cache.Config{Events: cache.Events{Coalesced: func() { shared.Add(1) }, Miss: func() { missed.Add(1) }}})
@@ -216,7 +216,7 @@ func TestOneFillForACrowd(t *testing.T) {
 	})
 }
 
-func TestWaiterLeavesByItsOwnDeadline(t *testing.T) {
+func TestWaiterHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		s := &source{text: "a", delay: time.Second}
@@ -232,7 +232,7 @@ func TestWaiterLeavesByItsOwnDeadline(t *testing.T) {
 		}
 		want(t, "patient follower", fetch(c, "k", s), "shared a")
 		if n := s.fills.Load(); n != 1 {
-			t.Errorf("the leader's leaving must not end its fill: got %d fills, want 1", n)
+			t.Errorf("a leader that leaves must not cancel its fill: got %d fills, want 1", n)
 		}
 	})
 }
@@ -262,8 +262,8 @@ func TestFillFails(t *testing.T) {
 	})
 }
 
-// TestRefusedFill: a refusal that concerns one caller is neither shared with those
-// who wait for the same key nor remembered.
+// A refusal concerns one caller: it is neither shared with other callers waiting
+// for the same key nor kept.
 func TestRefusedFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
@@ -285,11 +285,11 @@ func TestRefusedFill(t *testing.T) {
 		want(t, "the caller who is refused", got[0], "error: cache: the fill was refused to its caller: too much")
 		for i, g := range got[1:] {
 			if g != "fill one" && g != "shared one" {
-				t.Errorf("caller %d that waited: %s, want the entry", i+1, g)
+				t.Errorf("waiting caller %d: %s, want the entry", i+1, g)
 			}
 		}
 		if n := s.fills.Load(); n != 1 {
-			t.Errorf("those who waited caused %d fills, want 1", n)
+			t.Errorf("waiting callers caused %d fills, want 1", n)
 		}
 		want(t, "refused for another key", fetch(c, "other", refused), "error: cache: the fill was refused to its caller: too much")
 		want(t, "at once after it", fetch(c, "other", s), "fill one")
@@ -333,7 +333,7 @@ func TestNegativeEntry(t *testing.T) {
 	})
 }
 
-func TestUncacheableIsSharedButNotKept(t *testing.T) {
+func TestUncacheableIsCoalescedButNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		fills := 0
@@ -368,7 +368,7 @@ func TestPanickingFill(t *testing.T) {
 	})
 }
 
-func TestHangingFillHarmsOnlyItself(t *testing.T) {
+func TestHangingFillAffectsOnlyItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{FillTimeout: 2 * time.Second})
 		release := make(chan struct{})
@@ -417,7 +417,7 @@ func TestCloseEndsFills(t *testing.T) {
 	})
 }
 
-func TestCloseLeavesADeafFillBehind(t *testing.T) {
+func TestCloseAbandonsAFillThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := cache.New(cache.Config{})
 		if err != nil {
@@ -434,7 +434,7 @@ func TestCloseLeavesADeafFillBehind(t *testing.T) {
 		if took := time.Since(start); took != 5*time.Second {
 			t.Errorf("Close took %s, want 5s", took)
 		}
-		close(release) // it must do no harm now
+		close(release) // must have no effect now
 		synctest.Wait()
 	})
 }
@@ -470,7 +470,7 @@ func TestEarlyRefresh(t *testing.T) {
 		c := open(t, cache.Config{})
 		s := &source{text: "a", delay: time.Second}
 		fetch(c, "k", s)
-		// Asked a hundred times a second, the key is refreshed about ln 100 = 4.6
+		// With a hundred reads a second, the key is refreshed about ln 100 = 4.6
 		// fill times before it expires.
 		stale := 0
 		for range 10 * 60 * 100 {
@@ -480,7 +480,7 @@ func TestEarlyRefresh(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if n := s.fills.Load(); n < 10 || n > 14 || stale > 0 {
-			t.Errorf("ten lives: got %d fills and %d readers not served fresh, want 10 to 14 and 0", n, stale)
+			t.Errorf("ten lifetimes: got %d fills and %d readers not served fresh, want 10 to 14 and 0", n, stale)
 		}
 	})
 }
@@ -491,21 +491,21 @@ func TestEarlyRefreshThroughGet(t *testing.T) {
 		s := &source{text: "a", delay: time.Second}
 		fetch(c, "k", s)
 		synctest.Wait()
-		told := 0
+		early := 0
 		for range 10 * 60 * 100 {
 			if _, st := c.Get("k"); st != cache.Fresh {
-				told++
-				want(t, "the reader told to refresh", fetch(c, "k", s), "hit a")
+				early++
+				want(t, "the reader early to refresh", fetch(c, "k", s), "hit a")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := s.fills.Load(); int(n) != told+1 || n < 10 || n > 14 {
-			t.Errorf("ten lives: got %d fills for %d told, want 10 to 14, one for each and the first", n, told)
+		if n := s.fills.Load(); int(n) != early+1 || n < 10 || n > 14 {
+			t.Errorf("ten lifetimes: got %d fills for %d early, want 10 to 14, one for each and the first", n, early)
 		}
 	})
 }
 
-func TestConfigComplaints(t *testing.T) {
+func TestConfigErrors(t *testing.T) {
 	_, err := cache.New(cache.Config{Bytes: 5, Shards: 3, FillTimeout: -1})
 	if err == nil {
 		t.Fatal("got no error")

@@ -23,14 +23,14 @@ func entries() []*cache.Entry {
 	}
 }
 
-func TestEntryIsReadAsWritten(t *testing.T) {
+func TestEntryRoundTrip(t *testing.T) {
 	for i, e := range entries() {
 		raw, err := e.AppendBinary([]byte("before"))
 		if err != nil {
 			t.Fatalf("entry %d: %v", i, err)
 		}
 		if !strings.HasPrefix(string(raw), "before") {
-			t.Errorf("entry %d: appended over what was there", i)
+			t.Errorf("entry %d: existing bytes were overwritten", i)
 		}
 		var got cache.Entry
 		if err := got.UnmarshalBinary(raw[len("before"):]); err != nil {
@@ -61,7 +61,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// again holds what was read to being written and read the same.
+// again checks that a decoded entry survives another round trip.
 func again(t *testing.T, e *cache.Entry) {
 	raw, err := e.AppendBinary(nil)
 	if err != nil {

@@ -13,34 +13,34 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// truth is a log of changes to a few things, which members of a fleet follow
-// each at its own pace.
-type truth struct {
+// eventLog is a log of changes to a few resources, which the members of a fleet
+// follow at their own pace.
+type eventLog struct {
 	mu      sync.Mutex
 	changed []string         // changed[n-1] = what event n changed
-	latest  map[string]int64 // thing -> last event that changed it
+	latest  map[string]int64 // resource -> last event that changed it
 }
 
-func (tr *truth) head() int64 {
+func (tr *eventLog) head() int64 {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return int64(len(tr.changed))
 }
 
-func (tr *truth) change(thing string) {
+func (tr *eventLog) change(thing string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.changed = append(tr.changed, thing)
 	tr.latest[thing] = int64(len(tr.changed))
 }
 
-// read gives the event number first and what was true some time later.
-func (tr *truth) read(rng *rand.Rand, thing string) cache.Fill {
+// read returns the event number first and the value some time later.
+func (tr *eventLog) read(rng *rand.Rand, thing string) cache.Fill {
 	seed := rng.Uint64()
 	return func(context.Context) (*cache.Entry, error) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		asOf := tr.head()
-		for range rng.IntN(3) { // the world goes on meanwhile
+		for range rng.IntN(3) { // other changes happen in between
 			tr.change(fmt.Sprint(rng.IntN(things)))
 		}
 		if rng.IntN(12) == 0 {
@@ -58,37 +58,37 @@ const (
 	steps   = 1500
 )
 
-// follower is one process: its cache and how far it was told.
+// follower is one process: its cache, and the last event it has received.
 type follower struct {
-	tr   *truth
+	tr   *eventLog
 	c    *cache.Cache
-	told int64
+	received int64
 }
 
-// restart is a process that begins anew: with an empty memory, told of some of
-// the past only.
+// restart replaces the process by a new one with an empty memory, which has
+// received only a part of the past.
 func (f *follower) restart(t *testing.T, rng *rand.Rand, r *cache.Redis) {
 	f.c = open(t, cache.Config{Bytes: 1 << 20, Shards: 1, Redis: r})
 	head := f.tr.head()
-	f.told = head - rng.Int64N(min(head, 20)+1)
-	f.c.InvalidateBefore(f.told)
-	f.tell(head)
+	f.received = head - rng.Int64N(min(head, 20)+1)
+	f.c.InvalidateBefore(f.received)
+	f.purge(head)
 	f.c.Join("log", head)
 }
 
-// tell purges what happened up to an event.
-func (f *follower) tell(to int64) {
+// purge applies the events up to a number.
+func (f *follower) purge(to int64) {
 	f.tr.mu.Lock()
 	defer f.tr.mu.Unlock()
-	for ; f.told < to; f.told++ {
-		f.c.Purge(f.told+1, f.tr.changed[f.told])
+	for ; f.received < to; f.received++ {
+		f.c.Purge(f.received+1, f.tr.changed[f.received])
 	}
 }
 
-// TestFleetForgetsNoPurge drives three processes on one Redis through changes,
-// late news, lost tails of the log and restarts, and holds every answer that does
-// not say it is old against what its process had been told.
-func TestFleetForgetsNoPurge(t *testing.T) {
+// TestFleetLosesNoPurge drives three processes on one Redis through changes, late
+// events, lost log tails and restarts. Every answer that is not marked stale must
+// be as new as the last event its process had received.
+func TestFleetLosesNoPurge(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestFleetForgetsNoPurge(t *testing.T) {
 }
 
 func fleetRun(t *testing.T, server *cachetest.Redis, rng *rand.Rand) {
-	tr := &truth{latest: map[string]int64{}}
+	tr := &eventLog{latest: map[string]int64{}}
 	tr.change("0")
 	tier := dial(t, server.URL)
 	var fleet []*follower
@@ -115,10 +115,10 @@ func fleetRun(t *testing.T, server *cachetest.Redis, rng *rand.Rand) {
 		case n < 6:
 			tr.change(thing)
 		case n < 12:
-			f.tell(f.told + rng.Int64N(tr.head()-f.told+1))
-		case n == 12: // the tail is gone
-			f.told = tr.head()
-			f.c.InvalidateBefore(f.told)
+			f.purge(f.received + rng.Int64N(tr.head()-f.received+1))
+		case n == 12: // the tail of the log is lost
+			f.received = tr.head()
+			f.c.InvalidateBefore(f.received)
 		case n == 13:
 			f.restart(t, rng, tier.Redis)
 		default:
@@ -127,19 +127,19 @@ func fleetRun(t *testing.T, server *cachetest.Redis, rng *rand.Rand) {
 	}
 	for _, from := range []cache.Source{cache.SourceHit, cache.SourceFill, cache.SourceOnError} {
 		if counts[from] == 0 {
-			t.Errorf("no answer of kind %s in %v: the test lost its teeth", from, counts)
+			t.Errorf("no answer of kind %s in %v: this case is no longer tested", from, counts)
 		}
 	}
 	if tier.hits.Load() == 0 || tier.fills.Load() == 0 {
-		t.Errorf("%d entries taken over, %d filled: the test lost its teeth", tier.hits.Load(), tier.fills.Load())
+		t.Errorf("%d entries read from Redis, %d filled: these cases are no longer tested", tier.hits.Load(), tier.fills.Load())
 	}
 }
 
-// check reads a thing through one process.
+// check reads a resource through one process.
 func (f *follower) check(t *testing.T, rng *rand.Rand, thing string) cache.Source {
-	var must int64 // the last change of the thing the process was told of
+	var must int64 // the last change of the resource that the process has received
 	f.tr.mu.Lock()
-	for n := f.told; n > 0 && must == 0; n-- {
+	for n := f.received; n > 0 && must == 0; n-- {
 		if f.tr.changed[n-1] == thing {
 			must = n
 		}
@@ -154,7 +154,7 @@ func (f *follower) check(t *testing.T, rng *rand.Rand, thing string) cache.Sourc
 		t.Fatal(err)
 	}
 	if got < must {
-		t.Fatalf("%s: %q of event %d, but the process was told of event %d", from, thing, got, must)
+		t.Fatalf("%s: %q of event %d, but the process had received event %d", from, thing, got, must)
 	}
 	return from
 }

@@ -16,7 +16,7 @@ import (
 
 const hitKeys = 10_000
 
-// filled is a cache of hitKeys entries with two tags each, and its keys.
+// filled returns a cache of hitKeys entries with two tags each, and its keys.
 func filled(tb testing.TB) (*cache.Cache, []string) {
 	tb.Helper()
 	c := open(tb, cache.Config{Bytes: 64 << 20})
@@ -30,7 +30,7 @@ func filled(tb testing.TB) (*cache.Cache, []string) {
 			tb.Fatal(err)
 		}
 	}
-	for i := range keys { // wait until the last are in
+	for i := range keys { // wait until the last ones are stored
 		for st := cache.Miss; st != cache.Fresh; _, st = c.Get(keys[i]) {
 		}
 	}
@@ -51,8 +51,8 @@ func TestHitAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cpu reports what an operation cost in processor time: on a machine that
-// others use too, the clock on the wall says little.
+// cpu reports the processor time of an operation, because wall time means little on
+// a shared machine.
 func cpu(b *testing.B) func() {
 	used := func() int64 {
 		var r syscall.Rusage

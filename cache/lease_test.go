@@ -95,7 +95,7 @@ func TestAbandonedLeaseIsReleased(t *testing.T) {
 	const leaseKey = "fieldmark1:log:lease:k"
 	server := cachetest.StartRedis(t)
 	url, persistent := withholdingProxy(t, server.Addr, leaseKey)
-	c, _ := hasty(t, url, cache.Config{})
+	c, _ := defaultMember(t, url, cache.Config{})
 	want(t, "a fill without a lease", sharedFetch(c, "k", &source{text: "one", asOf: 1}), "fill one")
 	cachetest.Until(t, "a lease was granted that does not expire", func() bool {
 		return persistent.Load() || strings.HasPrefix(sharedFetch(c, "k", &source{text: "one", asOf: 1}), "error")
@@ -113,7 +113,7 @@ func TestAbandonedLeaseIsReleased(t *testing.T) {
 
 // After a Reset the shared tier's entries from before are not used: an event of
 // theirs may be one that was lost.
-func TestResetDistrustsSharedEntries(t *testing.T) {
+func TestResetIgnoresSharedEntries(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	a, _ := member(t, server.URL, cache.Config{})
 	b, _ := member(t, server.URL, cache.Config{})
@@ -124,9 +124,9 @@ func TestResetDistrustsSharedEntries(t *testing.T) {
 	want(t, "after the reset", sharedFetch(b, "k", &source{text: "true", asOf: 6}), "fill true")
 }
 
-// TestNothingIsFoundAgain has a source answer that there is nothing, and then an
+// TestGoneIsRefilledAfterPurge has a source answer that there is nothing, and then an
 // event that there is something.
-func TestNothingIsFoundAgain(t *testing.T) {
+func TestGoneIsRefilledAfterPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		gone := &source{err: fmt.Errorf("no brand: %w", cache.ErrGone)}
@@ -155,7 +155,7 @@ func TestNothingIsFoundAgain(t *testing.T) {
 		synctest.Wait()
 		c.Purge(2, "brand")
 		if got := fetch(c, "n", there); !strings.HasSuffix(got, " there") { // of either of the two fills that follow
-			t.Errorf("a reader who joins a fill of before the event: got %q, want what is there", got)
+			t.Errorf("a reader that joins a fill from before the event: got %q, want the new entry", got)
 		}
 		reader.Wait()
 	})

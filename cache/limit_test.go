@@ -14,7 +14,7 @@ import (
 
 var perMinute = cache.Rate{Quota: 300, Window: time.Minute, Burst: 60}
 
-// TestLimiter walks through a rate in time that passes at once.
+// TestLimiter checks a rate step by step, in simulated time.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := cache.NewLimiter(nil)
@@ -25,7 +25,7 @@ func TestLimiter(t *testing.T) {
 				t.Fatalf("request %d: %+v, want %+v", i, v, want)
 			}
 		}
-		for range 3 { // asking in vain costs nothing, and looking less
+		for range 3 { // rejected requests and peeks count nothing
 			l.Peek(t.Context(), "b", perMinute)
 			if v, want := l.Take(t.Context(), "a", perMinute), (cache.RateResult{ResetAfter: 12 * time.Second, RetryAfter: 200 * time.Millisecond}); v != want {
 				t.Fatalf("the 61st: %+v, want %+v", v, want)
@@ -46,15 +46,15 @@ func TestLimiter(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if v := l.Take(t.Context(), "a", perMinute); !v.Allowed || v.Remaining != 59 {
-			t.Errorf("after a rest: %+v", v)
+			t.Errorf("after a pause: %+v", v)
 		}
 	})
 }
 
-// TestLimiterWeights: a request may weigh more than the burst; those that follow
-// wait for all of it. With a Redis and without, that is the same.
+// A request may weigh more than the burst; later ones wait for all of it, with
+// Redis and without.
 func TestLimiterWeights(t *testing.T) {
-	var failed atomic.Int64 // calls that were too slow for Redis to be asked
+	var failed atomic.Int64 // calls too slow for Redis
 	r, err := cache.NewRedis(cache.RedisConfig{URL: cachetest.StartRedis(t).URL, Events: cache.RedisEvents{
 		Failed: func(error) { failed.Add(1) }, Skipped: func() { failed.Add(1) }}})
 	if err != nil {
@@ -62,11 +62,11 @@ func TestLimiterWeights(t *testing.T) {
 	}
 	t.Cleanup(func() { r.Close() })
 	weigh := func(l *cache.Limiter, key string) (wrong []string) {
-		slow := cache.Rate{Quota: 6, Window: 60 * time.Hour, Burst: 6} // nothing comes back within the test
+		slow := cache.Rate{Quota: 6, Window: 60 * time.Hour, Burst: 6} // no allowance returns during the test
 		for i, tt := range []struct {
 			n, remaining int
 			ok           bool
-			hours        int // until one more may come
+			hours        int // until one more is allowed
 		}{{4, 2, true, 0}, {1, 1, true, 0}, {10, 0, true, 0}, {1, 0, false, 100}, {0, 0, false, 100}} {
 			v := l.Peek(t.Context(), key, slow)
 			if tt.n > 0 {
@@ -94,24 +94,23 @@ func TestLimiterWeights(t *testing.T) {
 	}
 }
 
-// TestLimiterForgets: keys without end do not take memory without end.
-func TestLimiterForgets(t *testing.T) {
+// TestLimiterEvicts: an unlimited number of keys must not take unlimited memory.
+func TestLimiterEvicts(t *testing.T) {
 	l := cache.NewLimiter(nil)
 	fast := cache.Rate{Quota: 1, Window: time.Nanosecond, Burst: 1}
 	for i := range 1<<18 + 1<<16 {
 		l.Take(t.Context(), fmt.Sprint(i), fast)
 	}
 	if n := l.Len(); n > 1<<18 {
-		t.Errorf("%d keys are remembered", n)
+		t.Errorf("%d keys are stored", n)
 	}
 }
 
-// TestLimiterShared: two processes and one Redis allow one rate; without Redis
-// each allows its own.
+// Two processes with one Redis share one rate; without Redis each has its own.
 func TestLimiterShared(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	var nodes [2]*cache.Limiter
-	var failed atomic.Int64 // calls that were too slow, as on a machine that does much else
+	var failed atomic.Int64 // calls that were too slow, for example on a busy machine
 	for i := range nodes {
 		r, err := cache.NewRedis(cache.RedisConfig{URL: server.URL, Events: cache.RedisEvents{
 			Failed: func(error) { failed.Add(1) }, Skipped: func() { failed.Add(1) }}})
@@ -124,7 +123,7 @@ func TestLimiterShared(t *testing.T) {
 		}
 		nodes[i] = cache.NewLimiter(r)
 	}
-	hour := cache.Rate{Quota: 100, Window: 100 * time.Hour, Burst: 20} // nothing comes back within the test
+	hour := cache.Rate{Quota: 100, Window: 100 * time.Hour, Burst: 20} // no allowance returns during the test
 	var allowed atomic.Int64
 	var wg sync.WaitGroup
 	for _, l := range nodes {
@@ -145,10 +144,10 @@ func TestLimiterShared(t *testing.T) {
 		t.Errorf("%d allowed by both together, %d of them by one alone; want 20", n, failed.Load())
 	}
 	if v := nodes[1].Peek(t.Context(), "a", hour); v.Allowed && failed.Load() == 0 {
-		t.Errorf("a look at what is used up: %+v", v)
+		t.Errorf("a peek at a used-up allowance: %+v", v)
 	}
 	if nodes[1].Peek(t.Context(), "c", hour); !nodes[0].Take(t.Context(), "c", hour).Allowed {
-		t.Error("a look was counted")
+		t.Error("a peek was counted")
 	}
 	server.Kill()
 	if v := nodes[0].Take(t.Context(), "a", hour); !v.Allowed || v.Remaining != 19 {
@@ -166,8 +165,8 @@ func BenchmarkLimiter(b *testing.B) {
 	})
 }
 
-// TestVeryLargeQuota: a quota of more than one request in a nanosecond, which an
-// origin may name for a key, is no limit in practice.
+// A quota of more than one request per nanosecond, which an origin may set for a
+// key, is unlimited in practice.
 func TestVeryLargeQuota(t *testing.T) {
 	l := cache.NewLimiter(nil)
 	r := cache.Rate{Quota: 1 << 62, Window: time.Minute, Burst: 60}

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// TestSmallObjectCost holds what the cache adds to a small object to its bound:
-// 1.3 times its bytes, which are what goes out, and 200.
+// TestSmallObjectCost limits the overhead for a small object to 200 bytes plus 0.3
+// times the bytes that are sent.
 func TestSmallObjectCost(t *testing.T) {
 	const entries, body, head = 40_000, 1300, 550 // a badge
 	c := open(t, cache.Config{Bytes: 1 << 30})

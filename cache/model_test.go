@@ -14,20 +14,20 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// model is the truth: a log of events, each of which changed one tag, and how
-// far a follower has told the cache of them.
+// model is a reference implementation: a log of events, each of which changed one
+// tag, and how many of them the cache has received.
 type model struct {
 	rng *rand.Rand
 	c   *cache.Cache
 
-	mu sync.Mutex // fills read while the test goes on
+	mu sync.Mutex // fills read while the test runs
 
-	head    int64            // number of the last event
-	changed []string         // changed[n-1] = the tag event n changed
-	latest  map[string]int64 // tag -> last event that changed it
-	told    int64            // the cache knows of events up to here
-	toldAt  []time.Time      // toldAt[n-1] = when
-	hard    map[int64]bool   // told as a hard purge
+	head      int64            // number of the last event
+	changed   []string         // changed[n-1] = the tag that event n changed
+	latest    map[string]int64 // tag -> last event that changed it
+	applied   int64            // the cache has received events up to here
+	appliedAt []time.Time      // appliedAt[n-1] = when
+	hard      map[int64]bool   // received as a hard purge
 }
 
 func (m *model) change(tag string) {
@@ -38,32 +38,32 @@ func (m *model) change(tag string) {
 	m.latest[tag] = m.head
 }
 
-// tell purges what happened up to some event, one by one or as a lost tail.
-func (m *model) tell() {
-	for m.told < m.head {
-		if m.head-m.told > 5 && m.rng.IntN(4) == 0 {
+// purge applies events up to a number, one by one or as a lost tail.
+func (m *model) purge() {
+	for m.applied < m.head {
+		if m.head-m.applied > 5 && m.rng.IntN(4) == 0 {
 			m.c.InvalidateBefore(m.head)
-			for ; m.told < m.head; m.told++ {
-				m.toldAt = append(m.toldAt, time.Now())
+			for ; m.applied < m.head; m.applied++ {
+				m.appliedAt = append(m.appliedAt, time.Now())
 			}
 			return
 		}
-		m.told++
-		tag := m.changed[m.told-1]
+		m.applied++
+		tag := m.changed[m.applied-1]
 		if m.rng.IntN(10) == 0 {
-			m.hard[m.told] = true
-			m.c.PurgeHard(m.told, tag)
+			m.hard[m.applied] = true
+			m.c.PurgeHard(m.applied, tag)
 		} else {
-			m.c.Purge(m.told, tag)
+			m.c.Purge(m.applied, tag)
 		}
-		m.toldAt = append(m.toldAt, time.Now())
+		m.appliedAt = append(m.appliedAt, time.Now())
 		if m.rng.IntN(3) == 0 {
 			return
 		}
 	}
 }
 
-// fill reads as-of first and the truth some time later, as a real one does.
+// fill reads AsOf first and the values some time later, like a real fill.
 func (m *model) fill(tags []string, seed uint64) cache.Fill {
 	return func(ctx context.Context) (*cache.Entry, error) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -90,19 +90,19 @@ func (m *model) fill(tags []string, seed uint64) cache.Fill {
 	}
 }
 
-// check holds an answer against what the cache had been told when asked.
-func (m *model) check(t *testing.T, how string, e *cache.Entry, told int64, asked time.Time) {
+// check compares an answer with the events the cache had received when it was read.
+func (m *model) check(t *testing.T, how string, e *cache.Entry, received int64, asked time.Time) {
 	t.Helper()
 	fresh := strings.HasPrefix(how, "get fresh") || strings.HasPrefix(how, "hit") || strings.HasPrefix(how, "fill") || strings.HasPrefix(how, "shared")
 	stale := strings.HasPrefix(how, "get stale") || strings.HasPrefix(how, "stale")
 	read := e.Value.(map[string]int64)
-	for n := int64(1); n <= told; n++ {
+	for n := int64(1); n <= received; n++ {
 		tag := m.changed[n-1]
 		seen, ours := read[tag]
 		if !ours || seen >= n {
-			continue // not its tag, or it has seen the change
+			continue // another tag, or it includes the change
 		}
-		since := asked.Sub(m.toldAt[n-1])
+		since := asked.Sub(m.appliedAt[n-1])
 		switch {
 		case fresh:
 			t.Fatalf("%s: tag %s read at event %d, but event %d was purged %s before", how, tag, seen, n, since)
@@ -114,7 +114,7 @@ func (m *model) check(t *testing.T, how string, e *cache.Entry, told int64, aske
 	}
 }
 
-func TestNoPurgeIsForgotten(t *testing.T) {
+func TestNoPurgeIsLost(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { drive(t, seed) })
@@ -131,7 +131,7 @@ func drive(t *testing.T, seed uint64) {
 	type answer struct {
 		how   string
 		e     *cache.Entry
-		told  int64
+		received  int64
 		asked time.Time
 	}
 	answers := make(chan answer, 10_000)
@@ -145,17 +145,17 @@ func drive(t *testing.T, seed uint64) {
 		case 0:
 			m.change(brand)
 		case 1:
-			m.tell()
+			m.purge()
 		case 2:
 			if m.rng.IntN(20) == 0 {
 				m.change("module")
 			}
 		case 3, 4:
 			if e, st := m.c.Get(key); st == cache.Fresh || st == cache.Stale {
-				answers <- answer{"get " + st.String() + " " + key, e, m.told, time.Now()}
+				answers <- answer{"get " + st.String() + " " + key, e, m.applied, time.Now()}
 			}
 		default:
-			a := answer{told: m.told, asked: time.Now()}
+			a := answer{received: m.applied, asked: time.Now()}
 			fill := m.fill(tags, m.rng.Uint64())
 			go func() {
 				e, src, err := m.c.Fetch(context.Background(), key, fill)
@@ -178,12 +178,12 @@ func drive(t *testing.T, seed uint64) {
 	for a := range answers {
 		counts[strings.Fields(a.how)[0]]++
 		if a.e != nil {
-			m.check(t, a.how, a.e, a.told, a.asked)
+			m.check(t, a.how, a.e, a.received, a.asked)
 		}
 	}
 	for _, how := range []string{"hit", "stale", "fill", "shared", "on-error", "error"} {
 		if counts[how] == 0 {
-			t.Errorf("no answer of kind %s in %v: the test lost its teeth", how, counts)
+			t.Errorf("no answer of kind %s in %v: this case is no longer tested", how, counts)
 		}
 	}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// The hit-ratio rounds: so many keys, of which so many fit.
+// The size of the hit-ratio comparison: the number of keys, and how many fit.
 const (
 	policyKeys = 100_000
 	policyFit  = 1000
 	policyBody = 1300
-	// policyCost is what such an entry counts for with its key and book-keeping.
+	// policyCost is the cost of one entry with its key and bookkeeping.
 	policyCost = 1856
 )
 
-// asked are rounds of requests: popular keys stay popular; every fifth request is
-// a crawler's, in order; and what is popular changes ten times.
-func asked(n int) map[string][]int {
+// workloads are sequences of requests: constant popularity; every fifth request
+// from a crawler, in order; and popularity that changes ten times.
+func workloads(n int) map[string][]int {
 	rng := rand.New(rand.NewPCG(3, 4))
 	zipf := rand.NewZipf(rng, 1.01, 1, policyKeys-1)
 	rounds := map[string][]int{}
@@ -41,11 +41,11 @@ func asked(n int) map[string][]int {
 	return rounds
 }
 
-// BenchmarkHitRatio holds our cache on ristretto beside otter, in the same
-// memory, filled by whoever misses.
+// BenchmarkHitRatio compares the cache on ristretto with otter, with the same
+// memory, filled on misses.
 func BenchmarkHitRatio(b *testing.B) {
 	const requests = 300_000
-	rounds := asked(requests)
+	rounds := workloads(requests)
 	for _, name := range []string{"zipf", "scan", "shift"} {
 		keys := make([]string, requests)
 		for i, k := range rounds[name] {
@@ -66,7 +66,7 @@ func BenchmarkHitRatio(b *testing.B) {
 					_, _, err := c.Fetch(context.Background(), k, func(context.Context) (*cache.Entry, error) {
 						return &cache.Entry{Body: make([]byte, policyBody), Fresh: time.Hour}, nil
 					})
-					if err != nil && !errors.Is(err, cache.ErrBusy) { // no client asks this fast
+					if err != nil && !errors.Is(err, cache.ErrBusy) { // no client reads this fast
 						b.Fatal(err)
 					}
 				}

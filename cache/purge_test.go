@@ -33,7 +33,7 @@ func TestSoftPurge(t *testing.T) {
 	})
 }
 
-// The promise is a second; 800 ms are the cache's, the rest is for the fill.
+// The promised second is 800 ms for the cache and the rest for the fill.
 func TestLateReaderOfAPurgedEntryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
@@ -42,7 +42,7 @@ func TestLateReaderOfAPurgedEntryWaits(t *testing.T) {
 		fetch(c, "l", old)
 		time.Sleep(10 * time.Second)
 		c.Purge(2, "b")
-		for i := range 10 { // more purges of the tag must not lengthen the time
+		for i := range 10 { // further purges of the tag must not extend the time
 			time.Sleep(79 * time.Millisecond)
 			c.Purge(int64(3+i), "b")
 		}
@@ -102,7 +102,7 @@ func TestHardPurgeWhileReadersWait(t *testing.T) {
 	})
 }
 
-func TestTrapLateFillAfterPurge(t *testing.T) {
+func TestLateFillAfterPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		slow := &source{text: "old", tags: []string{"b"}, asOf: 1, delay: time.Second}
@@ -111,8 +111,8 @@ func TestTrapLateFillAfterPurge(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		c.Purge(2, "b")
 		slow.set("new", 2)
-		// Both readers wait for a fill that began before the purge, notice, and
-		// are served what it gave while a refresh runs.
+		// Both readers wait for a fill that began before the purge. They detect it
+		// and get its entry while a refresh runs.
 		want(t, "a reader after the purge", fetch(c, "k", slow), "stale old")
 		want(t, "the reader before it", <-early, "stale old")
 		time.Sleep(1001 * time.Millisecond)
@@ -123,7 +123,7 @@ func TestTrapLateFillAfterPurge(t *testing.T) {
 	})
 }
 
-func TestPurgeOvertakesSlowFills(t *testing.T) {
+func TestPurgeDuringSlowFills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		slow := &source{text: "old", tags: []string{"b"}, asOf: 1, delay: 2 * time.Second}
@@ -139,9 +139,9 @@ func TestPurgeOvertakesSlowFills(t *testing.T) {
 	})
 }
 
-// A derived entry whose parts are served on error is born stale. Filling it
-// again and again would give the same.
-func TestFillThatCanOnlyGiveStale(t *testing.T) {
+// A derived entry whose parts are served on error is stale from the start. Filling
+// it repeatedly would return the same.
+func TestFillReturnsStaleEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		c.Purge(5, "b")
@@ -161,7 +161,7 @@ func TestFillThatCanOnlyGiveStale(t *testing.T) {
 	})
 }
 
-func TestLost(t *testing.T) {
+func TestInvalidateBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		fetch(c, "tagged", &source{text: "a", tags: []string{"b"}, asOf: 5})
@@ -194,7 +194,7 @@ func TestReset(t *testing.T) {
 	})
 }
 
-func TestManyTagsFollowEveryPurge(t *testing.T) {
+func TestManyTagsAreAffectedByEveryPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})
 		var tags []string

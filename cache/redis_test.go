@@ -17,24 +17,24 @@ import (
 // logHead is the newest event when a process of a test joins.
 const logHead = 1000
 
-// counted is a shared tier and what it told.
-type counted struct {
+// redisCounters is a shared tier with its event counts.
+type redisCounters struct {
 	*cache.Redis
 	hits, misses, fills, waits, failed, skipped atomic.Int64
 }
 
-// dial makes a tier that gives Redis all the time it needs, so that nothing is
-// dropped because the machine is busy.
-func dial(t testing.TB, url string) *counted { return dialSecret(t, url, "") }
+// dial connects with long deadlines, so that nothing is dropped because the machine
+// is busy.
+func dial(t testing.TB, url string) *redisCounters { return dialSecret(t, url, "") }
 
-func dialSecret(t testing.TB, url, secret string) *counted {
+func dialSecret(t testing.TB, url, secret string) *redisCounters {
 	t.Helper()
 	return dialConfig(t, cache.RedisConfig{URL: url, Timeout: 10 * time.Second, Secret: []byte(secret)})
 }
 
-func dialConfig(t testing.TB, cfg cache.RedisConfig) *counted {
+func dialConfig(t testing.TB, cfg cache.RedisConfig) *redisCounters {
 	t.Helper()
-	n := new(counted)
+	n := new(redisCounters)
 	add := func(to *atomic.Int64) func() { return func() { to.Add(1) } }
 	var err error
 	cfg.Events = cache.RedisEvents{
@@ -49,19 +49,19 @@ func dialConfig(t testing.TB, cfg cache.RedisConfig) *counted {
 	return n
 }
 
-// member is a process of a fleet: a memory of its own over the shared tier.
-func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
+// member is a process of a fleet: its own memory, and the shared tier.
+func member(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
 	return join(t, dial(t, url), url, cfg)
 }
 
-// hasty is a member with the usual deadlines.
-func hasty(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *counted) {
+// defaultMember is a member with the default deadlines.
+func defaultMember(t testing.TB, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
 	return join(t, dialConfig(t, cache.RedisConfig{URL: url}), url, cfg)
 }
 
-func join(t testing.TB, r *counted, url string, cfg cache.Config) (*cache.Cache, *counted) {
+func join(t testing.TB, r *redisCounters, url string, cfg cache.Config) (*cache.Cache, *redisCounters) {
 	t.Helper()
 	cfg.Redis = r.Redis
 	c := open(t, cfg)
@@ -77,7 +77,7 @@ func sharedFetch(c *cache.Cache, key string, s *source) string {
 	return outcome(e, src, err)
 }
 
-// TestTiers runs the suite over every arrangement of tiers.
+// TestTiers runs the suite on every combination of tiers.
 func TestTiers(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		cachetest.Run(t, func(t testing.TB) *cache.Cache { return open(t, cache.Config{}) }, 100, false)
@@ -89,7 +89,7 @@ func TestTiers(t *testing.T) {
 		size  int
 	}{
 		{"memory over redis", 8 << 20, 100},
-		{"redis alone", 1 << 20, 10 << 10}, // such entries are too large for such a memory
+		{"redis alone", 1 << 20, 10 << 10}, // these entries are too large for this memory
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cachetest.Run(t, func(t testing.TB) *cache.Cache {
@@ -100,7 +100,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestRedisArrangements reaches Redis in each of the ways a URL can ask for.
+// TestRedisArrangements connects to Redis in every way that a URL supports.
 func TestRedisArrangements(t *testing.T) {
 	locked := cachetest.StartRedis(t, "user", "fieldmark on >secret ~fieldmark1:* +@all", "unixsocket", t.TempDir()+"/s")
 	socket := strings.TrimSuffix(strings.Split(locked.Do("CONFIG", "GET", "unixsocket"), "\r\n")[4], "\r\n")
@@ -113,7 +113,7 @@ func TestRedisArrangements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, ra := member(t, url, cache.Config{})
 			b, _ := member(t, url, cache.Config{})
-			for i := range 20 { // enough for every node of a cluster
+			for i := range 20 { // enough to reach every node of a cluster
 				key := fmt.Sprint(name, i)
 				want(t, "filled", sharedFetch(a, key, &source{text: "one", asOf: 1}), "fill one")
 				cachetest.Until(t, "the other has it", func() bool {
@@ -149,13 +149,13 @@ func TestRedisURL(t *testing.T) {
 		if got := fmt.Sprint(err); (err == nil) != (tt.want == "") || !strings.Contains(got, tt.want) && tt.want != "" {
 			t.Errorf("NewRedis(%q): got %v, want %q", tt.url, err, tt.want)
 		} else if strings.Contains(got, "secret") {
-			t.Errorf("NewRedis(%q) tells the password: %v", tt.url, err)
+			t.Errorf("NewRedis(%q) contains the password: %v", tt.url, err)
 		}
 	}
 }
 
-// A process that starts judges what Redis holds by the events it was told of.
-func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
+// A starting process checks entries in Redis against the events it has received.
+func TestRedisEntryIsCheckedByTheReader(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	tags := []string{"b"}
 	a, _ := member(t, server.URL, cache.Config{})
@@ -174,7 +174,7 @@ func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
 	}{
 		{"a follower from an older event", func(c *cache.Cache) { c.InvalidateBefore(4); c.Purge(5, "b"); c.Join("log", logHead) }, "fill old"},
 		{"a follower from a newer event", func(c *cache.Cache) { c.InvalidateBefore(6); c.Join("log", logHead) }, "error: away"},
-		{"told of a later purge", func(c *cache.Cache) { c.Purge(6, "b"); c.Join("log", logHead) }, "error: away"},
+		{"with a later purge", func(c *cache.Cache) { c.Purge(6, "b"); c.Join("log", logHead) }, "error: away"},
 		{"of another log", func(c *cache.Cache) { c.Join("other", logHead) }, "error: away"},
 		{"of a log set back before that", func(c *cache.Cache) { c.Join("log", 4) }, "error: away"},
 		{"not joined", func(*cache.Cache) {}, "error: away"},
@@ -183,28 +183,28 @@ func TestRedisEntryIsJudgedByTheReader(t *testing.T) {
 	}
 }
 
-// TestRedisTroubles takes Redis away in every way while readers read. None may
-// fail, none may hang, and none may see what was purged. Each trouble lasts until
-// both nodes noticed it and each recovery until both use Redis again, however
-// busy the machine is.
-func TestRedisTroubles(t *testing.T) {
+// TestRedisFailures interrupts Redis in every way while readers read. None may
+// fail, hang, or see a purged value. Each failure lasts until both nodes have
+// noticed it, and each recovery until both use Redis again, however busy the
+// machine is.
+func TestRedisFailures(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	var nodes []*cache.Cache
-	var tiers []*counted
+	var tiers []*redisCounters
 	for range 2 {
-		c, r := hasty(t, server.URL, cache.Config{})
+		c, r := defaultMember(t, server.URL, cache.Config{})
 		nodes, tiers = append(nodes, c), append(tiers, r)
 	}
 	l := &load{nodes: nodes, version: make([]atomic.Int64, 50)}
 	l.event.Store(logHead)
 	stop := sync.OnceFunc(l.start(t))
 	t.Cleanup(stop)
-	skipped := func(c *counted) int64 { return c.skipped.Load() } // a call is skipped after several failed
-	used := func(c *counted) int64 { return c.hits.Load() }       // an entry that the other node stored
+	skipped := func(c *redisCounters) int64 { return c.skipped.Load() } // calls are skipped after several failures
+	used := func(c *redisCounters) int64 { return c.hits.Load() }       // an entry stored by the other node
 	for _, phase := range []struct {
 		what  string
 		act   func()
-		grows func(*counted) int64 // what then happens on both nodes
+		grows func(*redisCounters) int64 // the counter that then grows on both nodes
 	}{
 		{"Redis is used", func() {}, used},
 		{"killed", server.Kill, skipped},
@@ -229,10 +229,10 @@ func TestRedisTroubles(t *testing.T) {
 // any machine.
 const hung = time.Minute
 
-// load reads and changes 50 things through several processes.
+// load reads and changes 50 resources through several processes.
 type load struct {
 	nodes    []*cache.Cache
-	version  []atomic.Int64 // what each thing is at, as an event number
+	version  []atomic.Int64 // current version of each resource, as an event number
 	event    atomic.Int64
 	answers  atomic.Int64
 	changing sync.Mutex
@@ -258,7 +258,7 @@ func (l *load) start(t *testing.T) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// change makes a new version and tells every process.
+// change makes a new version and purges the old one in every process.
 func (l *load) change(i int) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -271,10 +271,10 @@ func (l *load) change(i int) {
 
 func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	key := fmt.Sprint("thing/", i)
-	// Every process has been told of all events before the newest: change tells
-	// them of one before it begins another.
+	// Every process has received all events before the newest: change delivers one
+	// before it starts another.
 	newest := l.event.Load()
-	told := l.version[i].Load()
+	received := l.version[i].Load()
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	e, from, err := c.Fetch(ctx, key, c.SharedFill(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
@@ -287,21 +287,21 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 		return
 	}
 	if from == cache.SourceStale || from == cache.SourceOnError {
-		return // allowed to be old, and says so
+		return // it may be old, and is marked so
 	}
 	var got int64
 	if _, err := fmt.Sscan(string(e.Body), &got); err != nil {
 		t.Errorf("%s: %q: %v", key, e.Body, err)
 	}
-	if got < told && told < newest {
-		t.Errorf("%s (%s): version %d, but %d was purged before", key, from, got, told)
+	if got < received && received < newest {
+		t.Errorf("%s (%s): version %d, but %d was purged before", key, from, got, received)
 	}
 }
 
 func TestSentinelFailover(t *testing.T) {
 	s := cachetest.StartSentinels(t)
-	a, ra := hasty(t, s.URL, cache.Config{})
-	b, _ := hasty(t, s.URL, cache.Config{})
+	a, ra := defaultMember(t, s.URL, cache.Config{})
+	b, _ := defaultMember(t, s.URL, cache.Config{})
 	handed := func(key string) func() bool {
 		n := 0
 		return func() bool {

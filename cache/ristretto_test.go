@@ -13,10 +13,10 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// The traps below are ristretto's as measured for the specification. Each
-// test fails when entries are simply Set and Got.
+// Regression tests for the behaviour of ristretto listed at shard. Each fails with
+// plain Set and Get.
 
-func TestTrapGetRightAfterSet(t *testing.T) {
+func TestGetRightAfterSet(t *testing.T) {
 	c := open(t, cache.Config{})
 	for i := range 10_000 {
 		key := fmt.Sprint(i)
@@ -28,13 +28,13 @@ func TestTrapGetRightAfterSet(t *testing.T) {
 	}
 }
 
-func TestTrapSecondSetOfANewKeyLost(t *testing.T) {
+func TestSecondSetOfANewKey(t *testing.T) {
 	c := open(t, cache.Config{})
 	for i := range 2_000 {
 		key := fmt.Sprint(i)
 		fetch(c, key, &source{text: "old", tags: []string{"b"}, asOf: int64(i)})
 		c.Purge(int64(i+1), "b")
-		// Whoever waits for the second fill, and all after, must see it.
+		// Callers waiting for the second fill, and all later ones, must see it.
 		second := &source{text: "new", tags: []string{"b"}, asOf: int64(i + 1)}
 		for fetch(c, key, second) == "stale old" {
 		}
@@ -47,7 +47,7 @@ func TestTrapSecondSetOfANewKeyLost(t *testing.T) {
 	}
 }
 
-func TestTrapDroppedSetsInABurst(t *testing.T) {
+func TestSetsInABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{Bytes: 64 << 20})
 		const n = 20_000
@@ -71,7 +71,7 @@ func TestTrapDroppedSetsInABurst(t *testing.T) {
 	})
 }
 
-func TestTrapGrowthByUpdateBreaksTheBound(t *testing.T) {
+func TestGrowthByUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bound = 1 << 20
 		c := open(t, cache.Config{Bytes: bound, Shards: 1})
@@ -95,7 +95,7 @@ func TestTrapGrowthByUpdateBreaksTheBound(t *testing.T) {
 			if used := c.Used(); used > bound || int64(held) > used || held == 0 {
 				t.Fatalf("size %d: got %d bytes held, %d accounted, want at most %d", size, held, used, bound)
 			}
-			time.Sleep(10 * time.Second) // all are filled again, larger
+			time.Sleep(10 * time.Second) // all are filled again, with a larger size
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestBytesAreBounded(t *testing.T) {
 	})
 }
 
-func TestOversizeIsNotKept(t *testing.T) {
+func TestOversizeIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dropped atomic.Int64
 		c := open(t, cache.Config{Bytes: 8 << 20, Shards: 1, Events: cache.Events{Dropped: func() { dropped.Add(1) }}})
@@ -159,7 +159,7 @@ func TestOversizeIsNotKept(t *testing.T) {
 	})
 }
 
-func TestBorrowedKeyIsNotKept(t *testing.T) {
+func TestBorrowedKeyIsNotRetained(t *testing.T) {
 	c := open(t, cache.Config{})
 	buf := []byte("brand/acme")
 	key := unsafe.String(&buf[0], len(buf))
@@ -174,7 +174,7 @@ func TestEntryIsACopy(t *testing.T) {
 	c := open(t, cache.Config{})
 	shared := &cache.Entry{Status: 404, Fresh: minute, Tags: []string{"b"}}
 	var wg sync.WaitGroup
-	for i := range 100 { // the race detector watches
+	for i := range 100 { // for the race detector
 		wg.Go(func() {
 			_, _, err := c.Fetch(context.Background(), fmt.Sprint(i), func(context.Context) (*cache.Entry, error) { return shared, nil })
 			if err != nil {

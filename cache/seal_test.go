@@ -15,8 +15,8 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// TestForgedRedisEntryIsNotServed writes to Redis what an intruder could, and
-// expects every reader to have a miss.
+// TestForgedRedisEntryIsNotServed writes to Redis what an attacker could, and
+// expects every reader to miss.
 func TestForgedRedisEntryIsNotServed(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	options, err := redis.ParseURL(server.URL)
@@ -26,14 +26,14 @@ func TestForgedRedisEntryIsNotServed(t *testing.T) {
 	raw := redis.NewClient(options)
 	defer raw.Close()
 	ours, theirs := dialSecret(t, server.URL, "secret of the fleet"), dialSecret(t, server.URL, "another secret")
-	// read is what a node without anything in memory gets while the origin fails.
-	read := func(r *counted, log, key string) string {
+	// read returns what a node with an empty memory gets while the origin fails.
+	read := func(r *redisCounters, log, key string) string {
 		c := open(t, cache.Config{Redis: r.Redis, Shards: 1, Bytes: 1 << 20})
 		c.Join(log, logHead)
 		return sharedFetch(c, key, &source{err: errors.New("away")})
 	}
-	// write stores an entry under a key as a node of the fleet r does, and returns it.
-	write := func(r *counted, key, text string) string {
+	// write stores an entry the way a node of fleet r does, and returns it.
+	write := func(r *redisCounters, key, text string) string {
 		if err := raw.Del(t.Context(), "fieldmark1:log:"+key).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestForgedRedisEntryIsNotServed(t *testing.T) {
 	want(t, "as it was written", read(ours, "log", "k"), "fill of k")
 }
 
-// withCRC ends an entry the way version 1 of the encoding did.
+// withCRC appends the checksum of version 1 of the encoding.
 func withCRC(entry string) string {
 	sum := crc32.Checksum([]byte(entry), crc32.MakeTable(crc32.Castagnoli))
 	return string(bytes.Join([][]byte{[]byte(entry), {byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}}, nil))

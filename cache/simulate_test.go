@@ -13,14 +13,14 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// simulate makes the workload that of a large deployment: make simulate.
+// simulate selects the workload of a large deployment: make simulate.
 var simulate = flag.Bool("simulate", false, "draw from ten million keys in place of twenty thousand")
 
-// TestSimulate drives the cache with a Zipf workload and prints its hit ratio for
-// several sizes of memory beside the best there can be: Bélády's, which knows the
-// future. Only the second half of the requests is counted, when memory is full.
+// TestSimulate runs a Zipf workload and prints the hit ratio for several sizes of
+// memory next to the optimum, Bélády's algorithm, which knows the future. It counts
+// only the second half of the requests, when memory is full.
 //
-// Entries weigh what a badge does, but most of it is only accounted for, so that
+// Entries have the cost of a badge, but most of it is only accounted for, so that
 // the memory of this machine is not the limit.
 func TestSimulate(t *testing.T) {
 	keys, requests, sizes := 20_000, 40_000, []int64{2 << 20}
@@ -37,16 +37,17 @@ func TestSimulate(t *testing.T) {
 	t.Logf("%10s %10s %8s %9s %11s", "memory MiB", "entries", "hits %", "optimum %", "of optimum")
 	for _, bytes := range sizes {
 		fit := int(bytes / policyCost)
-		got, best := hitsOf(t, bytes, asked), optimum(next, fit)
+		got, best := hitRatioOf(t, bytes, asked), optimum(next, fit)
 		t.Logf("%10d %10d %8.1f %9.1f %11.2f", bytes>>20, fit, 100*got, 100*best, got/best)
-		if got > best+0.02 || got < 0.6*best { // results at hand for 50 ms are beyond the memory, thus the first
+		if got > best+0.02 || got < 0.6*best { // the best may be exceeded, because results stay available for 50 ms outside of memory
 			t.Errorf("%d MiB: hit ratio %.3f beside an optimum of %.3f", bytes>>20, got, best)
 		}
 	}
 }
 
-// hitsOf asks the cache in order and returns the share of hits in the second half.
-func hitsOf(t *testing.T, bytes int64, asked []int32) float64 {
+// hitRatioOf runs the requests in order and returns the hit ratio of the second
+// half.
+func hitRatioOf(t *testing.T, bytes int64, asked []int32) float64 {
 	t.Helper()
 	c, err := cache.New(cache.Config{Bytes: bytes})
 	if err != nil {
@@ -66,14 +67,15 @@ func hitsOf(t *testing.T, bytes int64, asked []int32) float64 {
 		_, _, err := c.Fetch(context.Background(), string(key), func(context.Context) (*cache.Entry, error) {
 			return &cache.Entry{Weight: policyBody, Fresh: 24 * time.Hour}, nil
 		})
-		if err != nil && !errors.Is(err, cache.ErrBusy) { // no client asks this fast
+		if err != nil && !errors.Is(err, cache.ErrBusy) { // no client reads this fast
 			t.Fatal(err)
 		}
 	}
 	return float64(hits) / float64(len(asked)-half)
 }
 
-// nextUses says for every request when its key is asked for again; 0 is never.
+// nextUses returns for every request when its key is requested again; 0 means
+// never.
 func nextUses(asked []int32, keys int) []int32 {
 	next, last := make([]int32, len(asked)), make([]int32, keys)
 	for i := len(asked) - 1; i >= 0; i-- {
@@ -82,10 +84,10 @@ func nextUses(asked []int32, keys int) []int32 {
 	return next
 }
 
-// optimum is the share of hits in the second half that a memory of so many
-// entries can have at most: it always gives up what is needed latest.
+// optimum is the highest possible hit ratio in the second half with so many
+// entries: it always evicts the entry that is needed last.
 func optimum(next []int32, fit int) float64 {
-	kept := newMoments(len(next)) // when what is kept is asked for again
+	kept := newTimeSet(len(next)) // next use of each stored entry
 	hits, half, n := 0, len(next)/2, 0
 	for i := range next {
 		if kept.has(i) {
@@ -107,12 +109,12 @@ func optimum(next []int32, fit int) float64 {
 	return float64(hits) / float64(len(next)-half)
 }
 
-// moments is a set of moments that knows its latest: bits, and above each level
-// another that says which words of it are not empty.
-type moments [][]uint64
+// timeSet is a set of times that finds its maximum: a bitmap, with a bitmap of its
+// non-empty words above each level.
+type timeSet [][]uint64
 
-func newMoments(n int) moments {
-	var m moments
+func newTimeSet(n int) timeSet {
+	var m timeSet
 	for {
 		n = (n + 63) / 64
 		m = append(m, make([]uint64, n))
@@ -122,16 +124,16 @@ func newMoments(n int) moments {
 	}
 }
 
-func (m moments) has(i int) bool { return m[0][i/64]&(1<<(i%64)) != 0 }
+func (m timeSet) has(i int) bool { return m[0][i/64]&(1<<(i%64)) != 0 }
 
-func (m moments) add(i int) {
+func (m timeSet) add(i int) {
 	for _, level := range m {
 		level[i/64] |= 1 << (i % 64)
 		i /= 64
 	}
 }
 
-func (m moments) drop(i int) {
+func (m timeSet) drop(i int) {
 	for _, level := range m {
 		if level[i/64] &^= 1 << (i % 64); level[i/64] != 0 {
 			return
@@ -140,7 +142,7 @@ func (m moments) drop(i int) {
 	}
 }
 
-func (m moments) latest() int {
+func (m timeSet) latest() int {
 	i := 0
 	for l := len(m) - 1; l >= 0; l-- {
 		i = i*64 + bits.Len64(m[l][i]) - 1

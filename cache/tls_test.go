@@ -21,9 +21,9 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 )
 
-// TestRedisTLS shares through a server that speaks TLS alone. Its certificate is
-// trusted the way operators make a private authority known: SSL_CERT_FILE. The
-// standard library reads that once in a process; no other test here uses TLS.
+// TestRedisTLS connects to a server that accepts only TLS. Its certificate is
+// trusted the way operators add a private authority: SSL_CERT_FILE. The standard
+// library reads that once per process; no other test here uses TLS.
 func TestRedisTLS(t *testing.T) {
 	cert, key := certificate(t)
 	t.Setenv("SSL_CERT_FILE", cert)
@@ -33,7 +33,7 @@ func TestRedisTLS(t *testing.T) {
 	a, _ := member(t, url, cache.Config{})
 	b, _ := member(t, url, cache.Config{})
 	cachetest.Until(t, "an entry filled by one is read by the other", func() bool {
-		k := fmt.Sprint(time.Now().UnixNano()) // a first call may take longer than it is given
+		k := fmt.Sprint(time.Now().UnixNano()) // the first call may exceed the deadline
 		sharedFetch(a, k, &source{text: "one", asOf: 1})
 		return strings.HasSuffix(sharedFetch(b, k, &source{text: "two", asOf: 1}), "one")
 	})
@@ -43,8 +43,8 @@ func TestRedisTLS(t *testing.T) {
 	}
 }
 
-// certificate writes a certificate for loopback that vouches for itself, the
-// same each time in a process.
+// certificate writes a self-signed certificate for loopback, the same for a whole
+// process.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	made, err := madeCertificate()

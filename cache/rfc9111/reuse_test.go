@@ -192,7 +192,7 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-func TestRangeHolds(t *testing.T) {
+func TestIfRangeMatches(t *testing.T) {
 	for _, tt := range []struct {
 		stored, cond string
 		want         bool
