@@ -1,7 +1,7 @@
-// Package cachetest holds what tests of caches share: the suite that every
-// arrangement of tiers passes, and real Redis servers, alone, under Sentinels or
-// as a cluster, that tests may kill, freeze and start again.
+// Package cachetest has what cache tests share: a suite that every combination of
+// tiers must pass, and real Redis servers (alone, with Sentinels or as a cluster)
+// that tests can kill, freeze and restart.
 //
-// What comes in: a test. What goes out: a verdict, or the address of a server
-// that ends with the test. The package must not know what the cache is used for.
+// Input: a test. Output: test failures, or the address of a server that ends with
+// the test. The package must not know what the cache is used for.
 package cachetest

@@ -14,13 +14,12 @@ import (
 	"time"
 )
 
-// startTimeout is how long a server may take until it answers, and a fleet of
-// them until they agree. Only a failure takes this long: a loaded machine needs
-// seconds.
+// startTimeout limits the start of a server, and the time until a cluster of
+// servers agrees. Only a failure takes this long; a busy machine needs seconds.
 const startTimeout = time.Minute
 
-// program finds redis-server. Where there is none, tests that need it are
-// skipped, but not in CI.
+// program returns the path of redis-server. Without it, tests that need it are
+// skipped, but they fail in CI.
 func program(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
@@ -48,8 +47,8 @@ type Redis struct {
 	log  *bytes.Buffer
 }
 
-// StartRedis starts a server on a free port of loopback that keeps nothing on
-// disk and ends with the test. args are settings: name, value, name, value.
+// StartRedis starts a server on a free loopback port, without persistence. It ends
+// with the test. args are settings: name, value, name, value.
 func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
 	port := FreePort(t)
@@ -64,7 +63,7 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 	return r
 }
 
-// FreePort finds a TCP port of loopback that nobody listens on.
+// FreePort returns a free TCP port of loopback.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,7 +74,7 @@ func FreePort(t testing.TB) string {
 	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
 }
 
-// Start starts a server that was killed, empty and on its old port.
+// Start starts a killed server again, empty and on the same port.
 func (r *Redis) Start() {
 	r.t.Helper()
 	r.log = new(bytes.Buffer)
@@ -95,16 +94,16 @@ func (r *Redis) Kill() {
 	if r.cmd == nil {
 		return
 	}
-	_ = r.cmd.Process.Kill() // it may be gone
+	_ = r.cmd.Process.Kill() // it may have ended already
 	_ = r.cmd.Wait()         // a killed process has an exit error
 	r.cmd = nil
 }
 
-// Freeze stops the server without ending it: its port accepts, and nobody
-// answers. Thaw lets it go on.
+// Freeze suspends the server: its port accepts connections, but no command is
+// answered until Thaw.
 func (r *Redis) Freeze() { r.signal(syscall.SIGSTOP) }
 
-// Thaw ends a Freeze.
+// Thaw resumes a server after Freeze.
 func (r *Redis) Thaw() { r.signal(syscall.SIGCONT) }
 
 func (r *Redis) signal(s os.Signal) {
@@ -114,7 +113,7 @@ func (r *Redis) signal(s os.Signal) {
 	}
 }
 
-// Do sends one command and returns the beginning of the raw answer.
+// Do sends one command and returns the start of the raw reply.
 func (r *Redis) Do(words ...string) string {
 	r.t.Helper()
 	answer, err := r.try(words...)
@@ -141,15 +140,15 @@ func (r *Redis) try(words ...string) (string, error) {
 	return string(answer[:n]), err
 }
 
-// Sentinels is a primary, a replica, and three Sentinels that watch them.
+// Sentinels is a primary, a replica, and three Sentinels that monitor them.
 type Sentinels struct {
-	// URL is what a client is configured with.
+	// URL is the client setting.
 	URL string
-	// Primary and Replica are the servers as they began.
+	// Primary and Replica are the servers in their initial roles.
 	Primary, Replica *Redis
 }
 
-// StartSentinels starts the five of them.
+// StartSentinels starts the two servers and three Sentinels.
 func StartSentinels(t testing.TB) *Sentinels {
 	t.Helper()
 	s := &Sentinels{Primary: StartRedis(t), Replica: StartRedis(t)}
@@ -181,12 +180,12 @@ func StartSentinels(t testing.TB) *Sentinels {
 	return s
 }
 
-// slots is how many parts a cluster's keys are divided into.
+// slots is the number of hash slots of a Redis cluster.
 const slots = 16384
 
-// Cluster is three servers that divide the keys among them.
+// Cluster is three servers that share the hash slots.
 type Cluster struct {
-	// URL is what a client is configured with.
+	// URL is the client setting.
 	URL string
 	// Nodes are the servers.
 	Nodes []*Redis
@@ -218,7 +217,7 @@ func StartCluster(t testing.TB) *Cluster {
 	return c
 }
 
-// Until waits for something another process or goroutine does.
+// Until waits for a condition that another process or goroutine brings about.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(startTimeout)

@@ -14,19 +14,19 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// Run holds an arrangement of tiers to what every cache promises. Each call of
-// node gives another process of one fleet, joined to one log; size is how many
-// bytes the entries have, so that an arrangement can be tried with entries its
-// memory does not keep. shared says whether the fleet shares a tier.
+// Run runs the tests that every combination of tiers must pass. Each call of node
+// returns another process of one fleet, joined to one log. size is the number of
+// bytes in an entry; with large entries the memory stores none. shared says whether
+// the fleet has a shared tier.
 func Run(t *testing.T, node func(testing.TB) *cache.Cache, size int, shared bool) {
 	s := suite{node: node, size: size, shared: shared}
 	t.Run("content", s.content)
-	t.Run("one fill for a crowd", s.crowd)
+	t.Run("concurrent misses", s.concurrent)
 	t.Run("purged", s.purged)
 	t.Run("purged hard", s.purgedHard)
-	t.Run("everything purged", s.lost)
-	t.Run("fill that began before a purge", s.overtaken)
-	t.Run("source away", s.away)
+	t.Run("all entries purged", s.purgedAll)
+	t.Run("purge during a fill", s.purgedDuringFill)
+	t.Run("source unavailable", s.unavailable)
 	t.Run("gone at the source", s.gone)
 	t.Run("fill that panics", s.panics)
 }
@@ -37,10 +37,10 @@ type suite struct {
 	shared bool
 }
 
-// key is another one in each test, as they share a tier.
+// key is different in each test, because the tests share a tier.
 func key(t *testing.T) string { return "suite/" + t.Name() }
 
-// entry is one whose body begins with text.
+// entry returns an entry whose body starts with text.
 func (s *suite) entry(text string, asOf int64) *cache.Entry {
 	body := append([]byte(text+"\n"), make([]byte, s.size)...)
 	return &cache.Entry{Body: body, Status: 200, Tags: []string{"brand:a", "module"}, AsOf: asOf,
@@ -67,14 +67,14 @@ func (s *suite) want(t *testing.T, c *cache.Cache, want string, fill cache.Fill)
 	return from
 }
 
-func (s *suite) gives(text string, asOf int64) cache.Fill {
+func (s *suite) returns(text string, asOf int64) cache.Fill {
 	return func(context.Context) (*cache.Entry, error) { return s.entry(text, asOf), nil }
 }
 
-func fails(context.Context) (*cache.Entry, error) { return nil, errors.New("the source is away") }
+func fails(context.Context) (*cache.Entry, error) { return nil, errors.New("source unavailable") }
 
-// handed waits until another process of a sharing fleet has what was filled.
-func (s *suite) handed(t *testing.T, text string, fill cache.Fill) *cache.Cache {
+// replicated waits until another process of a sharing fleet can read the entry.
+func (s *suite) replicated(t *testing.T, text string, fill cache.Fill) *cache.Cache {
 	t.Helper()
 	other := s.node(t)
 	if s.shared {
@@ -82,7 +82,7 @@ func (s *suite) handed(t *testing.T, text string, fill cache.Fill) *cache.Cache 
 		Until(t, "the fleet has "+text, func() bool {
 			got, _, err := s.fetch(probe, key(t), fails)
 			if tries++; err != nil && tries%100 == 0 {
-				s.want(t, s.node(t), text, fill) // what a slow Redis did not take in time is dropped
+				s.want(t, s.node(t), text, fill) // a write that Redis was too slow for is dropped
 			}
 			return err == nil && got == text
 		})
@@ -96,7 +96,7 @@ func (s *suite) content(t *testing.T) {
 	full.Head, full.Type, full.ETag, full.Status = []byte("head"), "text/plain", `"tag"`, 203
 	fill := func(context.Context) (*cache.Entry, error) { e := *full; return &e, nil }
 	s.want(t, a, "full", fill)
-	b := s.handed(t, "full", fill)
+	b := s.replicated(t, "full", fill)
 	if !s.shared {
 		b = a
 	}
@@ -110,7 +110,7 @@ func (s *suite) content(t *testing.T) {
 	}
 }
 
-func (s *suite) crowd(t *testing.T) {
+func (s *suite) concurrent(t *testing.T) {
 	nodes := []*cache.Cache{s.node(t)}
 	if s.shared {
 		nodes = append(nodes, s.node(t), s.node(t))
@@ -135,16 +135,16 @@ func (s *suite) crowd(t *testing.T) {
 
 func (s *suite) purged(t *testing.T) {
 	a := s.node(t)
-	s.want(t, a, "old", s.gives("old", 1))
-	b := s.handed(t, "old", s.gives("old", 1))
+	s.want(t, a, "old", s.returns("old", 1))
+	b := s.replicated(t, "old", s.returns("old", 1))
 	for i, c := range []*cache.Cache{a, b} {
 		c.Purge(2, "brand:other")
 		c.Purge(2, "brand:a")
-		fill := s.gives("new", 2)
+		fill := s.returns("new", 2)
 		if i == 1 && s.shared {
-			fill = fails // the first process has filled it for the second
+			fill = fails // it must use the entry of the first process
 		}
-		Until(t, "the purged entry was made anew", func() bool {
+		Until(t, "the purged entry was refilled", func() bool {
 			got, _, err := s.fetch(c, key(t), fill)
 			return err == nil && got == "new"
 		})
@@ -153,8 +153,8 @@ func (s *suite) purged(t *testing.T) {
 
 func (s *suite) purgedHard(t *testing.T) {
 	a := s.node(t)
-	s.want(t, a, "secret", s.gives("secret", 1))
-	b := s.handed(t, "secret", s.gives("secret", 1))
+	s.want(t, a, "secret", s.returns("secret", 1))
+	b := s.replicated(t, "secret", s.returns("secret", 1))
 	for _, c := range []*cache.Cache{a, b} {
 		c.PurgeHard(2, "brand:a")
 		if got, from, err := s.fetch(c, key(t), fails); err == nil {
@@ -163,10 +163,10 @@ func (s *suite) purgedHard(t *testing.T) {
 	}
 }
 
-func (s *suite) lost(t *testing.T) {
+func (s *suite) purgedAll(t *testing.T) {
 	a := s.node(t)
-	s.want(t, a, "old", s.gives("old", 1))
-	b := s.handed(t, "old", s.gives("old", 1))
+	s.want(t, a, "old", s.returns("old", 1))
+	b := s.replicated(t, "old", s.returns("old", 1))
 	for _, c := range []*cache.Cache{a, b} {
 		c.InvalidateBeforeHard(2)
 		if got, from, err := s.fetch(c, key(t), fails); err == nil {
@@ -175,47 +175,47 @@ func (s *suite) lost(t *testing.T) {
 	}
 }
 
-func (s *suite) overtaken(t *testing.T) {
+func (s *suite) purgedDuringFill(t *testing.T) {
 	a, b := s.node(t), s.node(t)
 	s.want(t, a, "old", func(context.Context) (*cache.Entry, error) {
-		a.Purge(2, "brand:a") // tells of a change the fill has not seen
+		a.Purge(2, "brand:a") // an event that the fill has not seen
 		b.Purge(2, "brand:a")
 		return s.entry("old", 1), nil
 	})
-	if got := s.want(t, b, "new", s.gives("new", 2)); got == cache.SourceStale {
-		t.Errorf("another process's late fill was taken for more than it is: %s", got)
+	if got := s.want(t, b, "new", s.returns("new", 2)); got == cache.SourceStale {
+		t.Errorf("another process's late fill was served as fresh: %s", got)
 	}
 }
 
-func (s *suite) away(t *testing.T) {
+func (s *suite) unavailable(t *testing.T) {
 	a := s.node(t)
 	if got, from, err := s.fetch(a, key(t), fails); err == nil {
-		t.Errorf("nothing anywhere: got %q (%s), want an error", got, from)
+		t.Errorf("no entry in any tier: got %q (%s), want an error", got, from)
 	}
 	k := key(t) + "/old"
-	if _, _, err := s.fetch(a, k, s.gives("old", 1)); err != nil {
+	if _, _, err := s.fetch(a, k, s.returns("old", 1)); err != nil {
 		t.Fatal(err)
 	}
 	c := a
 	if s.shared {
 		c = s.node(t)
-		Until(t, "the fleet has it", func() bool { _, _, err := s.fetch(s.node(t), k, fails); return err == nil })
+		Until(t, "the fleet has the entry", func() bool { _, _, err := s.fetch(s.node(t), k, fails); return err == nil })
 	}
 	c.Purge(2, "brand:a")
 	if got, from, err := s.fetch(c, k, fails); err != nil || got != "old" {
 		if s.shared || s.size < 1<<10 {
-			t.Errorf("purged, and the source away: got %q (%s, %v), want the old one", got, from, err)
+			t.Errorf("purged, source unavailable: got %q (%s, %v), want the old entry", got, from, err)
 		}
 	}
 }
 
 func (s *suite) gone(t *testing.T) {
 	a := s.node(t)
-	s.want(t, a, "old", s.gives("old", 1))
-	b := s.handed(t, "old", s.gives("old", 1))
+	s.want(t, a, "old", s.returns("old", 1))
+	b := s.replicated(t, "old", s.returns("old", 1))
 	for _, c := range slices.Compact([]*cache.Cache{a, b}) {
 		c.Purge(2, "brand:a")
-		Until(t, "it is gone", func() bool {
+		Until(t, "the entry is absent", func() bool {
 			_, _, err := s.fetch(c, key(t), func(context.Context) (*cache.Entry, error) {
 				return nil, fmt.Errorf("withdrawn: %w", cache.ErrGone)
 			})
@@ -230,5 +230,5 @@ func (s *suite) panics(t *testing.T) {
 	if _, ok := errors.AsType[*cache.PanicError](err); !ok {
 		t.Errorf("a fill that panics: got %v, want a PanicError", err)
 	}
-	s.want(t, b, "fine", s.gives("fine", 1))
+	s.want(t, b, "fine", s.returns("fine", 1))
 }
