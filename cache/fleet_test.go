@@ -60,8 +60,8 @@ const (
 
 // follower is one process: its cache, and the last event it has received.
 type follower struct {
-	tr   *eventLog
-	c    *cache.Cache
+	tr       *eventLog
+	c        *cache.Cache
 	received int64
 }
 

@@ -129,10 +129,10 @@ func drive(t *testing.T, seed uint64) {
 	}
 	counts := map[string]int{}
 	type answer struct {
-		how   string
-		e     *cache.Entry
-		received  int64
-		asked time.Time
+		how      string
+		e        *cache.Entry
+		received int64
+		asked    time.Time
 	}
 	answers := make(chan answer, 10_000)
 	for range 3000 {

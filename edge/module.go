@@ -224,8 +224,8 @@ func (s *modules) forgive(data json.RawMessage) {
 	if json.Unmarshal(data, &ref) != nil {
 		return
 	}
-	s.active.Forgive(ref.Digest)
+	s.active.ClearRollback(ref.Digest)
 	if t := s.trial.Load(); t != nil {
-		t.registry.Forgive(ref.Digest)
+		t.registry.ClearRollback(ref.Digest)
 	}
 }

@@ -20,7 +20,7 @@ const maxSignalEvidence = 12
 func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	bound, err := m.bind(facts)
 	if err != nil {
-		return fieldmark.Assessment{}, m.blame(err)
+		return fieldmark.Assessment{}, m.annotate(err)
 	}
 	var result abi.Result
 	if err := m.Score(ctx, bound.values, bound.states, &result); err != nil {

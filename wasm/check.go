@@ -15,7 +15,7 @@ import (
 // seconds: 100 million units are up to two seconds compiled and some more
 // interpreted.
 const (
-	trialFuel      = 100_000_000
+	checkFuel      = 100_000_000
 	randomCases    = 100  // of the corpus, beside the chosen ones
 	freshCases     = 16   // cases run on an instance of their own
 	repeatedCalls  = 1000 // of one case in a row
@@ -33,70 +33,70 @@ const (
 // that serves others calls Check in a process it can do without.
 func Check(ctx context.Context, module []byte) Report {
 	r, parsed, p := inspect(module)
-	if len(r.Complaints) > 0 {
+	if len(r.Problems) > 0 {
 		return r
 	}
-	t := trial{report: &r, manifest: parsed.Manifest, random: rand.New(rand.NewPCG(1, 0))}
+	t := checker{report: &r, manifest: parsed.Manifest, random: rand.New(rand.NewPCG(1, 0))}
 	for _, interpret := range []bool{false, true} {
 		engine, err := New(Config{Instances: 1, Interpret: interpret, WASI: true})
 		if err != nil {
-			r.complain(err)
+			r.addError(err)
 			return r
 		}
 		m, err := engine.compile(ctx, p, r.Digest, parsed.Manifest)
 		if err != nil {
-			r.complain(err)
+			r.addError(err)
 			return r
 		}
-		defer func() { r.complain(m.pool.close(context.WithoutCancel(ctx))) }()
-		if err := m.pool.warm(ctx, 1); err != nil {
-			r.complain(err) // and so would every case
+		defer func() { r.addError(m.pool.close(context.WithoutCancel(ctx))) }()
+		if err := m.pool.prewarm(ctx, 1); err != nil {
+			r.addError(err) // and so would every case
 			return r
 		}
 		t.modules = append(t.modules, m)
 	}
-	r.Trial = &Trial{}
-	t.vectors(ctx, parsed.Vectors)
-	t.corpus()
-	t.engines(ctx)
-	t.orders(ctx)
-	t.worst(ctx)
-	t.directions(ctx)
-	r.complain(ctx.Err())
+	r.Measurements = &Measurements{}
+	t.runVectors(ctx, parsed.Vectors)
+	t.addCorpus()
+	t.compareEngines(ctx)
+	t.compareOrders(ctx)
+	t.findWorst(ctx)
+	t.checkDirections(ctx)
+	r.addError(ctx.Err())
 	return r
 }
 
-// trial is a module under examination.
-type trial struct {
-	report   *Report
-	manifest *abi.Manifest
-	modules  []*Module // by the compiler, by the interpreter
-	random   *rand.Rand
-	cases    []example
-	pools    [][]int64 // of each input, values worth trying
-	faults   map[string]bool
+// checker is a module under examination.
+type checker struct {
+	report      *Report
+	manifest    *abi.Manifest
+	modules     []*Module // by the compiler, by the interpreter
+	random      *rand.Rand
+	cases       []testCase
+	interesting [][]int64 // of each input, values worth trying
+	faults      map[string]bool
 }
 
-// example is an input and what came of it.
-type example struct {
+// testCase is an input and what came of it.
+type testCase struct {
 	values []int64
 	states []byte
-	got    finding
+	got    outcome
 }
 
-// finding is all in which two runs of one input could differ.
-type finding struct {
+// outcome is all in which two runs of one input could differ.
+type outcome struct {
 	fault  string
 	fuel   int64
 	result abi.Result
 }
 
-func (f *finding) equal(g *finding) bool {
+func (f *outcome) equal(g *outcome) bool {
 	return f.fault == g.fault && f.fuel == g.fuel && f.result.Score == g.result.Score &&
 		f.result.Gates == g.result.Gates && slices.Equal(f.result.Marks, g.result.Marks)
 }
 
-func (f *finding) String() string {
+func (f *outcome) String() string {
 	if f.fault != "" {
 		return fmt.Sprintf("%s after %d units", f.fault, f.fuel)
 	}
@@ -104,8 +104,8 @@ func (f *finding) String() string {
 }
 
 // run scores once. What it finds of a fault is its kind and text.
-func (t *trial) run(ctx context.Context, m *Module, values []int64, states []byte) finding {
-	var f finding
+func (t *checker) run(ctx context.Context, m *Module, values []int64, states []byte) outcome {
+	var f outcome
 	fuel, err := m.Measure(ctx, values, states, &f.result)
 	f.fuel = fuel
 	if fault, ok := errors.AsType[*Fault](err); ok {
@@ -114,14 +114,14 @@ func (t *trial) run(ctx context.Context, m *Module, values []int64, states []byt
 		f.fault = err.Error()
 	}
 	if m == t.modules[0] {
-		t.report.Trial.Calls++
+		t.report.Measurements.Calls++
 	}
 	return f
 }
 
-// complainOnce keeps a module that always fails from being told so a thousand
+// reportOnce keeps a module that always fails from being told so a thousand
 // times: the first time names the input.
-func (t *trial) complainOnce(kind, format string, args ...any) {
+func (t *checker) reportOnce(kind, format string, args ...any) {
 	if t.faults[kind] {
 		return
 	}
@@ -129,41 +129,41 @@ func (t *trial) complainOnce(kind, format string, args ...any) {
 		t.faults = map[string]bool{}
 	}
 	t.faults[kind] = true
-	t.report.complainf(format, args...)
+	t.report.addf(format, args...)
 }
 
-// vectors runs the golden vectors by both engines.
-func (t *trial) vectors(ctx context.Context, vectors []abi.Vector) {
-	t.pools = make([][]int64, len(t.manifest.Inputs))
-	for i := range vectors {
-		v := &vectors[i]
+// runVectors runs the golden vectors by both engines.
+func (t *checker) runVectors(ctx context.Context, runVectors []abi.Vector) {
+	t.interesting = make([][]int64, len(t.manifest.Inputs))
+	for i := range runVectors {
+		v := &runVectors[i]
 		states := v.AppendStates(nil)
-		t.cases = append(t.cases, example{values: v.Values, states: states})
+		t.cases = append(t.cases, testCase{values: v.Values, states: states})
 		for j, value := range v.Values {
-			t.pools[j] = append(t.pools[j], value)
+			t.interesting[j] = append(t.interesting[j], value)
 		}
-		want := finding{result: v.Result()}
+		want := outcome{result: v.Result()}
 		for _, m := range t.modules {
 			got := t.run(ctx, m, v.Values, states)
-			t.report.Trial.Fuel = max(t.report.Trial.Fuel, got.fuel)
+			t.report.Measurements.Fuel = max(t.report.Measurements.Fuel, got.fuel)
 			if want.fuel = got.fuel; !got.equal(&want) {
-				t.report.complainf("golden vector %d: got %s, want %s", i, &got, &want)
+				t.report.addf("golden vector %d: got %s, want %s", i, &got, &want)
 				break
 			}
 		}
 	}
-	for i := range t.pools {
-		t.pools[i] = append(t.pools[i], 0, 1, -1, 500, 1000, -1000, 1_000_000, abi.MaxValue, -abi.MaxValue)
-		slices.Sort(t.pools[i])
-		t.pools[i] = slices.Compact(t.pools[i])
+	for i := range t.interesting {
+		t.interesting[i] = append(t.interesting[i], 0, 1, -1, 500, 1000, -1000, 1_000_000, abi.MaxValue, -abi.MaxValue)
+		slices.Sort(t.interesting[i])
+		t.interesting[i] = slices.Compact(t.interesting[i])
 	}
 }
 
-// corpus adds the cases a careless author did not think of.
-func (t *trial) corpus() {
+// addCorpus adds the cases a careless author did not think of.
+func (t *checker) addCorpus() {
 	n := len(t.manifest.Inputs)
-	add := func(state byte, value func(i int) int64) *example {
-		e := example{values: make([]int64, n), states: slices.Repeat([]byte{state}, n)}
+	add := func(state byte, value func(i int) int64) *testCase {
+		e := testCase{values: make([]int64, n), states: slices.Repeat([]byte{state}, n)}
 		for i := range e.values {
 			e.values[i] = value(i)
 		}
@@ -182,12 +182,12 @@ func (t *trial) corpus() {
 		add(abi.StateUnknown, same(0)).states[i] = abi.StateMeasured
 	}
 	for range randomCases {
-		t.fill(add(abi.StateMeasured, same(0)))
+		t.randomize(add(abi.StateMeasured, same(0)))
 	}
 }
 
-// fill gives an example random inputs, most of them measured.
-func (t *trial) fill(e *example) {
+// randomize gives an example random inputs, most of them measured.
+func (t *checker) randomize(e *testCase) {
 	for i := range e.values {
 		e.values[i] = t.value(i)
 		e.states[i] = abi.StateMeasured
@@ -199,8 +199,8 @@ func (t *trial) fill(e *example) {
 
 // value returns something an input may be: a value worth trying, or one between
 // two of them.
-func (t *trial) value(input int) int64 {
-	pool := t.pools[input]
+func (t *checker) value(input int) int64 {
+	pool := t.interesting[input]
 	at := t.random.IntN(len(pool))
 	if at == 0 || t.random.IntN(2) == 0 {
 		return pool[at]
@@ -208,85 +208,85 @@ func (t *trial) value(input int) int64 {
 	return pool[at-1] + t.random.Int64N(pool[at]-pool[at-1])
 }
 
-// engines runs the corpus by both engines, which must agree to the unit.
-func (t *trial) engines(ctx context.Context) {
+// compareEngines runs the corpus by both engines, which must agree to the unit.
+func (t *checker) compareEngines(ctx context.Context) {
 	var spent int64
 	for i := range t.cases {
 		e := &t.cases[i]
 		e.got = t.run(ctx, t.modules[0], e.values, e.states)
 		if e.got.fault != "" {
-			t.complainOnce(e.got.fault, "values %v, states %v: %s", e.values, e.states, e.got.fault)
+			t.reportOnce(e.got.fault, "values %v, states %v: %s", e.values, e.states, e.got.fault)
 		}
-		if spent > trialFuel {
+		if spent > checkFuel {
 			continue
 		}
 		spent += e.got.fuel
 		other := t.run(ctx, t.modules[1], e.values, e.states)
 		if !other.equal(&e.got) {
-			t.complainOnce("engines", "values %v, states %v: the compiler says %s, the interpreter %s", e.values, e.states, &e.got, &other)
+			t.reportOnce("engines", "values %v, states %v: the compiler says %s, the interpreter %s", e.values, e.states, &e.got, &other)
 			continue
 		}
-		t.report.Trial.Compared++
+		t.report.Measurements.Compared++
 	}
 }
 
-// orders runs the corpus again where only the past differs.
-func (t *trial) orders(ctx context.Context) {
+// compareOrders runs the corpus again where only the past differs.
+func (t *checker) compareOrders(ctx context.Context) {
 	m := t.modules[0]
-	again := func(past string, e *example) bool {
+	again := func(past string, e *testCase) bool {
 		got := t.run(ctx, m, e.values, e.states)
 		if !got.equal(&e.got) {
-			t.complainOnce("state", "values %v, states %v, %s: %s, before %s", e.values, e.states, past, &got, &e.got)
+			t.reportOnce("state", "values %v, states %v, %s: %s, before %s", e.values, e.states, past, &got, &e.got)
 		}
 		return got.equal(&e.got)
 	}
 	var spent int64
-	for i := len(t.cases) - 1; i >= 0 && spent < trialFuel; i-- {
+	for i := len(t.cases) - 1; i >= 0 && spent < checkFuel; i-- {
 		again("in reversed order", &t.cases[i])
 		spent += t.cases[i].got.fuel
 	}
 	for i := range min(freshCases, len(t.cases)) {
-		m.pool.discard()
+		m.pool.discardIdle()
 		again("on a fresh instance", &t.cases[i])
 	}
 	last := &t.cases[len(t.cases)-1]
-	for i := 0; i < repeatedCalls && int64(i)*last.got.fuel < trialFuel; i++ {
+	for i := 0; i < repeatedCalls && int64(i)*last.got.fuel < checkFuel; i++ {
 		if !again("called once more", last) {
 			break
 		}
 	}
-	t.addresses(ctx)
+	t.compareAddresses(ctx)
 }
 
-// addresses asks an instance that has scored where its inputs go.
-func (t *trial) addresses(ctx context.Context) {
-	in, err := t.modules[0].pool.get(ctx)
+// compareAddresses asks an instance that has scored where its inputs go.
+func (t *checker) compareAddresses(ctx context.Context) {
+	in, err := t.modules[0].pool.acquire(ctx)
 	if err != nil {
-		t.report.complain(err)
+		t.report.addError(err)
 		return
 	}
-	addr, err := in.askInput(ctx)
-	if err == nil && addr != in.image.input {
-		err = fmt.Errorf("%s says %d after some calls, at first %d", abi.ExportInput, addr, in.image.input)
+	addr, err := in.inputAddress(ctx)
+	if err == nil && addr != in.snapshot.input {
+		err = fmt.Errorf("%s says %d after some calls, at first %d", abi.ExportInput, addr, in.snapshot.input)
 	}
-	t.modules[0].pool.put(in, false)
-	t.report.complain(err)
+	t.modules[0].pool.release(in, false)
+	t.report.addError(err)
 }
 
-// worst looks for the input that costs most: from random ones, then uphill by
+// findWorst looks for the input that costs most: from random ones, then uphill by
 // changing one input at a time.
-func (t *trial) worst(ctx context.Context) {
+func (t *checker) findWorst(ctx context.Context) {
 	best := t.cases[0]
 	for _, e := range t.cases {
 		if e.got.fuel > best.got.fuel {
 			best = e
 		}
 	}
-	next := example{values: slices.Clone(best.values), states: slices.Clone(best.states)}
+	next := testCase{values: slices.Clone(best.values), states: slices.Clone(best.states)}
 	var spent int64
-	for i := 0; i < searchCalls && spent < trialFuel; i++ {
+	for i := 0; i < searchCalls && spent < checkFuel; i++ {
 		if i < searchCalls/4 {
-			t.fill(&next)
+			t.randomize(&next)
 		} else {
 			copy(next.values, best.values)
 			copy(next.states, best.states)
@@ -298,24 +298,24 @@ func (t *trial) worst(ctx context.Context) {
 		next.got = t.run(ctx, t.modules[0], next.values, next.states)
 		spent += next.got.fuel
 		if next.got.fault != "" {
-			t.complainOnce(next.got.fault, "values %v, states %v: %s", next.values, next.states, next.got.fault)
+			t.reportOnce(next.got.fault, "values %v, states %v: %s", next.values, next.states, next.got.fault)
 		}
 		if next.got.fuel >= best.got.fuel {
-			best = example{slices.Clone(next.values), slices.Clone(next.states), next.got}
+			best = testCase{slices.Clone(next.values), slices.Clone(next.states), next.got}
 		}
 	}
 	found := abi.NewVector(best.values, best.states, best.got.result)
-	r := t.report.Trial
+	r := t.report.Measurements
 	r.WorstFuel, r.WorstValues, r.WorstStates = best.got.fuel, found.Values, found.States
 	r.WorstShare = float64(best.got.fuel) / float64(t.modules[0].fuel) * 100
 }
 
-// directions moves one input at a time and watches the score a page would show.
-func (t *trial) directions(ctx context.Context) {
-	base := example{values: make([]int64, len(t.manifest.Inputs)), states: make([]byte, len(t.manifest.Inputs))}
+// checkDirections moves one input at a time and watches the score a page would show.
+func (t *checker) checkDirections(ctx context.Context) {
+	base := testCase{values: make([]int64, len(t.manifest.Inputs)), states: make([]byte, len(t.manifest.Inputs))}
 	var spent int64
-	for i := 0; i < directionBases && spent < trialFuel; i++ {
-		if t.fill(&base); i < len(t.cases) && i%2 == 0 {
+	for i := 0; i < directionBases && spent < checkFuel; i++ {
+		if t.randomize(&base); i < len(t.cases) && i%2 == 0 {
 			copy(base.values, t.cases[i].values)
 			copy(base.states, t.cases[i].states)
 		}
@@ -329,13 +329,13 @@ func (t *trial) directions(ctx context.Context) {
 			base.values[j] = t.value(j)
 			after := t.run(ctx, t.modules[0], base.values, base.states)
 			spent += after.fuel
-			t.report.Trial.Directions++
+			t.report.Measurements.Directions++
 			grew := t.manifest.Shown(&after.result) - t.manifest.Shown(&before.result)
 			if base.values[j] < old {
 				grew = -grew
 			}
 			if after.fault == "" && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
-				t.complainOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
+				t.reportOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
 					in.Name, in.Direction, old, base.values[j], t.manifest.Shown(&before.result), t.manifest.Shown(&after.result), base.values, base.states)
 			}
 			base.values[j] = old

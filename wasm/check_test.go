@@ -14,18 +14,18 @@ import (
 func TestCheckOfTheBuiltIn(t *testing.T) {
 	start := time.Now()
 	r := wasm.Check(t.Context(), geo.Module())
-	t.Logf("%s: %+v", time.Since(start), r.Trial)
-	if len(r.Complaints) > 0 {
-		t.Fatalf("complaints: %q", r.Complaints)
+	t.Logf("%s: %+v", time.Since(start), r.Measurements)
+	if len(r.Problems) > 0 {
+		t.Fatalf("complaints: %q", r.Problems)
 	}
 	if r.Manifest.Name != "geo-readiness" || r.Vectors < 10 || len(r.Imports) != 0 || !slices.Contains(r.Exports, "scorer_v1_score") {
 		t.Errorf("got %+v", r)
 	}
-	if tr := r.Trial; tr.Compared < 100 || tr.Directions < 1000 || tr.WorstFuel < tr.Fuel || tr.WorstShare <= 0 || tr.WorstShare > 1 {
+	if tr := r.Measurements; tr.Compared < 100 || tr.Directions < 1000 || tr.WorstFuel < tr.Fuel || tr.WorstShare <= 0 || tr.WorstShare > 1 {
 		t.Errorf("got %+v", tr)
 	}
 	inspected := wasm.Inspect(t.Context(), geo.Module())
-	if inspected.Trial != nil || inspected.Digest != r.Digest || len(inspected.Complaints) > 0 {
+	if inspected.Measurements != nil || inspected.Digest != r.Digest || len(inspected.Problems) > 0 {
 		t.Errorf("inspected: %+v", inspected)
 	}
 	for _, l := range r.Limits {
@@ -56,7 +56,7 @@ func TestCheckComplains(t *testing.T) {
 		{"no module", []byte("(module)"), []string{"not a WebAssembly module"}},
 	} {
 		r := wasm.Check(t.Context(), tt.module)
-		all := strings.Join(r.Complaints, "\n")
+		all := strings.Join(r.Problems, "\n")
 		for _, want := range tt.want {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s: no complaint with %q in:\n%s", tt.name, want, all)
@@ -69,7 +69,7 @@ func TestCheckComplains(t *testing.T) {
 func TestCheckMovesInputs(t *testing.T) {
 	down := strings.Replace(plain, `"direction": "up"`, `"direction": "down"`, 1)
 	r := wasm.Check(t.Context(), compileCard(t, down))
-	if len(r.Complaints) != 1 || !strings.Contains(r.Complaints[0], "input a is declared down, but from") {
-		t.Errorf("complaints: %q", r.Complaints)
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "input a is declared down, but from") {
+		t.Errorf("complaints: %q", r.Problems)
 	}
 }

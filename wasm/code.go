@@ -52,28 +52,28 @@ const (
 
 // body is the code of one function and where the rewriter has to act.
 type body struct {
-	declarations []byte // of locals, as written
-	code         []byte // the instructions with the last end
-	locals       int    // with parameters
-	costs        []int  // of regions, in the order of their heads
-	marks        []mark // in the order of the code
-	calls        bool   // whether it calls any function
-	bulk         bool   // whether it copies or fills memory
+	declarations []byte      // of locals, as written
+	code         []byte      // the instructions with the last end
+	locals       int         // with parameters
+	costs        []int       // of regions, in the order of their heads
+	insertions   []insertion // in the order of the code
+	calls        bool        // whether it calls any function
+	bulk         bool        // whether it copies or fills memory
 }
 
-// markKind says what the rewriter does at a mark.
-type markKind byte
+// insertionKind says what the rewriter does at a mark.
+type insertionKind byte
 
 const (
-	markRegion markKind = iota // a region begins: charge it
-	markCall                   // around a direct call
-	markIndirect
-	markBulk // before a bulk instruction
+	insertRegion insertionKind = iota // a region begins: charge it
+	insertCall                        // around a direct call
+	insertIndirect
+	insertBulk // before a bulk instruction
 )
 
-// mark is a place in the code of a function.
-type mark struct {
-	kind   markKind
+// insertion is a place in the code of a function.
+type insertion struct {
+	kind   insertionKind
 	at     int    // where to insert, an offset into the code
 	after  int    // behind the call
 	callee uint32 // of a direct call, without those imported
@@ -88,7 +88,7 @@ type mark struct {
 func (p *program) function(index int, raw []byte) body {
 	c := cursor{b: raw}
 	var b body
-	p.within(&p.used.body, len(raw), p.limits().body, "function %d has %d bytes", index, len(raw))
+	p.checkLimit(&p.used.body, len(raw), p.limits().body, "function %d has %d bytes", index, len(raw))
 	if len(p.params) > 0 {
 		b.locals = p.params[p.functions[index]]
 	}
@@ -96,19 +96,19 @@ func (p *program) function(index int, raw []byte) body {
 		return b
 	}
 	b.code = raw[c.at:]
-	w := codeWalk{p: p, b: &b, function: index, c: cursor{b: b.code}, open: []int{0}}
+	w := bodyValidator{p: p, b: &b, function: index, c: cursor{b: b.code}, open: []int{0}}
 	b.costs = []int{costEntry + b.locals/4}
-	b.marks = []mark{{kind: markRegion}}
+	b.insertions = []insertion{{kind: insertRegion}}
 	for len(w.open) > 0 && !w.c.failed {
 		if !w.step() {
 			return b
 		}
 	}
 	if w.c.failed || w.c.at != len(b.code) {
-		p.complain("function %d is malformed at byte %d", index, w.c.at)
+		p.addProblem("function %d is malformed at byte %d", index, w.c.at)
 	}
-	p.within(&p.used.blocks, w.blocks, maxBlocks, "function %d has %d blocks", index, w.blocks)
-	p.within(&p.used.loops, w.loops, maxLoops, "function %d has %d loops", index, w.loops)
+	p.checkLimit(&p.used.blocks, w.blocks, maxBlocks, "function %d has %d blocks", index, w.blocks)
+	p.checkLimit(&p.used.loops, w.loops, maxLoops, "function %d has %d loops", index, w.loops)
 	p.used.allBlocks += w.blocks
 	return b
 }
@@ -120,26 +120,26 @@ func (p *program) locals(c *cursor, b *body, index int) bool {
 		count, kind := c.u32(), c.byte()
 		b.locals += int(min(count, maxLocals+1))
 		if !isNumber(kind) && !c.failed {
-			p.complain("function %d: local of type %#x", index, kind)
+			p.addProblem("function %d: local of type %#x", index, kind)
 			return false
 		}
 		if b.locals > maxLocals {
 			break
 		}
 	}
-	if !p.within(&p.used.locals, b.locals, maxLocals, "function %d has %d or more locals", index, b.locals) {
+	if !p.checkLimit(&p.used.locals, b.locals, maxLocals, "function %d has %d or more locals", index, b.locals) {
 		return false
 	}
 	if c.failed {
-		p.complain("function %d: its locals are malformed", index)
+		p.addProblem("function %d: its locals are malformed", index)
 		return false
 	}
 	b.declarations = c.b[start:c.at]
 	return true
 }
 
-// codeWalk is the walk through one function.
-type codeWalk struct {
+// bodyValidator is the walk through one function.
+type bodyValidator struct {
 	p        *program
 	b        *body
 	function int
@@ -149,14 +149,14 @@ type codeWalk struct {
 	loops    int
 }
 
-func (w *codeWalk) refuse(format string, args ...any) bool {
-	w.p.complain("function %d, byte %d: %s", w.function, w.c.at, fmt.Sprintf(format, args...))
+func (w *bodyValidator) reject(format string, args ...any) bool {
+	w.p.addProblem("function %d, byte %d: %s", w.function, w.c.at, fmt.Sprintf(format, args...))
 	return false
 }
 
 // step walks one instruction. It returns false when what follows cannot be
 // understood any more.
-func (w *codeWalk) step() bool {
+func (w *bodyValidator) step() bool {
 	at := w.c.at
 	op := w.c.byte()
 	region := w.open[len(w.open)-1]
@@ -168,7 +168,7 @@ func (w *codeWalk) step() bool {
 		w.open = w.open[:len(w.open)-1]
 	case opBrTable:
 		n := int(w.c.u32())
-		if !w.p.within(&w.p.used.branchTable, n, maxBranchTable, "function %d: br_table of %d targets", w.function, n) {
+		if !w.p.checkLimit(&w.p.used.branchTable, n, maxBranchTable, "function %d: br_table of %d targets", w.function, n) {
 			return false
 		}
 		for range n + 1 {
@@ -181,18 +181,18 @@ func (w *codeWalk) step() bool {
 			return true
 		}
 		w.b.calls = true
-		w.b.marks = append(w.b.marks, mark{kind: markCall, at: at, after: w.c.at, callee: callee - uint32(w.p.imported)})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertCall, at: at, after: w.c.at, callee: callee - uint32(w.p.imported)})
 		if n := w.p.imported + len(w.p.functions); int(callee) >= n {
-			return w.refuse("call of function %d, there are %d", callee, n)
+			return w.reject("call of function %d, there are %d", callee, n)
 		}
 	case opCallTable:
 		w.c.u32()
 		if table := w.c.byte(); table != 0 || w.p.tables == 0 {
-			return w.refuse("call through a table that is not there")
+			return w.reject("call through a table that is not there")
 		}
 		w.b.calls = true
 		w.b.costs[region] += costCallType
-		w.b.marks = append(w.b.marks, mark{kind: markIndirect, at: at, after: w.c.at})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertIndirect, at: at, after: w.c.at})
 	case opMisc:
 		return w.misc(at, region)
 	case opMemoryGrow:
@@ -202,30 +202,30 @@ func (w *codeWalk) step() bool {
 	// be able to name them.
 	case opLocalGet, opLocalSet, opLocalTee:
 		if i := w.c.u32(); int(i) >= w.b.locals {
-			return w.refuse("local %d, there are %d", i, w.b.locals)
+			return w.reject("local %d, there are %d", i, w.b.locals)
 		}
 	case opGlobalGet, opGlobalSet:
 		if i := w.c.u32(); int(i) >= len(w.p.mutable) {
-			return w.refuse("global %d, there are %d", i, len(w.p.mutable))
+			return w.reject("global %d, there are %d", i, len(w.p.mutable))
 		}
 	default:
 		if !w.c.immediates(op) {
-			return w.refuse("instruction %#02x (%s) is not allowed", op, family(op))
+			return w.reject("instruction %#02x (%s) is not allowed", op, family(op))
 		}
 	}
 	return true
 }
 
-func (w *codeWalk) block(op byte, region int) bool {
+func (w *bodyValidator) block(op byte, region int) bool {
 	if t := w.c.byte(); t != typeEmpty && !isNumber(t) && !w.c.failed {
-		return w.refuse("block of type %#x; blocks have no parameters and at most one result", t)
+		return w.reject("block of type %#x; blocks have no parameters and at most one result", t)
 	}
 	w.blocks++
 	if op == opLoop {
 		w.loops++
 		region = len(w.b.costs)
 		w.b.costs = append(w.b.costs, 1)
-		w.b.marks = append(w.b.marks, mark{kind: markRegion, at: w.c.at})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertRegion, at: w.c.at})
 	}
 	w.open = append(w.open, region)
 	return true
@@ -233,7 +233,7 @@ func (w *codeWalk) block(op byte, region int) bool {
 
 // misc walks the instructions of two bytes. Those on segments and tables are
 // refused: what they change, a copy of memory and globals does not restore.
-func (w *codeWalk) misc(at, region int) bool {
+func (w *bodyValidator) misc(at, region int) bool {
 	second := w.c.byte() // more than one byte would be another number to some readers
 	switch {
 	case second <= miscLastTrunc:
@@ -243,11 +243,11 @@ func (w *codeWalk) misc(at, region int) bool {
 	case second == miscMemoryFill:
 		w.c.bytes(1)
 	default:
-		return w.refuse("instruction 0xfc %d (segments and tables) is not allowed", second)
+		return w.reject("instruction 0xfc %d (segments and tables) is not allowed", second)
 	}
 	w.b.bulk = true
 	w.b.costs[region] += costBulk
-	w.b.marks = append(w.b.marks, mark{kind: markBulk, at: at})
+	w.b.insertions = append(w.b.insertions, insertion{kind: insertBulk, at: at})
 	return true
 }
 

@@ -80,7 +80,7 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 	if err != nil {
 		return fmt.Errorf("score %s: %w", state.Brand.Slug, err)
 	}
-	if err := c.directions(ctx, &state); err != nil {
+	if err := c.checkDirections(ctx, &state); err != nil {
 		return err
 	}
 	if old.Grade != next.Grade {
@@ -100,7 +100,7 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 		return nil
 	}
 	c.out.Moved++
-	c.rank(mover{size: size, move: fieldmark.ModuleMove{
+	c.insertMover(mover{size: size, move: fieldmark.ModuleMove{
 		Slug: state.Brand.Slug, From: old.Score, To: next.Score, Grades: [2]fieldmark.Grade{old.Grade, next.Grade},
 	}}, &old, &next)
 	return nil
@@ -111,9 +111,9 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 // likes; a step in each direction leaves that value.
 const directionStep = 1000
 
-// directions moves each fact of a brand by a step up and a step down, and counts
+// checkDirections moves each fact of a brand by a step up and a step down, and counts
 // the brand if the score moves against the direction that the new module declares.
-func (c *comparison) directions(ctx context.Context, state *fieldmark.BrandState) error {
+func (c *comparison) checkDirections(ctx context.Context, state *fieldmark.BrandState) error {
 	b, err := c.to.bind(state.Facts)
 	if err != nil {
 		return nil // the module could not score it either, which is counted
@@ -171,9 +171,9 @@ func (c *comparison) shown(ctx context.Context, b *binding) (score int64, ok boo
 	return c.to.manifest.Shown(&result), true, nil
 }
 
-// rank keeps the largest moves; of equal ones the first told stays. Only what is
+// insertMover keeps the largest moves; of equal ones the first told stays. Only what is
 // kept needs its reasons.
-func (c *comparison) rank(m mover, old, next *fieldmark.Assessment) {
+func (c *comparison) insertMover(m mover, old, next *fieldmark.Assessment) {
 	at, _ := slices.BinarySearchFunc(c.movers, m, func(a, b mover) int {
 		if a.size >= b.size {
 			return -1
@@ -245,7 +245,7 @@ func (c *comparison) result() fieldmark.ModuleComparison {
 // spearman is the correlation of two rankings; brands of equal score share the
 // mean of their places. It is 1 where either side has but one place to give.
 func spearman(a, b []int64) float64 {
-	ra, rb := places(a), places(b)
+	ra, rb := ranks(a), ranks(b)
 	mean := float64(len(a)+1) / 2
 	var both, ofA, ofB float64
 	for i := range ra {
@@ -260,7 +260,7 @@ func spearman(a, b []int64) float64 {
 	return both / math.Sqrt(ofA*ofB)
 }
 
-func places(scores []int64) []float64 {
+func ranks(scores []int64) []float64 {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i

@@ -100,7 +100,7 @@ func New(c Config) (*Engine, error) {
 func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	start := time.Now()
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
-	parsed, program, err := read(module)
+	parsed, program, err := parseModule(module)
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
@@ -108,12 +108,12 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load module %s: %w", digest, err)
 	}
-	err = m.prove(ctx, parsed.Vectors)
+	err = m.verifyVectors(ctx, parsed.Vectors)
 	if err == nil {
-		err = m.pool.warm(ctx, runtime.GOMAXPROCS(0))
+		err = m.pool.prewarm(ctx, runtime.GOMAXPROCS(0))
 	}
 	if err == nil {
-		err = e.adopt(m)
+		err = e.register(m)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("load module %s: %w", digest, err), m.pool.close(context.WithoutCancel(ctx)))
@@ -188,7 +188,7 @@ func checkExports(compiled wazero.CompiledModule) error {
 	return nil
 }
 
-func (e *Engine) adopt(m *Module) error {
+func (e *Engine) register(m *Module) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -198,7 +198,7 @@ func (e *Engine) adopt(m *Module) error {
 	return nil
 }
 
-func (e *Engine) release(m *Module) {
+func (e *Engine) unregister(m *Module) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.open, m)

@@ -10,7 +10,7 @@ func HeapMemory(_, limit uint64) experimental.LinearMemory { return &heapMemory{
 
 // Rewritten returns a module's code as an Engine hands it to the compiler.
 func Rewritten(module []byte) ([]byte, error) {
-	_, p, err := read(module)
+	_, p, err := parseModule(module)
 	if err != nil {
 		return nil, err
 	}

@@ -216,8 +216,8 @@ func findLeaks(t *testing.T) {
 // experiment is on.
 func findEngines(t *testing.T) {
 	r := wasm.Check(t.Context(), compilePlain(t))
-	if len(r.Complaints) > 0 || r.Trial == nil || r.Trial.Compared < 50 {
-		t.Errorf("complaints %q, trial %+v", r.Complaints, r.Trial)
+	if len(r.Problems) > 0 || r.Measurements == nil || r.Measurements.Compared < 50 {
+		t.Errorf("complaints %q, trial %+v", r.Problems, r.Measurements)
 	}
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	for _, name := range []string{"simd", "atomics", "tail-call", "table-growth"} {

@@ -47,7 +47,7 @@ func TestHostileCorpus(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), rest) {
 					t.Errorf("got error %v, want one with %q", err, rest)
 				}
-				if r := wasm.Check(t.Context(), module); len(r.Complaints) == 0 {
+				if r := wasm.Check(t.Context(), module); len(r.Problems) == 0 {
 					t.Error("check does not complain")
 				}
 				return

@@ -15,22 +15,22 @@ import (
 // instance is one copy of a module: its memory, its globals, and its functions,
 // which are looked up once because each look-up costs more than a score.
 type instance struct {
-	module  api.Module
-	memory  api.Memory
-	view    []byte // of the whole memory; valid while it does not grow
-	run     api.Function
-	fuel    api.MutableGlobal
-	depth   api.MutableGlobal
-	budget  int64               // of fuel
-	globals []api.MutableGlobal // the module's own
-	input   []byte              // the part of view where the inputs go
-	image   *image
-	stack   [1]uint64
+	module   api.Module
+	memory   api.Memory
+	view     []byte // of the whole memory; valid while it does not grow
+	run      api.Function
+	fuel     api.MutableGlobal
+	depth    api.MutableGlobal
+	budget   int64               // of fuel
+	globals  []api.MutableGlobal // the module's own
+	input    []byte              // the part of view where the inputs go
+	snapshot *snapshot
+	stack    [1]uint64
 }
 
-// image is the state every call finds. All instances of a module share it, for
+// snapshot is the state every call finds. All instances of a module share it, for
 // without imports all begin alike.
-type image struct {
+type snapshot struct {
 	input   uint32 // address
 	memory  []byte
 	globals []uint64
@@ -71,16 +71,16 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 		in.globals = append(in.globals, global)
 	}
 	if f := in.module.ExportedFunction(abi.ExportInit); f != nil {
-		in.refill()
+		in.resetBudget()
 		if err := f.CallWithStack(ctx, in.stack[:]); err != nil {
 			return fmt.Errorf("%s: %w", abi.ExportInit, in.fault(err))
 		}
 	}
-	addr, err := in.askInput(ctx)
+	addr, err := in.inputAddress(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", abi.ExportInput, err)
 	}
-	if again, err := in.askInput(ctx); err != nil || again != addr {
+	if again, err := in.inputAddress(ctx); err != nil || again != addr {
 		return fmt.Errorf("%s says %d, then %d (%v)", abi.ExportInput, addr, again, err)
 	}
 	if p.class == abi.ClassWASI { // before the image is taken
@@ -97,7 +97,7 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 		return fmt.Errorf("inputs of %d bytes at %d, in a memory of %d", p.inputSize, addr, len(in.view))
 	}
 	in.input = in.view[addr:addr:end]
-	return p.adopt(in, addr)
+	return p.attachSnapshot(in, addr)
 }
 
 // warmUp scores once with nothing known: a language with a runtime of its own
@@ -106,37 +106,37 @@ func (in *instance) warmUp(ctx context.Context, addr uint32, size int) error {
 	if !in.memory.Write(addr, make([]byte, size)) {
 		return fmt.Errorf("inputs of %d bytes at %d, in a memory of %d", size, addr, in.memory.Size())
 	}
-	in.refill()
+	in.resetBudget()
 	if err := in.run.CallWithStack(ctx, in.stack[:]); err != nil {
 		return in.fault(err)
 	}
 	return nil
 }
 
-// askInput calls the module's function for the address of its inputs.
-func (in *instance) askInput(ctx context.Context) (uint32, error) {
-	in.refill()
+// inputAddress calls the module's function for the address of its inputs.
+func (in *instance) inputAddress(ctx context.Context) (uint32, error) {
+	in.resetBudget()
 	if err := in.module.ExportedFunction(abi.ExportInput).CallWithStack(ctx, in.stack[:]); err != nil {
 		return 0, in.fault(err)
 	}
 	return uint32(in.stack[0]), nil
 }
 
-// adopt makes the first instance the image of all and refuses those that began
+// attachSnapshot makes the first instance the image of all and refuses those that began
 // otherwise.
-func (p *pool) adopt(in *instance, addr uint32) error {
+func (p *pool) attachSnapshot(in *instance, addr uint32) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.image == nil {
-		p.image = &image{input: addr, memory: bytes.Clone(in.view)}
+	if p.snapshot == nil {
+		p.snapshot = &snapshot{input: addr, memory: bytes.Clone(in.view)}
 		for _, g := range in.globals {
-			p.image.globals = append(p.image.globals, g.Get())
+			p.snapshot.globals = append(p.snapshot.globals, g.Get())
 		}
 	}
-	in.image = p.image
-	same := addr == in.image.input && bytes.Equal(in.view, in.image.memory)
+	in.snapshot = p.snapshot
+	same := addr == in.snapshot.input && bytes.Equal(in.view, in.snapshot.memory)
 	for i, g := range in.globals {
-		same = same && g.Get() == in.image.globals[i]
+		same = same && g.Get() == in.snapshot.globals[i]
 	}
 	if !same {
 		return errors.New("began otherwise than the instance before")
@@ -146,7 +146,7 @@ func (p *pool) adopt(in *instance, addr uint32) error {
 
 // score runs the module once and leaves its memory and globals as they were.
 func (in *instance) score(ctx context.Context, values []int64, states []byte, out *abi.Result, signals int) error {
-	in.refill()
+	in.resetBudget()
 	abi.AppendInput(in.input, values, states)
 	if err := in.run.CallWithStack(ctx, in.stack[:]); err != nil {
 		return in.fault(err)
@@ -161,12 +161,12 @@ func (in *instance) score(ctx context.Context, values []int64, states []byte, ou
 	if err := abi.DecodeResult(out, in.view, addr, signals); err != nil {
 		return &Fault{Kind: FaultOutput, Err: err}
 	}
-	in.reset()
+	in.restore()
 	return nil
 }
 
-// refill gives the module the budget of one call.
-func (in *instance) refill() {
+// resetBudget gives the module the budget of one call.
+func (in *instance) resetBudget() {
 	in.fuel.Set(uint64(in.budget))
 	in.depth.Set(MaxDepth)
 }
@@ -198,18 +198,18 @@ func firstLine(err error) error {
 // page is the unit a memory consists of.
 type page = [abi.PageSize]byte
 
-// reset makes memory and globals what they were before the call. The race
+// restore makes memory and globals what they were before the call. The race
 // detector is kept out (by assigning pages too: a call of copy it would still
 // look into): it would look at every byte, a hundred times slower than the copy.
 // Two users of one instance it still sees, where they write their inputs.
 //
 //go:norace
-func (in *instance) reset() {
+func (in *instance) restore() {
 	for at := 0; at < len(in.view); at += abi.PageSize {
-		*(*page)(in.view[at:]) = *(*page)(in.image.memory[at:])
+		*(*page)(in.view[at:]) = *(*page)(in.snapshot.memory[at:])
 	}
 	for i, g := range in.globals {
-		g.Set(in.image.globals[i])
+		g.Set(in.snapshot.globals[i])
 	}
 }
 

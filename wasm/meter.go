@@ -137,23 +137,23 @@ func (m *meter) function(f *body) []byte {
 	out := m.locals(f)
 	frame := int64(1 + (len(f.code)+8*f.locals)/frameUnit)
 	region, from := 0, 0
-	for _, k := range f.marks {
+	for _, k := range f.insertions {
 		out = append(out, f.code[from:k.at]...)
 		from = k.at
 		switch k.kind {
-		case markRegion:
+		case insertRegion:
 			out = m.charge(out, int64(f.costs[region]))
 			region++
-		case markBulk:
+		case insertBulk:
 			out = m.chargeBulk(out, uint32(f.locals))
-		case markCall, markIndirect:
+		case insertCall, insertIndirect:
 			// What calls nothing itself can nest no further.
-			if k.kind == markCall && !m.p.bodies[k.callee].calls {
+			if k.kind == insertCall && !m.p.bodies[k.callee].calls {
 				continue
 			}
-			out = m.enter(out, frame)
+			out = m.enterCall(out, frame)
 			out = append(out, f.code[from:k.after]...)
-			out = m.leave(out, frame)
+			out = m.leaveCall(out, frame)
 			from = k.after
 		}
 	}
@@ -176,7 +176,7 @@ func (m *meter) locals(f *body) []byte {
 // charge takes a region's cost from the fuel and traps when it is used up.
 func (m *meter) charge(b []byte, cost int64) []byte {
 	b = appendSigned(append(m.global(b, opGlobalGet, m.fuel), opI64Const), cost)
-	return m.takeFuel(b)
+	return m.subtractFuel(b)
 }
 
 // chargeBulk takes an eighth of the length on top of the stack, which it leaves
@@ -185,25 +185,25 @@ func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
 	b = binary.AppendUvarint(append(b, opLocalSet), uint64(scratch))
 	b = m.global(b, opGlobalGet, m.fuel)
 	b = binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
-	b = m.takeFuel(append(b, opI64Extend, opI64Const, 3, opI64ShrU))
+	b = m.subtractFuel(append(b, opI64Extend, opI64Const, 3, opI64ShrU))
 	return binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
 }
 
-// takeFuel subtracts what is on top of the stack from the fuel below it.
-func (m *meter) takeFuel(b []byte) []byte {
+// subtractFuel subtracts what is on top of the stack from the fuel below it.
+func (m *meter) subtractFuel(b []byte) []byte {
 	b = m.global(append(b, opI64Sub), opGlobalSet, m.fuel)
 	b = m.global(b, opGlobalGet, m.fuel)
 	return append(b, opI64Const, 0, opI64LtS, opIf, typeEmpty, opUnreachable, opEnd)
 }
 
-func (m *meter) enter(b []byte, frame int64) []byte {
+func (m *meter) enterCall(b []byte, frame int64) []byte {
 	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
 	b = m.global(append(b, opI32Sub), opGlobalSet, m.depth)
 	b = m.global(b, opGlobalGet, m.depth)
 	return append(b, opI32Const, 0, opI32LtS, opIf, typeEmpty, opUnreachable, opEnd)
 }
 
-func (m *meter) leave(b []byte, frame int64) []byte {
+func (m *meter) leaveCall(b []byte, frame int64) []byte {
 	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
 	return m.global(append(b, opI32Add), opGlobalSet, m.depth)
 }

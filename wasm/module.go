@@ -26,32 +26,32 @@ type Module struct {
 // what Load would refuse before compiling.
 func Ref(module []byte) (fieldmark.ModuleRef, error) {
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
-	parsed, _, err := read(module)
+	parsed, _, err := parseModule(module)
 	if err != nil {
 		return fieldmark.ModuleRef{}, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	return fieldmark.ModuleRef{Name: parsed.Manifest.Name, Version: parsed.Manifest.Version, Digest: digest}, nil
 }
 
-// read takes a module apart without running it: what it says of itself, and its
-// code ready to be rewritten. The error is abi.Complaints where several things
+// parseModule takes a module apart without running it: what it says of itself, and its
+// code ready to be rewritten. The error is abi.Problems where several things
 // can be wrong at once.
-func read(module []byte) (*abi.Module, *program, error) {
+func parseModule(module []byte) (*abi.Module, *program, error) {
 	sections, err := abi.Sections(module)
 	if err != nil {
 		return nil, nil, err
 	}
 	parsed, err := abi.Parse(module)
-	p := walk(sections, parsed.Class, parsed.Imported)
+	p := validate(sections, parsed.Class, parsed.Imported)
 	if err != nil {
-		list, ok := errors.AsType[abi.Complaints](err)
+		list, ok := errors.AsType[abi.Problems](err)
 		if !ok {
-			list = abi.Complaints{err.Error()}
+			list = abi.Problems{err.Error()}
 		}
-		p.complaints = append(list[:len(list):len(list)], p.complaints...)
+		p.problems = append(list[:len(list):len(list)], p.problems...)
 	}
-	if len(p.complaints) > 0 {
-		return parsed, p, p.complaints
+	if len(p.problems) > 0 {
+		return parsed, p, p.problems
 	}
 	return parsed, p, nil
 }
@@ -81,15 +81,15 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	if len(values) != len(m.manifest.Inputs) || len(states) != len(values) {
 		return 0, fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states), len(m.manifest.Inputs))
 	}
-	in, err := m.pool.get(ctx)
+	in, err := m.pool.acquire(ctx)
 	if err != nil {
-		return 0, m.blame(err)
+		return 0, m.annotate(err)
 	}
 	start := m.engine.observe.started()
 	err = m.scoreOn(ctx, in, values, states, out)
 	fuel = in.spent()
 	// What went wrong once may have left anything behind.
-	m.pool.put(in, err == nil)
+	m.pool.release(in, err == nil)
 	if err == nil {
 		m.engine.observe.scored(m.ref, fuel, start)
 	}
@@ -105,11 +105,11 @@ func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, stat
 		}
 		err = &Fault{Kind: FaultOutput, Err: err}
 	}
-	return m.blame(err)
+	return m.annotate(err)
 }
 
-// blame names the module in an error.
-func (m *Module) blame(err error) error {
+// annotate names the module in an error.
+func (m *Module) annotate(err error) error {
 	if fault, ok := errors.AsType[*Fault](err); ok {
 		m.engine.observe.faulted(m.ref, fault.Kind)
 		if err == error(fault) {
@@ -120,8 +120,8 @@ func (m *Module) blame(err error) error {
 	return fmt.Errorf("module %s: %w", m.ref.Digest, err)
 }
 
-// prove runs the golden vectors, each of which must come out to the bit.
-func (m *Module) prove(ctx context.Context, vectors []abi.Vector) error {
+// verifyVectors runs the golden vectors, each of which must come out to the bit.
+func (m *Module) verifyVectors(ctx context.Context, vectors []abi.Vector) error {
 	var states []byte
 	var got abi.Result
 	for i := range vectors {
@@ -140,7 +140,7 @@ func (m *Module) prove(ctx context.Context, vectors []abi.Vector) error {
 // Close gives back everything the module holds, after the calls that are still
 // running. If ctx ends before, the last of them does it.
 func (m *Module) Close(ctx context.Context) error {
-	m.engine.release(m)
+	m.engine.unregister(m)
 	if err := m.pool.close(ctx); err != nil {
 		return fmt.Errorf("close module %s: %w", m.ref.Digest, err)
 	}

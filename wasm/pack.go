@@ -52,15 +52,15 @@ func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte,
 
 // VectorOutcome is what became of one golden vector.
 type VectorOutcome struct {
-	Fuel      int64
-	Complaint string // empty: it came out to the bit
+	Fuel    int64
+	Problem string // empty: it came out to the bit
 }
 
 // TestVectors runs every golden vector of a module and says what became of each.
 func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, err error) {
 	r, parsed, p := inspect(module)
-	if len(r.Complaints) > 0 {
-		return nil, abi.Complaints(r.Complaints)
+	if len(r.Problems) > 0 {
+		return nil, abi.Problems(r.Problems)
 	}
 	engine, err := New(Config{Instances: 1, WASI: true})
 	if err != nil {
@@ -81,9 +81,9 @@ func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, 
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			o.Complaint = err.Error()
+			o.Problem = err.Error()
 		case got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks):
-			o.Complaint = fmt.Sprintf("got %v, want %v", got, want)
+			o.Problem = fmt.Sprintf("got %v, want %v", got, want)
 		}
 		outcomes = append(outcomes, o)
 	}

@@ -17,16 +17,16 @@ import (
 type pool struct {
 	poolConfig
 
-	tokens chan struct{} // one for each instance in use; its capacity is the cap
-	ending chan struct{} // closed when no more instances are given out
-	done   chan struct{} // closed when the runtime is
+	tokens  chan struct{} // one for each instance in use; its capacity is the cap
+	closing chan struct{} // closed when no more instances are given out
+	done    chan struct{} // closed when the runtime is
 
-	mu     sync.Mutex
-	idle   []*instance
-	inUse  int
-	closed bool
-	image  *image // how every instance begins; of the first that was made
-	fate   error  // of closing the runtime; valid when done is closed
+	mu       sync.Mutex
+	idle     []*instance
+	inUse    int
+	closed   bool
+	snapshot *snapshot // how every instance begins; of the first that was made
+	closeErr error     // of closing the runtime; valid when done is closed
 }
 
 // poolConfig is what a pool makes instances of.
@@ -44,37 +44,37 @@ type poolConfig struct {
 func newPool(size int, c poolConfig) *pool {
 	return &pool{
 		poolConfig: c,
-		tokens:     make(chan struct{}, size), ending: make(chan struct{}), done: make(chan struct{}),
+		tokens:     make(chan struct{}, size), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// get returns an instance nobody else has, waiting for one if all are in use.
+// acquire returns an instance nobody else has, waiting for one if all are in use.
 // The caller must put it back.
-func (p *pool) get(ctx context.Context) (*instance, error) {
+func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	select {
 	case p.tokens <- struct{}{}:
 	default:
 		p.observe.waited(p.ref)
 		select {
 		case p.tokens <- struct{}{}:
-		case <-p.ending:
+		case <-p.closing:
 			return nil, ErrClosed
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for an instance: %w", ctx.Err())
 		}
 	}
-	in, err := p.take()
+	in, err := p.takeIdle()
 	if err == nil && in == nil {
 		if in, err = p.instantiate(ctx); err != nil {
-			p.put(nil, false)
+			p.release(nil, false)
 		}
 	}
 	return in, err
 }
 
-// take counts one more in use and returns an idle instance, or nil if a new one
+// takeIdle counts one more in use and returns an idle instance, or nil if a new one
 // is to be made. On error the token is given back.
-func (p *pool) take() (*instance, error) {
+func (p *pool) takeIdle() (*instance, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -91,8 +91,8 @@ func (p *pool) take() (*instance, error) {
 	return in, nil
 }
 
-// put takes an instance back, to be used again if it is healthy.
-func (p *pool) put(in *instance, healthy bool) {
+// release takes an instance back, to be used again if it is healthy.
+func (p *pool) release(in *instance, healthy bool) {
 	p.mu.Lock()
 	keep := healthy && !p.closed
 	if keep {
@@ -100,7 +100,7 @@ func (p *pool) put(in *instance, healthy bool) {
 	}
 	p.mu.Unlock()
 	if in != nil && !keep {
-		p.drop(in)
+		p.destroy(in)
 	}
 	<-p.tokens
 
@@ -109,7 +109,7 @@ func (p *pool) put(in *instance, healthy bool) {
 	last := p.closed && p.inUse == 0
 	p.mu.Unlock()
 	if last {
-		p.finish()
+		p.shutdown()
 	}
 }
 
@@ -121,40 +121,40 @@ func (p *pool) close(ctx context.Context) error {
 	last := first && p.inUse == 0
 	p.mu.Unlock()
 	if first {
-		close(p.ending)
+		close(p.closing)
 	}
 	if last {
-		p.finish()
+		p.shutdown()
 	}
 	select {
 	case <-p.done:
-		return p.fate
+		return p.closeErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// finish frees everything. It runs once: inUse never grows after closing, so it
+// shutdown frees everything. It runs once: inUse never grows after closing, so it
 // comes to zero once, and either close or the last put sees it.
-func (p *pool) finish() {
+func (p *pool) shutdown() {
 	for _, in := range p.idle {
-		p.drop(in)
+		p.destroy(in)
 	}
 	p.idle = nil
-	p.fate = p.runtime.Close(context.Background())
+	p.closeErr = p.runtime.Close(context.Background())
 	close(p.done)
 }
 
-// warm has n instances made and kept, so that the first callers find them.
-func (p *pool) warm(ctx context.Context, n int) error {
+// prewarm has n instances made and kept, so that the first callers find them.
+func (p *pool) prewarm(ctx context.Context, n int) error {
 	var made []*instance
 	defer func() {
 		for _, in := range made {
-			p.put(in, true)
+			p.release(in, true)
 		}
 	}()
 	for range min(n, cap(p.tokens)) {
-		in, err := p.get(ctx)
+		in, err := p.acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -163,19 +163,19 @@ func (p *pool) warm(ctx context.Context, n int) error {
 	return nil
 }
 
-// discard closes every idle instance, so that the next caller gets a new one.
-func (p *pool) discard() {
+// discardIdle closes every idle instance, so that the next caller gets a new one.
+func (p *pool) discardIdle() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()
 	for _, in := range idle {
-		p.drop(in)
+		p.destroy(in)
 	}
 }
 
-// drop frees an instance.
-func (p *pool) drop(in *instance) {
+// destroy frees an instance.
+func (p *pool) destroy(in *instance) {
 	in.close()
 	p.observe.instances(p.ref, -1)
 }

@@ -23,8 +23,8 @@ var (
 	// ErrNoModule is what a Registry answers before its first Activate.
 	ErrNoModule = errors.New("no scoring module is active")
 
-	// ErrTripped refuses to activate a module again that was rolled back.
-	ErrTripped = errors.New("this scoring module was rolled back after its faults")
+	// ErrRolledBack refuses to activate a module again that was rolled back.
+	ErrRolledBack = errors.New("this scoring module was rolled back after its faults")
 )
 
 // Rollback is the news that a module went wrong and its predecessor is back.
@@ -50,10 +50,10 @@ type Registry struct {
 	rolledBack func(Rollback)
 	active     atomic.Pointer[generation]
 
-	mu       sync.Mutex // held while modules are swapped
-	previous *generation
-	tripped  map[fieldmark.Digest]bool
-	closed   bool
+	mu                sync.Mutex // held while modules are swapped
+	previous          *generation
+	rolledBackModules map[fieldmark.Digest]bool
+	closed            bool
 }
 
 // generation is a module in its time. It is freed when refs comes to zero: one
@@ -72,7 +72,7 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 	if c.Engine == nil {
 		return nil, errors.New("wasm: a registry needs an Engine")
 	}
-	return &Registry{engine: c.Engine, rolledBack: c.RolledBack, tripped: map[fieldmark.Digest]bool{}}, nil
+	return &Registry{engine: c.Engine, rolledBack: c.RolledBack, rolledBackModules: map[fieldmark.Digest]bool{}}, nil
 }
 
 // Activate loads a module aside, with its instances made, and swaps it in. The
@@ -83,7 +83,7 @@ func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.Modul
 	if err != nil {
 		return fieldmark.ModuleRef{}, err
 	}
-	if done, err := r.ready(ref); done || err != nil {
+	if done, err := r.reactivate(ref); done || err != nil {
 		return ref, err
 	}
 	m, err := r.engine.Load(ctx, module)
@@ -104,13 +104,13 @@ func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.Modul
 	return ref, old.release()
 }
 
-// ready swaps back to the previous module if it is the one wanted, which needs
+// reactivate swaps back to the previous module if it is the one wanted, which needs
 // no loading. It reports whether there is nothing more to do.
-func (r *Registry) ready(ref fieldmark.ModuleRef) (bool, error) {
+func (r *Registry) reactivate(ref fieldmark.ModuleRef) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.tripped[ref.Digest] {
-		return false, fmt.Errorf("activate module %s: %w", ref.Digest, ErrTripped)
+	if r.rolledBackModules[ref.Digest] {
+		return false, fmt.Errorf("activate module %s: %w", ref.Digest, ErrRolledBack)
 	}
 	if g := r.active.Load(); g != nil && g.module.ref.Digest == ref.Digest {
 		return true, nil
@@ -122,12 +122,12 @@ func (r *Registry) ready(ref fieldmark.ModuleRef) (bool, error) {
 	return false, nil
 }
 
-// Forgive lets a module be activated again that was rolled back: an operator
+// ClearRollback lets a module be activated again that was rolled back: an operator
 // wants it after all.
-func (r *Registry) Forgive(d fieldmark.Digest) {
+func (r *Registry) ClearRollback(d fieldmark.Digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.tripped, d)
+	delete(r.rolledBackModules, d)
 }
 
 // Acquire returns the active module, which stays open until release is called.
@@ -192,7 +192,7 @@ func (r *Registry) Assess(ctx context.Context, facts *fieldmark.Facts, now time.
 		return fieldmark.Assessment{}, err
 	}
 	a, err := g.module.Assess(ctx, facts, now)
-	r.watch(g, err)
+	r.countFault(g, err)
 	return a, errors.Join(err, g.release())
 }
 
@@ -204,7 +204,7 @@ func (r *Registry) Score(ctx context.Context, values []int64, states []byte, out
 	}
 	err = g.module.Score(ctx, values, states, out)
 	if err != nil {
-		r.watch(g, err)
+		r.countFault(g, err)
 	}
 	if closing := g.release(); err == nil {
 		err = closing
@@ -215,21 +215,21 @@ func (r *Registry) Score(ctx context.Context, values []int64, states []byte, out
 // Report counts a fault of a module that was acquired.
 func (r *Registry) Report(m *Module, err error) {
 	if g := r.active.Load(); g != nil && g.module == m {
-		r.watch(g, err)
+		r.countFault(g, err)
 	}
 }
 
-// watch counts an error that is a module's fault and acts on too many.
-func (r *Registry) watch(g *generation, err error) {
+// countFault counts an error that is a module's fault and acts on too many.
+func (r *Registry) countFault(g *generation, err error) {
 	fault, ok := errors.AsType[*Fault](err)
-	if !ok || !g.count(time.Now()) {
+	if !ok || !g.recordFault(time.Now()) {
 		return
 	}
 	r.rollBack(g, fault)
 }
 
-// count notes a fault and reports whether it is the last of too many.
-func (g *generation) count(now time.Time) bool {
+// recordFault notes a fault and reports whether it is the last of too many.
+func (g *generation) recordFault(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.faults[g.next] = now
@@ -249,7 +249,7 @@ func (r *Registry) rollBack(g *generation, last *Fault) {
 	back := r.previous
 	r.active.Store(back)
 	r.previous = nil
-	r.tripped[g.module.ref.Digest] = true
+	r.rolledBackModules[g.module.ref.Digest] = true
 	r.mu.Unlock()
 	_ = g.release() // the caller of watch still holds one
 	if r.rolledBack != nil {

@@ -74,10 +74,10 @@ func TestRollBack(t *testing.T) {
 	if err := r.Score(t.Context(), []int64{trigger}, []byte{1}, &out); err != nil || out.Score != 100*trigger {
 		t.Errorf("afterwards: score %d, error %v", out.Score, err)
 	}
-	if _, err := r.Activate(t.Context(), bad(t)); !errors.Is(err, wasm.ErrTripped) {
+	if _, err := r.Activate(t.Context(), bad(t)); !errors.Is(err, wasm.ErrRolledBack) {
 		t.Errorf("activated again: %v", err)
 	}
-	r.Forgive(worse.Digest)
+	r.ClearRollback(worse.Digest)
 	if got := activate(t, r, bad(t)); got != worse {
 		t.Errorf("forgiven: %v", got)
 	}

@@ -13,17 +13,17 @@ import (
 // Report is what there is to say about a module. One without complaints may be
 // activated.
 type Report struct {
-	Digest   fieldmark.Digest `json:"digest"`
-	Class    string           `json:"class"` // standard, or wasi-null: only edges that opted in run it
-	Bytes    int              `json:"bytes"`
-	Manifest *abi.Manifest    `json:"manifest,omitempty"` // unless it cannot be read
-	Vectors  int              `json:"vectors"`
-	Imports  []string         `json:"imports"`
-	Exports  []string         `json:"exports"`
-	Limits   []LimitUse       `json:"limits"`
-	Trial    *Trial           `json:"trial,omitempty"` // only of Check, if the module could be loaded
+	Digest       fieldmark.Digest `json:"digest"`
+	Class        string           `json:"class"` // standard, or wasi-null: only edges that opted in run it
+	Bytes        int              `json:"bytes"`
+	Manifest     *abi.Manifest    `json:"manifest,omitempty"` // unless it cannot be read
+	Vectors      int              `json:"vectors"`
+	Imports      []string         `json:"imports"`
+	Exports      []string         `json:"exports"`
+	Limits       []LimitUse       `json:"limits"`
+	Measurements *Measurements    `json:"trial,omitempty"` // only of Check, if the module could be loaded
 
-	Complaints []string `json:"complaints"` // every reason against it
+	Problems []string `json:"complaints"` // every reason against it
 }
 
 // LimitUse is how much of a limit a module uses.
@@ -33,8 +33,8 @@ type LimitUse struct {
 	Max  int    `json:"max"`
 }
 
-// Trial is what was seen while a module ran.
-type Trial struct {
+// Measurements is what was seen while a module ran.
+type Measurements struct {
 	Calls       int     `json:"calls"`       // by the compiling engine
 	Compared    int     `json:"compared"`    // also run by the interpreter, with equal outcome and fuel
 	Directions  int     `json:"directions"`  // steps along a declared direction
@@ -54,53 +54,53 @@ func Inspect(_ context.Context, module []byte) Report {
 func inspect(module []byte) (Report, *abi.Module, *program) {
 	r := Report{
 		Digest: fieldmark.DigestOf(sha256.Sum256(module)), Bytes: len(module),
-		Imports: []string{}, Exports: []string{}, Limits: []LimitUse{}, Complaints: []string{},
+		Imports: []string{}, Exports: []string{}, Limits: []LimitUse{}, Problems: []string{},
 	}
-	parsed, p, err := read(module)
-	r.complain(err)
+	parsed, p, err := parseModule(module)
+	r.addError(err)
 	class := abi.ClassStandard
 	if parsed != nil {
 		class = parsed.Class
 	}
 	r.Class = class.String()
-	r.limit("bytes", len(module), class.MaxBytes())
+	r.addLimit("bytes", len(module), class.MaxBytes())
 	if p != nil {
-		r.limits(&p.used, p.limits())
+		r.addLimits(&p.used, p.limits())
 	}
 	if parsed != nil {
 		r.Manifest, r.Vectors = parsed.Manifest, len(parsed.Vectors)
 		r.Imports, r.Exports = append(r.Imports, parsed.Imports...), append(r.Exports, parsed.Exports...)
-		r.limit("memory pages", parsed.Pages, class.MaxPages())
+		r.addLimit("memory pages", parsed.Pages, class.MaxPages())
 	}
 	return r, parsed, p
 }
 
-// complain takes over every complaint of an error.
-func (r *Report) complain(err error) {
-	if list, ok := errors.AsType[abi.Complaints](err); ok {
-		r.Complaints = append(r.Complaints, list...)
+// addError takes over every complaint of an error.
+func (r *Report) addError(err error) {
+	if list, ok := errors.AsType[abi.Problems](err); ok {
+		r.Problems = append(r.Problems, list...)
 	} else if err != nil {
-		r.Complaints = append(r.Complaints, err.Error())
+		r.Problems = append(r.Problems, err.Error())
 	}
 }
 
-func (r *Report) complainf(format string, args ...any) {
-	r.Complaints = append(r.Complaints, fmt.Sprintf(format, args...))
+func (r *Report) addf(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *Report) limit(name string, used, limit int) {
-	r.Limits = append(r.Limits, LimitUse{name, used, limit})
+func (r *Report) addLimit(name string, used, addLimit int) {
+	r.Limits = append(r.Limits, LimitUse{name, used, addLimit})
 }
 
-func (r *Report) limits(u *usage, class classLimits) {
-	r.limit("types", u.types, maxTypes)
-	r.limit("functions", u.functions, maxFunctions)
-	r.limit("globals", u.globals, maxGlobals)
-	r.limit("table entries", u.table, maxTable)
-	r.limit("bytes of a function", u.body, class.body)
-	r.limit("locals of a function", u.locals, maxLocals)
-	r.limit("targets of a br_table", u.branchTable, maxBranchTable)
-	r.limit("blocks of a function", u.blocks, maxBlocks)
-	r.limit("loops of a function", u.loops, maxLoops)
-	r.limit("blocks", u.allBlocks, class.blocks)
+func (r *Report) addLimits(u *usage, class classLimits) {
+	r.addLimit("types", u.types, maxTypes)
+	r.addLimit("functions", u.functions, maxFunctions)
+	r.addLimit("globals", u.globals, maxGlobals)
+	r.addLimit("table entries", u.table, maxTable)
+	r.addLimit("bytes of a function", u.body, class.body)
+	r.addLimit("locals of a function", u.locals, maxLocals)
+	r.addLimit("targets of a br_table", u.branchTable, maxBranchTable)
+	r.addLimit("blocks of a function", u.blocks, maxBlocks)
+	r.addLimit("loops of a function", u.loops, maxLoops)
+	r.addLimit("blocks", u.allBlocks, class.blocks)
 }

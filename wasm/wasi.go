@@ -43,23 +43,23 @@ func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 		params []api.ValueType
 		run    func(m api.Module, stack []uint64) uint32
 	}{
-		"args_get":            {types(2), succeed},
+		"args_get":            {types(2), returnSuccess},
 		"args_sizes_get":      {types(2), twoZeros},
-		"environ_get":         {types(2), succeed},
+		"environ_get":         {types(2), returnSuccess},
 		"environ_sizes_get":   {types(2), twoZeros},
-		"clock_time_get":      {types(3, 1), standStill},
-		"fd_close":            {types(1), noFile},
-		"fd_fdstat_get":       {types(2), noFile},
-		"fd_fdstat_set_flags": {types(2), noFile},
-		"fd_prestat_get":      {types(2), noFile},
-		"fd_prestat_dir_name": {types(3), noFile},
-		"fd_read":             {types(4), noFile},
-		"fd_seek":             {types(4, 1), noFile},
-		"fd_write":            {types(4), swallow},
-		"path_open":           {types(9, 5, 6), noFile},
-		"poll_oneoff":         {types(4), refuse},
-		"random_get":          {types(2), sameAgain},
-		"sched_yield":         {types(0), succeed},
+		"clock_time_get":      {types(3, 1), fixedClock},
+		"fd_close":            {types(1), returnBadFile},
+		"fd_fdstat_get":       {types(2), returnBadFile},
+		"fd_fdstat_set_flags": {types(2), returnBadFile},
+		"fd_prestat_get":      {types(2), returnBadFile},
+		"fd_prestat_dir_name": {types(3), returnBadFile},
+		"fd_read":             {types(4), returnBadFile},
+		"fd_seek":             {types(4, 1), returnBadFile},
+		"fd_write":            {types(4), discardWrite},
+		"path_open":           {types(9, 5, 6), returnBadFile},
+		"poll_oneoff":         {types(4), returnInvalid},
+		"random_get":          {types(2), fixedRandom},
+		"sched_yield":         {types(0), returnSuccess},
 	} {
 		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
 			stack[0] = uint64(f.run(m, stack))
@@ -75,11 +75,11 @@ func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 // errExit is the trap of a module that wants to end: it is called, not run.
 var errExit = errors.New("the module called proc_exit")
 
-func succeed(api.Module, []uint64) uint32 { return errnoSuccess }
+func returnSuccess(api.Module, []uint64) uint32 { return errnoSuccess }
 
-func noFile(api.Module, []uint64) uint32 { return errnoBadFile }
+func returnBadFile(api.Module, []uint64) uint32 { return errnoBadFile }
 
-func refuse(api.Module, []uint64) uint32 { return errnoInval }
+func returnInvalid(api.Module, []uint64) uint32 { return errnoInval }
 
 // twoZeros answers how many and how long: none.
 func twoZeros(m api.Module, stack []uint64) uint32 {
@@ -89,16 +89,16 @@ func twoZeros(m api.Module, stack []uint64) uint32 {
 	return errnoSuccess
 }
 
-// standStill tells the time: it is always the same.
-func standStill(m api.Module, stack []uint64) uint32 {
+// fixedClock tells the time: it is always the same.
+func fixedClock(m api.Module, stack []uint64) uint32 {
 	if !m.Memory().WriteUint64Le(uint32(stack[2]), 1) { // Go takes a clock at 0 for none
 		return errnoInval
 	}
 	return errnoSuccess
 }
 
-// swallow takes what is written and keeps nothing of it.
-func swallow(m api.Module, stack []uint64) uint32 {
+// discardWrite takes what is written and keeps nothing of it.
+func discardWrite(m api.Module, stack []uint64) uint32 {
 	vectors, n, told := uint32(stack[1]), min(uint32(stack[2]), maxVectors), uint32(stack[3])
 	var sum uint32
 	for i := range n {
@@ -114,8 +114,8 @@ func swallow(m api.Module, stack []uint64) uint32 {
 	return errnoSuccess
 }
 
-// sameAgain gives bytes that look random and are the same at every call.
-func sameAgain(m api.Module, stack []uint64) uint32 {
+// fixedRandom gives bytes that look random and are the same at every call.
+func fixedRandom(m api.Module, stack []uint64) uint32 {
 	at, n := uint32(stack[0]), uint32(stack[1])
 	if n > maxRandom {
 		return errnoInval

@@ -31,11 +31,11 @@ func TestHandWritten(t *testing.T) {
 	module = abi.AppendCustom(module, abi.SectionManifest, examples[0][1])
 	module = abi.AppendCustom(module, abi.SectionVectors, examples[1][1])
 	r := wasm.Check(t.Context(), module)
-	if len(r.Complaints) > 0 {
-		t.Errorf("complaints: %q", r.Complaints)
+	if len(r.Problems) > 0 {
+		t.Errorf("complaints: %q", r.Problems)
 	}
-	if r.Trial == nil || r.Trial.WorstFuel > 100 {
-		t.Errorf("trial %+v", r.Trial)
+	if r.Measurements == nil || r.Measurements.WorstFuel > 100 {
+		t.Errorf("trial %+v", r.Measurements)
 	}
 }
 

@@ -25,7 +25,7 @@ func moduleDesk() origin.ModuleDesk {
 			if check.Report, err = json.Marshal(report); err != nil {
 				return check, err
 			}
-			if check.Complaints = report.Complaints; report.Manifest != nil {
+			if check.Complaints = report.Problems; report.Manifest != nil {
 				check.Ref = fieldmark.ModuleRef{Name: report.Manifest.Name, Version: report.Manifest.Version, Digest: report.Digest}
 			}
 			return check, nil

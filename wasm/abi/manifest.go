@@ -113,7 +113,7 @@ func ParseManifest(b []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	if err := sameBytes(b, canonical); err != nil {
+	if err := requireCanonical(b, canonical); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	if err := m.Check(); err != nil {
@@ -141,9 +141,9 @@ func decodeStrictly(b []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// sameBytes also refuses what a JSON decoder lets pass: members named twice or
+// requireCanonical also refuses what a JSON decoder lets pass: members named twice or
 // in other letters, missing members, nulls, and anything behind the value.
-func sameBytes(got, want []byte) error {
+func requireCanonical(got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil
 	}
@@ -172,7 +172,7 @@ const (
 
 // Check reports everything that is wrong with a manifest.
 func (m *Manifest) Check() error {
-	var c Complaints
+	var c Problems
 	c.match("name", m.Name, idPattern, maxID)
 	c.match("version", m.Version, versionPattern, maxID)
 	c.require(m.ABI == Name, "abi", "is %q, this host speaks %q", m.ABI, Name)
@@ -188,7 +188,7 @@ func (m *Manifest) Check() error {
 	return c.err()
 }
 
-func (m *Manifest) checkInputs(c *Complaints) map[string]string {
+func (m *Manifest) checkInputs(c *Problems) map[string]string {
 	c.require(len(m.Inputs) >= 1 && len(m.Inputs) <= MaxInputs, "inputs", "are %d, may be 1 to %d", len(m.Inputs), MaxInputs)
 	units := map[string]string{}
 	for i, in := range m.Inputs {
@@ -203,7 +203,7 @@ func (m *Manifest) checkInputs(c *Complaints) map[string]string {
 	return units
 }
 
-func (m *Manifest) checkComponents(c *Complaints, units map[string]string) {
+func (m *Manifest) checkComponents(c *Problems, units map[string]string) {
 	c.require(len(m.Components) >= 1 && len(m.Components) <= MaxComponents, "components", "are %d, may be 1 to %d", len(m.Components), MaxComponents)
 	seen := map[string]bool{}
 	total, signals := 0, 0
@@ -230,7 +230,7 @@ func (m *Manifest) checkComponents(c *Complaints, units map[string]string) {
 	c.require(total == TotalWeight, "components", "come to %d points, all must come to %d", total, TotalWeight)
 }
 
-func (s *Signal) check(c *Complaints, path string, units map[string]string) {
+func (s *Signal) check(c *Problems, path string, units map[string]string) {
 	c.match(path+".id", s.ID, idPattern, maxID)
 	c.text(path+".label", s.Label, maxLabel)
 	c.text(path+".advice", s.Advice, maxAdvice)
@@ -250,7 +250,7 @@ func (s *Signal) check(c *Complaints, path string, units map[string]string) {
 	c.require(s.Unit == want, path+".unit", "is %q, must be %q", s.Unit, want)
 }
 
-func (m *Manifest) checkGates(c *Complaints) {
+func (m *Manifest) checkGates(c *Problems) {
 	c.require(len(m.Gates) <= MaxGates, "gates", "are %d, at most %d", len(m.Gates), MaxGates)
 	seen := map[string]bool{}
 	for i, g := range m.Gates {
@@ -263,16 +263,16 @@ func (m *Manifest) checkGates(c *Complaints) {
 	}
 }
 
-// Complaints is an error that says everything that is wrong, so that an author
+// Problems is an error that says everything that is wrong, so that an author
 // sees all of it at once.
-type Complaints []string
+type Problems []string
 
-// Error joins the complaints.
-func (c Complaints) Error() string { return strings.Join(c, "; ") }
+// Error joins the problems.
+func (c Problems) Error() string { return strings.Join(c, "; ") }
 
 // add takes over what err complains of, each item under the given heading.
-func (c *Complaints) add(heading string, err error) {
-	list, ok := errors.AsType[Complaints](err)
+func (c *Problems) add(heading string, err error) {
+	list, ok := errors.AsType[Problems](err)
 	if !ok {
 		*c = append(*c, err.Error())
 	}
@@ -281,22 +281,22 @@ func (c *Complaints) add(heading string, err error) {
 	}
 }
 
-// maxComplaints keeps the answer to a hostile manifest short.
-const maxComplaints = 20
+// maxProblems keeps the answer to a hostile manifest short.
+const maxProblems = 20
 
-func (c *Complaints) require(ok bool, path, format string, args ...any) {
-	if !ok && len(*c) < maxComplaints {
+func (c *Problems) require(ok bool, path, format string, args ...any) {
+	if !ok && len(*c) < maxProblems {
 		*c = append(*c, path+" "+fmt.Sprintf(format, args...))
 	}
 }
 
-func (c *Complaints) match(path, s string, pattern *regexp.Regexp, longest int) {
+func (c *Problems) match(path, s string, pattern *regexp.Regexp, longest int) {
 	c.require(len(s) <= longest && pattern.MatchString(s), path, "is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)
 }
 
 // text admits printable characters only: no line breaks, and none of the
 // invisible characters that hide or reorder what a reader sees.
-func (c *Complaints) text(path, s string, longest int) {
+func (c *Problems) text(path, s string, longest int) {
 	n := utf8.RuneCountInString(s)
 	c.require(n >= 1 && n <= longest, path, "has %d characters, may have 1 to %d", n, longest)
 	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path, "holds an unprintable character")
@@ -304,13 +304,13 @@ func (c *Complaints) text(path, s string, longest int) {
 
 // url admits https and paths of the same site: a manifest must not be able to
 // put a script or a foreign host behind a link.
-func (c *Complaints) url(path, s string) {
+func (c *Problems) url(path, s string) {
 	c.text(path, s, maxURL)
 	local := strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.HasPrefix(s, `/\`)
 	c.require(local || strings.HasPrefix(s, "https://"), path, "must begin with https:// or be a path")
 }
 
-func (c Complaints) err() error {
+func (c Problems) err() error {
 	if len(c) == 0 {
 		return nil
 	}

@@ -52,12 +52,12 @@ func Parse(module []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := walker{size: len(module)}
+	w := sectionParser{size: len(module)}
 	for i := range sections {
 		w.section(&sections[i])
 	}
 	m := w.finish()
-	return m, w.complaints.err()
+	return m, w.problems.err()
 }
 
 // Section is one section of a module: its number and what stands in it.
@@ -130,8 +130,8 @@ func AppendCustom(module []byte, name string, content []byte) []byte {
 	return append(module, content...)
 }
 
-// walker gathers what the sections say.
-type walker struct {
+// sectionParser gathers what the sections say.
+type sectionParser struct {
 	manifest, vectors []byte
 	hasMemory         bool
 	pages             uint32 // declared maximum
@@ -140,47 +140,47 @@ type walker struct {
 	imported          int
 	exports           map[string]byte
 	imports, names    []string
-	complaints        Complaints
+	problems          Problems
 }
 
-func (w *walker) complain(format string, args ...any) {
-	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
+func (w *sectionParser) addProblem(format string, args ...any) {
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
 // section reads one section. What it refuses outright would run code the
 // contract does not name.
-func (w *walker) section(s *Section) {
+func (w *sectionParser) section(s *Section) {
 	r := reader{rest: s.Body}
 	switch s.ID {
 	case sectionCustom:
-		w.custom(&r)
+		w.customSection(&r)
 	case sectionImport:
 		if n := r.u32(); n != 0 {
 			w.importSection(&r, n)
 		}
 	case sectionMemory:
-		w.memory(&r)
+		w.memorySection(&r)
 	case sectionExport:
-		w.exported(&r)
+		w.exportSection(&r)
 	case sectionStart:
-		w.complain("a start function; %s is the way to set up", ExportInit)
+		w.addProblem("a start function; %s is the way to set up", ExportInit)
 	}
 	if r.failed {
-		w.complain("section %d is malformed", s.ID)
+		w.addProblem("section %d is malformed", s.ID)
 	}
 }
 
 // importSection admits the functions that the class wasi-null is given, all of
 // them or none: a module that wants anything else is of the standard class, and
 // may not.
-func (w *walker) importSection(r *reader, n uint32) {
+func (w *sectionParser) importSection(r *reader, n uint32) {
 	all := *r
 	for range min(n, maxImports+1) {
 		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
 		r.u32() // type
 		if r.failed || n > maxImports || kind != kindFunction || string(module) != WASIModule || !slices.Contains(WASIFunctions(), string(name)) {
 			w.imports = importNames(all, n)
-			w.complain("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
+			w.addProblem("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
 			r.failed = false
 			return
 		}
@@ -210,7 +210,7 @@ func importNames(r reader, n uint32) []string {
 	return names
 }
 
-func (w *walker) custom(r *reader) {
+func (w *sectionParser) customSection(r *reader) {
 	name := r.bytes(r.u32())
 	if r.failed {
 		return
@@ -220,7 +220,7 @@ func (w *walker) custom(r *reader) {
 		return
 	}
 	if *into != nil {
-		w.complain("custom section %s stands twice", name)
+		w.addProblem("custom section %s stands twice", name)
 	}
 	*into = r.rest
 }
@@ -229,15 +229,15 @@ func (w *walker) custom(r *reader) {
 // a declared maximum.
 const memoryHasMax = 1
 
-func (w *walker) memory(r *reader) {
+func (w *sectionParser) memorySection(r *reader) {
 	w.hasMemory = true
 	if n := r.u32(); n != 1 {
-		w.complain("%d memories, exactly one is allowed", n)
+		w.addProblem("%d memories, exactly one is allowed", n)
 		return
 	}
 	flags := r.byte()
 	if flags != memoryHasMax && (flags != 0 || w.class == ClassStandard) {
-		w.complain("memory with limits of kind %d, a declared maximum is required", flags)
+		w.addProblem("memory with limits of kind %d, a declared maximum is required", flags)
 		return
 	}
 	least, limit := r.u32(), uint32(w.class.MaxPages())
@@ -245,7 +245,7 @@ func (w *walker) memory(r *reader) {
 		w.pages = r.u32()
 	}
 	if w.pages > limit || least > w.pages {
-		w.complain("memory of %d to %d pages, at most %d", least, w.pages, limit)
+		w.addProblem("memory of %d to %d pages, at most %d", least, w.pages, limit)
 	}
 }
 
@@ -255,11 +255,11 @@ const (
 	kindMemory   = 2
 )
 
-func (w *walker) exported(r *reader) {
+func (w *sectionParser) exportSection(r *reader) {
 	w.exports = map[string]byte{}
 	n := r.u32()
 	if n > MaxExports {
-		w.complain("%d exports, at most %d", n, MaxExports)
+		w.addProblem("%d exports, at most %d", n, MaxExports)
 		return
 	}
 	for range n {
@@ -269,10 +269,10 @@ func (w *walker) exported(r *reader) {
 			return
 		}
 		if _, twice := w.exports[name]; twice {
-			w.complain("export %.40q stands twice", name)
+			w.addProblem("export %.40q stands twice", name)
 		}
 		if strings.HasPrefix(name, ReservedPrefix) {
-			w.complain("export %.40q: names that begin with %s are the host's", name, ReservedPrefix)
+			w.addProblem("export %.40q: names that begin with %s are the host's", name, ReservedPrefix)
 		}
 		w.exports[name] = kind
 		w.names = append(w.names, name)
@@ -280,38 +280,38 @@ func (w *walker) exported(r *reader) {
 }
 
 // finish checks what the sections only show together.
-func (w *walker) finish() *Module {
+func (w *sectionParser) finish() *Module {
 	m := &Module{Class: w.class, Imports: w.imports, Imported: w.imported, Exports: w.names, Pages: int(w.pages)}
 	if limit := w.class.MaxBytes(); w.size > limit {
-		w.complain("module of %d bytes, at most %d", w.size, limit)
+		w.addProblem("module of %d bytes, at most %d", w.size, limit)
 	}
 	if !w.hasMemory {
-		w.complain("no memory")
+		w.addProblem("no memory")
 	}
 	for _, e := range []struct {
 		name, is string
 		kind     byte
 	}{{ExportMemory, "memory", kindMemory}, {ExportInput, "function", kindFunction}, {ExportScore, "function", kindFunction}} {
 		if kind, ok := w.exports[e.name]; !ok || kind != e.kind {
-			w.complain("no exported %s %s", e.is, e.name)
+			w.addProblem("no exported %s %s", e.is, e.name)
 		}
 	}
 	if w.manifest == nil {
-		w.complain("no custom section %s", SectionManifest)
+		w.addProblem("no custom section %s", SectionManifest)
 	} else if manifest, err := ParseManifest(w.manifest); err != nil {
-		w.complaints.add("manifest", err)
+		w.problems.add("manifest", err)
 	} else {
 		m.Manifest = manifest
 		if w.hasMemory && uint32(manifest.Limits.Pages) != w.pages {
-			w.complain("memory of at most %d pages, the manifest says %d", w.pages, manifest.Limits.Pages)
+			w.addProblem("memory of at most %d pages, the manifest says %d", w.pages, manifest.Limits.Pages)
 		}
 	}
 	if w.vectors == nil {
-		w.complain("no custom section %s", SectionVectors)
+		w.addProblem("no custom section %s", SectionVectors)
 	} else if m.Manifest != nil {
 		vectors, err := ParseVectors(w.vectors, m.Manifest)
 		if err != nil {
-			w.complaints.add("vectors", err)
+			w.problems.add("vectors", err)
 		}
 		m.Vectors = vectors
 	}

@@ -127,7 +127,7 @@ func TestParse(t *testing.T) {
 func TestParseListsEverything(t *testing.T) {
 	manifest, _ := small(t)
 	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}}, section{8, []byte{0}}, manifest))
-	list, ok := errors.AsType[abi.Complaints](err)
+	list, ok := errors.AsType[abi.Problems](err)
 	if !ok {
 		t.Fatalf("got error %v", err)
 	}

@@ -66,7 +66,7 @@ func ParseVectors(b []byte, m *Manifest) ([]Vector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
-	if err := sameBytes(b, canonical); err != nil {
+	if err := requireCanonical(b, canonical); err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
 	return all, nil

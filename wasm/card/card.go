@@ -28,19 +28,19 @@ type part struct {
 	curve  curve
 }
 
-// op says what a condition does: it compares one input, or joins others.
-type op string
+// operator says what a condition does: it compares one input, or joins others.
+type operator string
 
 const (
-	opLess    op = "lt"
-	opEqual   op = "eq"
-	opGreater op = "gt"
-	opAll     op = "all"
-	opAny     op = "any"
+	opLess    operator = "lt"
+	opEqual   operator = "eq"
+	opGreater operator = "gt"
+	opAll     operator = "all"
+	opAny     operator = "any"
 )
 
 type condition struct {
-	op    op
+	op    operator
 	input int
 	value int64
 	of    []condition // for opAll and opAny

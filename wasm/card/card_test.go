@@ -187,7 +187,7 @@ func TestParseNamesAllMistakes(t *testing.T) {
 	text := strings.NewReplacer(`"version": "1.0.0"`, `"version": "new"`, `"weight": 100`, `"weight": 90`).Replace(
 		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`, `{"id": "g", "limit": 101, "reason": "Why."}`))
 	_, err := card.Parse([]byte(text))
-	list, _ := errors.AsType[abi.Complaints](err)
+	list, _ := errors.AsType[abi.Problems](err)
 	want := []string{"version is", "components[0].weight is 90", `signals[0].combine is "max"`, `parts[0].input "z"`,
 		"parts[1].curve must have", "gates[0].when is missing", "gates[0].limit is 101"}
 	if len(list) != len(want) {
@@ -215,8 +215,8 @@ func TestUnusedInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := wasm.Check(t.Context(), module); len(r.Complaints) > 0 {
-		t.Errorf("complaints: %q", r.Complaints)
+	if r := wasm.Check(t.Context(), module); len(r.Problems) > 0 {
+		t.Errorf("complaints: %q", r.Problems)
 	}
 }
 

@@ -417,5 +417,5 @@ func (e *emitter) condition(c *condition) {
 	e.ops(i32Eq)
 	e.load(c.input)
 	e.const64(c.value)
-	e.ops(map[op]byte{opLess: i64LtS, opEqual: i64Eq, opGreater: i64GtS}[c.op], i32And)
+	e.ops(map[operator]byte{opLess: i64LtS, opEqual: i64Eq, opGreater: i64GtS}[c.op], i32And)
 }

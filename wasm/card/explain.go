@@ -167,10 +167,10 @@ func percent(mark int64) string {
 	return fmt.Sprintf("%d.%d %%", mark/10, mark%10)
 }
 
-var opWords = map[op]string{opLess: "is below", opEqual: "is", opGreater: "is above"}
+var opWords = map[operator]string{opLess: "is below", opEqual: "is", opGreater: "is above"}
 
 func (c *Card) condition(when *condition) string {
-	join := map[op]string{opAll: " and ", opAny: " or "}[when.op]
+	join := map[operator]string{opAll: " and ", opAny: " or "}[when.op]
 	if join == "" {
 		in := &c.manifest.Inputs[when.input]
 		return fmt.Sprintf("%s %s %s %s", in.Name, opWords[when.op], fieldmark.Milli(when.value), in.Unit)

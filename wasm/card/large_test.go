@@ -57,10 +57,10 @@ func TestLargestCardPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := wasm.Check(t.Context(), module)
-	if len(r.Complaints) > 0 {
-		t.Errorf("complaints: %q", r.Complaints)
+	if len(r.Problems) > 0 {
+		t.Errorf("complaints: %q", r.Problems)
 	}
-	t.Logf("%d bytes, limits %v, worst %.2f %% of the budget", len(module), r.Limits, r.Trial.WorstShare)
+	t.Logf("%d bytes, limits %v, worst %.2f %% of the budget", len(module), r.Limits, r.Measurements.WorstShare)
 	if len(r.Manifest.Inputs) > abi.MaxInputs {
 		t.Error("too many inputs")
 	}

@@ -72,7 +72,7 @@ type (
 	}
 	conditionFile struct {
 		Input string          `json:"input"`
-		Op    op              `json:"op"`
+		Op    operator        `json:"op"`
 		Value *number         `json:"value"`
 		All   []conditionFile `json:"all"`
 		Any   []conditionFile `json:"any"`
@@ -80,7 +80,7 @@ type (
 )
 
 // Parse is the only way to a Card. Once the file is JSON of the right shape, an
-// error is abi.Complaints: all mistakes in the order of the file, each with its
+// error is abi.Problems: all mistakes in the order of the file, each with its
 // line, column and path, as 12:7: components[0].signals[2].parts[1].curve.
 func Parse(b []byte) (*Card, error) {
 	text, err := parseText(b)
@@ -95,11 +95,11 @@ func Parse(b []byte) (*Card, error) {
 	}
 	p := parser{inputs: map[string]int{}, used: map[string]bool{}}
 	c := p.card(&f)
-	if list, ok := errors.AsType[abi.Complaints](c.manifest.Check()); ok {
+	if list, ok := errors.AsType[abi.Problems](c.manifest.Check()); ok {
 		p.addManifest(list)
 	}
-	if len(p.complaints) > 0 {
-		return nil, fmt.Errorf("card: %w", abi.Complaints(text.locateAll(b, p.complaints)))
+	if len(p.problems) > 0 {
+		return nil, fmt.Errorf("card: %w", abi.Problems(text.locateAll(b, p.problems)))
 	}
 	c.warnings = text.locateAll(b, p.warnings)
 	return c, nil
@@ -107,12 +107,12 @@ func Parse(b []byte) (*Card, error) {
 
 // parser checks what a manifest does not show: curves, parts and conditions.
 type parser struct {
-	inputs     map[string]int
-	used       map[string]bool
-	points     int // of all curves so far
-	compared   int // by the gate at hand
-	complaints []string
-	warnings   []string
+	inputs   map[string]int
+	used     map[string]bool
+	points   int // of all curves so far
+	compared int // by the gate at hand
+	problems []string
+	warnings []string
 }
 
 // derivedPath matches what a manifest says of a signal's parts. A card has no
@@ -121,24 +121,24 @@ var derivedPath = regexp.MustCompile(`^(components\[[0-9]+\]\.signals\[[0-9]+\]\
 
 // addManifest adds the complaints about the manifest, except those that only
 // repeat what is wrong with a signal's parts.
-func (p *parser) addManifest(list abi.Complaints) {
-	own := p.complaints
-	for _, complaint := range list {
-		m := derivedPath.FindStringSubmatch(complaint)
+func (p *parser) addManifest(list abi.Problems) {
+	own := p.problems
+	for _, problem := range list {
+		m := derivedPath.FindStringSubmatch(problem)
 		if m != nil && slices.ContainsFunc(own, func(s string) bool { return strings.HasPrefix(s, m[1]) }) {
 			continue
 		}
-		p.complaints = append(p.complaints, complaint)
+		p.problems = append(p.problems, problem)
 	}
-	p.complaints = p.complaints[:min(len(p.complaints), maxComplaints)]
+	p.problems = p.problems[:min(len(p.problems), maxProblems)]
 }
 
-// maxComplaints keeps the answer to a hostile file short.
-const maxComplaints = 20
+// maxProblems keeps the answer to a hostile file short.
+const maxProblems = 20
 
-func (p *parser) complain(path, format string, args ...any) {
-	if len(p.complaints) < maxComplaints {
-		p.complaints = append(p.complaints, path+" "+fmt.Sprintf(format, args...))
+func (p *parser) addProblem(path, format string, args ...any) {
+	if len(p.problems) < maxProblems {
+		p.problems = append(p.problems, path+" "+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -158,22 +158,22 @@ func (p *parser) card(f *file) *Card {
 		path := fmt.Sprintf("gates[%d].when", i)
 		c.manifest.Gates = append(c.manifest.Gates, abi.Gate{ID: g.ID, Limit: g.Limit, Reason: g.Reason})
 		if g.When == nil {
-			p.complain(path, "is missing")
+			p.addProblem(path, "is missing")
 			continue
 		}
 		p.compared = 0
 		c.gates = append(c.gates, p.condition(g.When, path, 1))
 		if p.compared > maxWhen {
-			p.complain(path, "makes %d comparisons, at most %d", p.compared, maxWhen)
+			p.addProblem(path, "makes %d comparisons, at most %d", p.compared, maxWhen)
 		}
 	}
 	for i, in := range f.Inputs {
-		if !p.used[in.Name] && len(p.warnings) < maxComplaints {
+		if !p.used[in.Name] && len(p.warnings) < maxProblems {
 			p.warnings = append(p.warnings, fmt.Sprintf("inputs[%d] %q is not used by any signal or gate", i, in.Name))
 		}
 	}
 	if p.points > maxPoints {
-		p.complain("components", "hold curves of %d points, at most %d", p.points, maxPoints)
+		p.addProblem("components", "hold curves of %d points, at most %d", p.points, maxPoints)
 	}
 	c.points = c.manifest.Points()
 	return c
@@ -200,10 +200,10 @@ func (p *parser) component(c *Card, f *componentFile, path string) {
 func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 	s := signal{least: f.Combine == "min"}
 	if f.Combine != "min" && f.Combine != "mean" {
-		p.complain(path+".combine", "is %q, may be mean or min", f.Combine)
+		p.addProblem(path+".combine", "is %q, may be mean or min", f.Combine)
 	}
 	if len(f.Parts) < 1 || len(f.Parts) > maxParts {
-		p.complain(path+".parts", "are %d, may be 1 to %d", len(f.Parts), maxParts)
+		p.addProblem(path+".parts", "are %d, may be 1 to %d", len(f.Parts), maxParts)
 		return s, nil
 	}
 	var names []string
@@ -214,11 +214,11 @@ func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 		if in.Weight != nil {
 			weight = *in.Weight
 			if s.least {
-				p.complain(at+".weight", "means nothing where the worst part decides")
+				p.addProblem(at+".weight", "means nothing where the worst part decides")
 			}
 		}
 		if weight < 1 || weight > maxWeight {
-			p.complain(at+".weight", "is %d, may be 1 to %d", weight, maxWeight)
+			p.addProblem(at+".weight", "is %d, may be 1 to %d", weight, maxWeight)
 		}
 		if index, ok := p.input(in.Input, at+".input"); ok {
 			names = append(names, in.Input)
@@ -231,7 +231,7 @@ func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 func (p *parser) input(name, path string) (int, bool) {
 	index, ok := p.inputs[name]
 	if !ok {
-		p.complain(path, "%.64q is not among the inputs", name)
+		p.addProblem(path, "%.64q is not among the inputs", name)
 	}
 	p.used[name] = true
 	return index, ok
@@ -239,7 +239,7 @@ func (p *parser) input(name, path string) (int, bool) {
 
 func (p *parser) curve(f *curveFile, path string) curve {
 	if f == nil || (f.Linear == nil) == (f.Steps == nil) {
-		p.complain(path, "must have either linear or steps")
+		p.addProblem(path, "must have either linear or steps")
 		return curve{}
 	}
 	if f.Steps != nil {
@@ -250,7 +250,7 @@ func (p *parser) curve(f *curveFile, path string) curve {
 		return c
 	}
 	if f.Beyond != nil {
-		p.complain(path+".beyond", "belongs to steps only")
+		p.addProblem(path+".beyond", "belongs to steps only")
 	}
 	c := curve{knots: p.knots(f.Linear, path+".linear", 2), smooth: true}
 	if len(c.knots) > 0 {
@@ -261,7 +261,7 @@ func (p *parser) curve(f *curveFile, path string) curve {
 
 func (p *parser) knots(points []pointFile, path string, least int) []knot {
 	if len(points) < least || len(points) > maxKnots {
-		p.complain(path, "has %d points, may have %d to %d", len(points), least, maxKnots)
+		p.addProblem(path, "has %d points, may have %d to %d", len(points), least, maxKnots)
 		return nil
 	}
 	p.points += len(points)
@@ -269,11 +269,11 @@ func (p *parser) knots(points []pointFile, path string, least int) []knot {
 	for i, xy := range points {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if len(xy) != 2 {
-			p.complain(at, "has %d numbers, must be [x, y]", len(xy))
+			p.addProblem(at, "has %d numbers, must be [x, y]", len(xy))
 			return nil
 		}
 		if i > 0 && int64(xy[0]) <= all[i-1].x {
-			p.complain(at, "must have a larger x than the point before")
+			p.addProblem(at, "must have a larger x than the point before")
 		}
 		all = append(all, knot{x: int64(xy[0]), y: p.mark(xy[1], at)})
 	}
@@ -282,7 +282,7 @@ func (p *parser) knots(points []pointFile, path string, least int) []knot {
 
 func (p *parser) mark(n number, path string) int64 {
 	if n < 0 || n > number(abi.MarkFull) {
-		p.complain(path, "gives a mark of %s, may be 0 to 1", fieldmark.Milli(n))
+		p.addProblem(path, "gives a mark of %s, may be 0 to 1", fieldmark.Milli(n))
 	}
 	return int64(n)
 }
@@ -296,7 +296,7 @@ func (p *parser) condition(f *conditionFile, path string, depth int) condition {
 		}
 	}
 	if forms != 1 || depth > maxDepth {
-		p.complain(path, "must be one of a comparison, all or any, at most %d deep", maxDepth)
+		p.addProblem(path, "must be one of a comparison, all or any, at most %d deep", maxDepth)
 		return condition{}
 	}
 	if leaf {
@@ -307,7 +307,7 @@ func (p *parser) condition(f *conditionFile, path string, depth int) condition {
 		c.op, list = opAny, f.Any
 	}
 	if len(list) < 1 || len(list) > maxJoined {
-		p.complain(path+"."+string(c.op), "joins %d conditions, may join 1 to %d", len(list), maxJoined)
+		p.addProblem(path+"."+string(c.op), "joins %d conditions, may join 1 to %d", len(list), maxJoined)
 		return c
 	}
 	for i := range list {
@@ -318,12 +318,12 @@ func (p *parser) condition(f *conditionFile, path string, depth int) condition {
 
 func (p *parser) comparison(f *conditionFile, path string) condition {
 	if f.Op != opLess && f.Op != opEqual && f.Op != opGreater {
-		p.complain(path+".op", "is %.8q, may be lt, eq or gt", string(f.Op))
+		p.addProblem(path+".op", "is %.8q, may be lt, eq or gt", string(f.Op))
 	}
 	p.compared++
 	index, _ := p.input(f.Input, path+".input")
 	if f.Value == nil {
-		p.complain(path+".value", "is missing")
+		p.addProblem(path+".value", "is missing")
 		return condition{}
 	}
 	return condition{op: f.Op, input: index, value: int64(*f.Value)}

@@ -151,10 +151,10 @@ func (n *node) line(b []byte) []byte {
 
 var pathPattern = regexp.MustCompile(`[a-z_]+|\[[0-9]+\]`)
 
-// locate puts line and column before a complaint that begins with a path. Of a
+// locate puts line and column before a problem that begins with a path. Of a
 // member that is missing it names the place of the value it is missing in.
-func (n *node) locate(complaint string) int {
-	path, _, _ := strings.Cut(complaint, " ")
+func (n *node) locate(problem string) int {
+	path, _, _ := strings.Cut(problem, " ")
 	for _, step := range pathPattern.FindAllString(path, -1) {
 		next := n.child(step)
 		if next == nil {
@@ -165,14 +165,14 @@ func (n *node) locate(complaint string) int {
 	return n.at
 }
 
-// locateAll puts the place of each complaint in front of it, in the order of the
+// locateAll puts the place of each problem in front of it, in the order of the
 // file.
-func (n *node) locateAll(b []byte, complaints []string) []string {
-	slices.SortStableFunc(complaints, func(x, y string) int { return cmp.Compare(n.locate(x), n.locate(y)) })
-	for i, complaint := range complaints {
-		complaints[i] = position(b, n.locate(complaint)) + ": " + complaint
+func (n *node) locateAll(b []byte, problems []string) []string {
+	slices.SortStableFunc(problems, func(x, y string) int { return cmp.Compare(n.locate(x), n.locate(y)) })
+	for i, problem := range problems {
+		problems[i] = position(b, n.locate(problem)) + ": " + problem
 	}
-	return complaints
+	return problems
 }
 
 func (n *node) child(step string) *node {

@@ -126,7 +126,7 @@ func (c *condition) satisfy(values []int64, states []byte) {
 		c.of[0].satisfy(values, states)
 		return
 	}
-	step := map[op]int64{opLess: -1, opEqual: 0, opGreater: 1}[c.op]
+	step := map[operator]int64{opLess: -1, opEqual: 0, opGreater: 1}[c.op]
 	values[c.input], states[c.input] = c.value+step, abi.StateMeasured
 }
 

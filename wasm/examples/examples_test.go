@@ -84,8 +84,8 @@ func TestCardExample(t *testing.T) {
 	must(t, err)
 	module, err := c.Compile()
 	must(t, err)
-	if r := wasm.Check(t.Context(), module); len(r.Complaints) > 0 {
-		t.Errorf("complaints: %q", r.Complaints)
+	if r := wasm.Check(t.Context(), module); len(r.Problems) > 0 {
+		t.Errorf("complaints: %q", r.Problems)
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *cardFile) parse(s *command.Streams, text []byte) (*card.Card, error) {
 
 // explain shows each complaint on a line of its own, as compilers do.
 func (c *cardFile) explain(s *command.Streams, err error) error {
-	list, ok := errors.AsType[abi.Complaints](err)
+	list, ok := errors.AsType[abi.Problems](err)
 	if !ok {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}

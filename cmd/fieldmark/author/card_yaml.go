@@ -37,7 +37,7 @@ func parseCard(path string, text []byte) (*card.Card, []string, error) {
 		return nil, nil, err
 	}
 	c, err := card.Parse(asJSON)
-	if list, ok := errors.AsType[abi.Complaints](err); ok {
+	if list, ok := errors.AsType[abi.Problems](err); ok {
 		for i := range list {
 			list[i] = locateYAML(doc, list[i])
 		}

@@ -42,7 +42,7 @@ func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err 
 		// What it was made to swallow is the module's fault.
 		report = wasm.Inspect(ctx, module)
 		checkInputs(&report)
-		report.Complaints = append(report.Complaints, fmt.Sprintf("could not be compiled and tried within %s of processor time and %d GiB: %v",
+		report.Problems = append(report.Problems, fmt.Sprintf("could not be compiled and tried within %s of processor time and %d GiB: %v",
 			time.Duration(trialSeconds)*time.Second, trialMemory>>30, err))
 		return report, nil
 	}

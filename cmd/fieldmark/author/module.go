@@ -119,7 +119,7 @@ func printModule(s *command.Streams, r *wasm.Report, asJSON bool) error {
 	} else if err := printModuleText(s.Out, r); err != nil {
 		return err
 	}
-	if len(r.Complaints) > 0 {
+	if len(r.Problems) > 0 {
 		return errMayNot
 	}
 	return nil
@@ -137,17 +137,17 @@ func printModuleText(w io.Writer, r *wasm.Report) error {
 	for _, l := range r.Limits {
 		fmt.Fprintf(t, "%s\t%d of %d\n", l.Name, l.Used, l.Max)
 	}
-	if tr := r.Trial; tr != nil {
+	if tr := r.Measurements; tr != nil {
 		fmt.Fprintf(t, "tried\t%d calls, %d of them by both engines, %d along directions\n", tr.Calls, tr.Compared, tr.Directions)
 		fmt.Fprintf(t, "fuel\t%d for its vectors, %d at worst, %.2f %% of the budget\n", tr.Fuel, tr.WorstFuel, tr.WorstShare)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, c := range r.Complaints {
+	for _, c := range r.Problems {
 		fmt.Fprintln(w, "✗", c)
 	}
-	if len(r.Complaints) == 0 && r.Trial != nil {
+	if len(r.Problems) == 0 && r.Measurements != nil {
 		fmt.Fprintln(w, "✓ may be activated")
 	}
 	return nil

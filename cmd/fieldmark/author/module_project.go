@@ -152,9 +152,9 @@ func (c *moduleTestCmd) once(ctx context.Context, s *command.Streams) error {
 	}
 	failed := 0
 	for i, o := range outcomes {
-		if o.Complaint != "" {
+		if o.Problem != "" {
 			failed++
-			fmt.Fprintf(s.Out, "✗ vector %d: %s\n", i, o.Complaint)
+			fmt.Fprintf(s.Out, "✗ vector %d: %s\n", i, o.Problem)
 		}
 	}
 	fmt.Fprintf(s.Out, "%d of %d vectors hold\n", len(outcomes)-failed, len(outcomes))

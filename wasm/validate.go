@@ -38,8 +38,8 @@ func limitsOf(c abi.Class) classLimits {
 
 func (p *program) limits() classLimits { return limitsOf(p.class) }
 
-// shownComplaints bounds the answer to a module that is wrong everywhere.
-const shownComplaints = 50
+// maxProblems bounds the answer to a module that is wrong everywhere.
+const maxProblems = 50
 
 // The sections the walk looks into (Core Specification 5.5).
 const (
@@ -70,7 +70,7 @@ type program struct {
 	bodies    []body
 	used      usage
 
-	complaints abi.Complaints
+	problems abi.Problems
 }
 
 // usage is how much of each limit a module uses.
@@ -78,9 +78,9 @@ type usage struct {
 	types, functions, globals, table, body, locals, branchTable, blocks, loops, allBlocks int
 }
 
-// walk takes a module apart and lists all that is wrong with its structure. The
+// validate takes a module apart and lists all that is wrong with its structure. The
 // sections must have passed abi.Parse or be as abi.Sections gave them.
-func walk(sections []abi.Section, class abi.Class, imported int) *program {
+func validate(sections []abi.Section, class abi.Class, imported int) *program {
 	p := &program{sections: sections, class: class, imported: imported}
 	for i := range sections {
 		s := &sections[i]
@@ -104,29 +104,29 @@ func walk(sections []abi.Section, class abi.Class, imported int) *program {
 			continue
 		}
 		if c.failed || c.at != len(c.b) {
-			p.complain("section %d is malformed at byte %d", s.ID, c.at)
+			p.addProblem("section %d is malformed at byte %d", s.ID, c.at)
 		}
 	}
 	if len(p.functions) != len(p.bodies) {
-		p.complain("%d functions with %d bodies", len(p.functions), len(p.bodies))
+		p.addProblem("%d functions with %d bodies", len(p.functions), len(p.bodies))
 	}
 	return p
 }
 
-func (p *program) complain(format string, args ...any) {
-	switch n := len(p.complaints); {
-	case n < shownComplaints:
-		p.complaints = append(p.complaints, fmt.Sprintf(format, args...))
-	case n == shownComplaints:
-		p.complaints = append(p.complaints, "and more of the kind")
+func (p *program) addProblem(format string, args ...any) {
+	switch n := len(p.problems); {
+	case n < maxProblems:
+		p.problems = append(p.problems, fmt.Sprintf(format, args...))
+	case n == maxProblems:
+		p.problems = append(p.problems, "and more of the kind")
 	}
 }
 
-// within notes how much of a limit is used and complains of too much.
-func (p *program) within(used *int, n, limit int, format string, args ...any) bool {
+// checkLimit notes how much of a limit is used and complains of too much.
+func (p *program) checkLimit(used *int, n, limit int, format string, args ...any) bool {
 	*used = max(*used, n)
 	if n > limit {
-		p.complain("%s, at most %d", fmt.Sprintf(format, args...), limit)
+		p.addProblem("%s, at most %d", fmt.Sprintf(format, args...), limit)
 	}
 	return n <= limit
 }
@@ -145,24 +145,24 @@ func isNumber(valueType byte) bool { return valueType >= typeF64 && valueType <=
 
 func (p *program) typeSection(c *cursor) {
 	n := int(c.u32())
-	if !p.within(&p.used.types, n, maxTypes, "%d types", n) {
+	if !p.checkLimit(&p.used.types, n, maxTypes, "%d types", n) {
 		c.skip()
 		return
 	}
 	for i := 0; i < n && !c.failed; i++ {
 		if form := c.byte(); form != typeFunction && !c.failed {
-			p.complain("type %d is of kind %#x, only functions are known", i, form)
+			p.addProblem("type %d is of kind %#x, only functions are known", i, form)
 			c.skip()
 			return
 		}
 		params, results := c.bytes(int(c.u32())), c.bytes(int(c.u32()))
 		for _, t := range append(params[:len(params):len(params)], results...) {
 			if !isNumber(t) {
-				p.complain("type %d: %#x is not one of i32, i64, f32 and f64", i, t)
+				p.addProblem("type %d: %#x is not one of i32, i64, f32 and f64", i, t)
 			}
 		}
 		if len(results) > 1 {
-			p.complain("type %d has %d results, at most 1", i, len(results))
+			p.addProblem("type %d has %d results, at most 1", i, len(results))
 		}
 		p.params = append(p.params, len(params))
 	}
@@ -170,14 +170,14 @@ func (p *program) typeSection(c *cursor) {
 
 func (p *program) functionSection(c *cursor) {
 	n := int(c.u32())
-	if !p.within(&p.used.functions, n, maxFunctions, "%d functions", n) {
+	if !p.checkLimit(&p.used.functions, n, maxFunctions, "%d functions", n) {
 		c.skip()
 		return
 	}
 	for i := 0; i < n && !c.failed; i++ {
 		t := c.u32()
 		if int(t) >= len(p.params) && !c.failed {
-			p.complain("function %d is of type %d, there are %d", i, t, len(p.params))
+			p.addProblem("function %d is of type %d, there are %d", i, t, len(p.params))
 			t = 0
 		}
 		p.functions = append(p.functions, t)
@@ -189,7 +189,7 @@ func (p *program) functionSection(c *cursor) {
 func (p *program) tableSection(c *cursor) {
 	n := int(c.u32())
 	if n > 1 {
-		p.complain("%d tables, at most 1", n)
+		p.addProblem("%d tables, at most 1", n)
 		c.skip()
 		return
 	}
@@ -199,31 +199,31 @@ func (p *program) tableSection(c *cursor) {
 	p.tables = 1
 	kind, flags := c.byte(), c.byte()
 	least := int(c.u32())
-	p.within(&p.used.table, least, maxTable, "table of %d entries", least)
+	p.checkLimit(&p.used.table, least, maxTable, "table of %d entries", least)
 	switch {
 	case kind != typeFuncref:
-		p.complain("table of kind %#x, only functions are known", kind)
+		p.addProblem("table of kind %#x, only functions are known", kind)
 	case flags == 1:
 		c.u32() // the maximum; a table cannot grow
 	case flags != 0:
-		p.complain("table with limits of kind %d", flags)
+		p.addProblem("table with limits of kind %d", flags)
 		c.skip()
 	}
 }
 
 func (p *program) globalSection(c *cursor) {
 	n := int(c.u32())
-	if !p.within(&p.used.globals, n, maxGlobals, "%d globals", n) {
+	if !p.checkLimit(&p.used.globals, n, maxGlobals, "%d globals", n) {
 		c.skip()
 		return
 	}
 	for i := 0; i < n && !c.failed; i++ {
 		if t := c.byte(); !isNumber(t) && !c.failed {
-			p.complain("global %d: %#x is not one of i32, i64, f32 and f64", i, t)
+			p.addProblem("global %d: %#x is not one of i32, i64, f32 and f64", i, t)
 		}
 		p.mutable = append(p.mutable, c.byte() == 1)
 		if !c.constant() {
-			p.complain("global %d is not initialised by a constant", i)
+			p.addProblem("global %d is not initialised by a constant", i)
 			c.skip()
 		}
 	}
@@ -234,12 +234,12 @@ func (p *program) elementSection(c *cursor) {
 	n := int(c.u32())
 	for i := 0; i < n && !c.failed; i++ {
 		if kind := c.u32(); kind != 0 && !c.failed {
-			p.complain("element segment %d is of kind %d, must be active", i, kind)
+			p.addProblem("element segment %d is of kind %d, must be active", i, kind)
 			c.skip()
 			return
 		}
 		if !c.constant() {
-			p.complain("element segment %d does not begin at a constant", i)
+			p.addProblem("element segment %d does not begin at a constant", i)
 			c.skip()
 			return
 		}
@@ -254,12 +254,12 @@ func (p *program) dataSection(c *cursor) {
 	n := int(c.u32())
 	for i := 0; i < n && !c.failed; i++ {
 		if kind := c.u32(); kind != 0 && !c.failed {
-			p.complain("data segment %d is of kind %d, must be active", i, kind)
+			p.addProblem("data segment %d is of kind %d, must be active", i, kind)
 			c.skip()
 			return
 		}
 		if !c.constant() {
-			p.complain("data segment %d does not begin at a constant", i)
+			p.addProblem("data segment %d does not begin at a constant", i)
 			c.skip()
 			return
 		}
@@ -270,7 +270,7 @@ func (p *program) dataSection(c *cursor) {
 func (p *program) codeSection(c *cursor) {
 	n := int(c.u32())
 	if n > maxFunctions {
-		p.complain("%d function bodies, at most %d", n, maxFunctions)
+		p.addProblem("%d function bodies, at most %d", n, maxFunctions)
 		c.skip()
 		return
 	}
@@ -286,7 +286,7 @@ func (p *program) codeSection(c *cursor) {
 		p.bodies = append(p.bodies, p.function(i, raw))
 	}
 	if most := p.limits().blocks; p.used.allBlocks > most {
-		p.complain("%d blocks in all, at most %d", p.used.allBlocks, most)
+		p.addProblem("%d blocks in all, at most %d", p.used.allBlocks, most)
 	}
 }
 
