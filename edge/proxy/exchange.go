@@ -195,7 +195,7 @@ func (p *Proxy) exchange(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 	case f.v != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
 		code := x.resp.StatusCode
 		x.close()
-		p.flights.rest(q.key)
+		p.flights.rest(q.flightKey(f))
 		p.tell(fl, f.v, true)
 		p.cfg.Events.OnError()
 		p.reply(ctx, q, f.v, status{fwd: "fwd=stale", code: code, stale: true})
@@ -248,7 +248,7 @@ func (p *Proxy) onError(q *query, f *found, t rfc9111.Failure) bool {
 // unreachable answers without an origin.
 func (p *Proxy) unreachable(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, err error) {
 	if !errors.Is(err, ErrRefused) {
-		p.flights.rest(q.key)
+		p.flights.rest(q.flightKey(f))
 	} else if fl != nil {
 		p.flights.end(fl, nil, false, err)
 	}
@@ -370,7 +370,7 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight
 
 // refresh validates what is stale behind the answer, once at a time for a key.
 func (p *Proxy) refresh(q *query, f *found) {
-	if q.foreign || p.flights.resting(q.key) {
+	if q.foreign || p.flights.resting(q.flightKey(f)) {
 		return
 	}
 	fl, leads := p.join(q, f)

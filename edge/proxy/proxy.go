@@ -288,6 +288,11 @@ func (q *query) part() *query {
 	return &part
 }
 
+// flightKey names the variant that q asks for, as far as it is known: what is under
+// way for it, and whether the origin has just failed for it. Another variant of the
+// same address may be in order.
+func (q *query) flightKey(f *found) string { return q.key + "\x00\x00" + f.vary }
+
 // join finds or begins the flight that brings what q asks for. Who leads it ends
 // it with p.land.
 func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
@@ -296,7 +301,7 @@ func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
 	if f.v != nil {
 		tags = f.v.tags
 	}
-	fl, leads = p.flights.join(q.key+"\x00\x00"+f.vary, f.seq, url, func(fl *flight) bool {
+	fl, leads = p.flights.join(q.flightKey(f), f.seq, url, func(fl *flight) bool {
 		return fl.url.invalid.Load() > fl.seq || p.purgedBefore(f, fl, tags)
 	})
 	if !leads {
@@ -332,7 +337,7 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *query, f *found, now time
 		p.refresh(q, f)
 		p.send(ctx, q, f.v, status{hit: true, detail: "stale-while-revalidate"})
 	default:
-		if f.forbidden() || !p.flights.resting(q.key) || !p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, now, rfc9111.Unreachable) {
+		if f.forbidden() || !p.flights.resting(q.flightKey(f)) || !p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, now, rfc9111.Unreachable) {
 			return false
 		}
 		p.cfg.Events.OnError()

@@ -303,6 +303,46 @@ func TestRefusedLeader(t *testing.T) {
 	})
 }
 
+// TestFailureOfOneVariant: while the origin fails for one variant of an address it is
+// asked for the others as ever.
+func TestFailureOfOneVariant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, proxy.Config{})
+		defer w.close()
+		var failing atomic.Bool
+		w.respond = func(conn net.Conn, r *http.Request) error {
+			language := r.Header.Get("Accept-Language")
+			if failing.Load() && language == "de" {
+				return writeOrigin(conn, r.Method, &step{origin: []string{"500"}, content: []string{"broken"}}, time.Now())
+			}
+			return writeOrigin(conn, r.Method, &step{
+				origin:  []string{"200", "Cache-Control: max-age=1, stale-if-error=60", "Vary: Accept-Language"},
+				content: []string{language},
+			}, time.Now())
+		}
+		get := func(language string) (body, status string) {
+			resp, body, _, err := w.do("GET", "GET /a HTTP/1.1\r\nHost: site.example\r\nAccept-Language: "+language+"\r\n\r\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return body, resp.Header.Get("Cache-Status")
+		}
+		get("de")
+		get("en")
+		time.Sleep(2 * time.Second) // both are stale
+		failing.Store(true)
+		if body, status := get("de"); body != "de" || !strings.HasSuffix(status, "detail=stale-if-error") {
+			t.Errorf("the failing variant: %q, %s; want the stale one", body, status)
+		}
+		if body, status := get("de"); body != "de" || !strings.HasPrefix(status, "fieldmark; hit") {
+			t.Errorf("the failing variant at once again: %q, %s; want it from the cache", body, status)
+		}
+		if body, status := get("en"); body != "en" || strings.Contains(status, "stale-if-error") {
+			t.Errorf("the other variant: %q, %s; want it asked for", body, status)
+		}
+	})
+}
+
 // TestMarksAreSmall: what is remembered of addresses whose answers are not shared
 // does not grow with the length of what clients ask for.
 func TestMarksAreSmall(t *testing.T) {
