@@ -27,8 +27,8 @@ var mayImport = map[string][]string{
 	"edge/badge":    {""},
 	"edge/site":     {""},
 	"edge/coding":   {},
-	"edge/proxy":    {"cache", "cache/rfc9111", "edge/coding"},
-	"edge/upstream": {"edge/framing", "cache/rfc9111"},
+	"edge/proxy":    {"cache", "cache/rfc9111", "edge/coding", "edge/upstream"},
+	"edge/upstream": {"", "edge/framing", "cache/rfc9111"},
 	"edge/framing":  {},
 
 	"cache":         {},

@@ -111,6 +111,7 @@ const (
 	MaxBulkBody  = 8 << 20  // bytes of an administrator's import
 	MaxLintBody  = 1 << 20  // bytes of an llms.txt to be linted: twice what the linter looks at
 	MaxWait      = 25       // seconds an event poll may hang: under the common 30 s proxy time-out
+	MaxBulkTime  = 60       // seconds the origin may work on an import, or on anything else that touches every brand
 	MaxStates    = 1000     // brands with their facts on one page: 4 MB bare, 12 MB with evidence
 )
 

@@ -78,7 +78,7 @@ func roundTripWithin(next http.RoundTripper, r *http.Request, limit time.Duratio
 	release = func() { cancel(nil) }
 	d := &headDeadline{limit: limit, expire: func() { cancel(context.DeadlineExceeded) }}
 	d.run()
-	r = r.WithContext(ctx)
+	r = r.WithContext(upstream.WithHeadTimeout(ctx, limit))
 	if r.Body != nil && r.GetBody == nil {
 		r.Body = &timedBody{r.Body, d}
 	}

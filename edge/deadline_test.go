@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
@@ -219,7 +220,7 @@ func TestHangingOrigin(t *testing.T) {
 		for _, r := range routes {
 			within := 6 * time.Second
 			if slowRoutes[r.method+" "+r.path] {
-				within = 31 * time.Second
+				within = upstream.DefaultHeadTimeout + time.Second
 			}
 			body := ""
 			if r.method != "GET" && r.method != "DELETE" {
@@ -244,6 +245,64 @@ func TestHangingOrigin(t *testing.T) {
 				t.Errorf("%s %s: %d, want 200, 503 or 504: %.200s", r.method, r.path, a.status, a.body)
 			}
 		}
+	})
+}
+
+// TestSlowImport: an import may take as long at the edge as at the origin.
+func TestSlowImport(t *testing.T) {
+	startDate()
+	synctest.Test(t, func(t *testing.T) {
+		f := newHangingFixture(t)
+		slow := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/api/admin/v1/brands/import" {
+				return false
+			}
+			time.Sleep((fieldmark.MaxBulkTime - 1) * time.Second)
+			fmt.Fprint(w, "imported")
+			return true
+		})
+		f.intercept.Store(&slow)
+		if a := f.do("POST", "/api/admin/v1/brands/import", "[]"); a.status != http.StatusOK || a.body != "imported" {
+			t.Errorf("an import that the origin worked on for %d s: %d %s, want 200", fieldmark.MaxBulkTime-1, a.status, a.body)
+		}
+	})
+}
+
+// TestSecondOrigin: while one of two origins hangs, the other one answers within the
+// time that clients wait.
+func TestSecondOrigin(t *testing.T) {
+	startDate()
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipeNet()
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(network) }()
+		transport := &http.Transport{DialContext: func(ctx context.Context, n, address string) (net.Conn, error) {
+			if address == "well.example:80" {
+				return network.dial(ctx, n, address)
+			}
+			near, far := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, far) }() // it takes requests and never answers
+			return near, nil
+		}}
+		origins, err := upstream.New(upstream.Config{Transport: transport, HealthEvery: -1,
+			Origins: []*url.URL{{Scheme: "http", Host: "hangs.example"}, {Scheme: "http", Host: "well.example"}}})
+		must(t, err)
+		asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: origins})
+		must(t, err)
+		f := &hangingFixture{t: t}
+		f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: origins,
+			NodeToken: nodeToken, BaseURL: "http://a"})
+		must(t, err)
+		for range 4 { // some of them go to the one that hangs first
+			if a := f.do("GET", "/api/v1/anything", ""); a.status != http.StatusOK || a.body != "answer" {
+				t.Errorf("%d %s, want the answer of the origin that works", a.status, a.body)
+			}
+		}
+		f.edge.Close()
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		<-served
 	})
 }
 

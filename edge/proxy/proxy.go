@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
 const (
@@ -29,9 +30,9 @@ const (
 	maxStored = 2 << 20
 	// keepValidated is how long an answer stays as something a 304 can confirm.
 	keepValidated = 24 * time.Hour
-	// headTimeout bounds the wait for the head of an answer where the transport
-	// has no such bound: above what it may have.
-	headTimeout = 60 * time.Second
+	// headTimeout bounds the wait for the head of an answer, also where the transport
+	// does not.
+	headTimeout = upstream.DefaultHeadTimeout
 )
 
 // Config says what a Proxy passes on to, and how.

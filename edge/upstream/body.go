@@ -22,6 +22,7 @@ type sentBody struct {
 	mu sync.Mutex
 
 	touched bool // bytes were taken from src
+	whole   bool // src was read to its end
 	open    int  // tries that have not closed it
 	given   bool // nobody will try again
 	closed  bool
@@ -60,6 +61,13 @@ func (b *sentBody) again() bool {
 	return !b.touched
 }
 
+// unfinished reports whether a client was still sending the body.
+func (b *sentBody) unfinished() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.touched && !b.whole
+}
+
 // give leaves the body to the try that got an answer.
 func (b *sentBody) give() { b.end() }
 
@@ -93,7 +101,13 @@ func (u *bodyUse) Read(p []byte) (int, error) {
 	u.of.touched = true
 	u.of.mu.Unlock()
 	n, err := u.of.src.Read(p)
-	if err != nil && err != io.EOF {
+	switch err {
+	case nil:
+	case io.EOF:
+		u.of.mu.Lock()
+		u.of.whole = true
+		u.of.mu.Unlock()
+	default:
 		err = fmt.Errorf("%w: %w", errBodyRead, err)
 	}
 	return n, err

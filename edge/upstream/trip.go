@@ -54,33 +54,44 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 		head["User-Agent"] = nil // keeps net/http from inventing one
 	}
 	body := newSentBody(r)
+	until := headDeadline(r.Context())
 	var tried []*origin
 	for {
 		o := u.pick(tried)
 		tried = append(tried, o)
-		resp, began, err := u.try(transport, r, o, head, body)
+		last := len(tried) >= min(maxTries, len(u.origins))
+		var limit time.Duration
+		if !until.IsZero() && !last && body.again() && isRepeatable(r) {
+			limit = max(time.Until(until)/2, 1)
+		}
+		resp, began, err := u.try(transport, r, o, head, body, limit)
 		if err == nil {
 			body.give()
 			return resp, nil
 		}
-		if r.Context().Err() != nil || len(tried) >= min(maxTries, len(u.origins)) || !mayRepeat(r, err, began, body) {
+		if r.Context().Err() != nil || last || !mayRepeat(r, err, began, body) {
 			body.drop()
 			return nil, err
 		}
 	}
 }
 
-// try asks one origin. began reports whether a byte of an answer came.
-func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *sentBody) (resp *http.Response, began bool, err error) {
+// try asks one origin and waits up to limit for the head of its answer, 0 for as long
+// as the transport allows. began reports whether a byte of an answer came.
+func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *sentBody, limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	var used *conn
+	reused := false
 	ctx, cancel := context.WithCancelCause(r.Context())
 	silence, _ := ctx.Value(silenceKey{}).(time.Duration)
 	if silence > 0 {
 		defer time.AfterFunc(silence, func() { cancel(errNoSignOfLife) }).Stop()
+	} else if limit > 0 {
+		defer time.AfterFunc(limit, func() { cancel(errHeadTimeout) }).Stop()
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
+			reused = info.Reused
 			if c, ok := info.Conn.(*conn); ok {
 				c.begin(r.Method)
 				used = c
@@ -105,10 +116,10 @@ func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, 
 	resp, err = transport.RoundTrip(req)
 	if err != nil {
 		o.flying.Add(-1)
-		if cause := context.Cause(ctx); errors.Is(cause, errNoSignOfLife) {
+		if cause := context.Cause(ctx); errors.Is(cause, errNoSignOfLife) || errors.Is(cause, errHeadTimeout) {
 			err = cause
 		}
-		if r.Context().Err() == nil && !errors.Is(err, errBodyRead) {
+		if r.Context().Err() == nil && isOriginFault(err, reused && !first.Load(), body) {
 			u.note(o, err)
 		}
 		cancel(nil)
@@ -152,15 +163,65 @@ func WithSilence(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, silenceKey{}, limit)
 }
 
+// errHeadTimeout ends a try that has used its share of the time, so that another
+// origin can be asked.
+var errHeadTimeout = errors.New("the origin did not answer in its share of the time")
+
+type headTimeoutKey struct{}
+
+// WithHeadTimeout says how long the caller of ctx waits for the head of an answer,
+// over all tries. A request that may be repeated then gives each origin but the last
+// half of the time that is left. Without it the deadline of ctx, if it has one, is
+// the end of that time.
+func WithHeadTimeout(ctx context.Context, limit time.Duration) context.Context {
+	return context.WithValue(ctx, headTimeoutKey{}, limit)
+}
+
+// headDeadline returns when the caller of ctx stops waiting; zero: unknown.
+func headDeadline(ctx context.Context) time.Time {
+	if limit, ok := ctx.Value(headTimeoutKey{}).(time.Duration); ok {
+		return time.Now().Add(limit)
+	}
+	until, _ := ctx.Deadline()
+	return until
+}
+
+// isOriginFault reports whether a failed try counts against its origin. Two kinds do
+// not, as clients or the passing of time can bring about any number of them:
+//   - an idle connection that the origin closed while a request was sent on it;
+//   - a body that its client failed to send, or had not sent to its end when the
+//     origin closed the connection, as servers do with clients that are too slow.
+func isOriginFault(err error, idleConn bool, body *sentBody) bool {
+	if errors.Is(err, errBodyRead) {
+		return false
+	}
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || isDialError(err) ||
+		errors.Is(err, errHeadTimeout) || errors.Is(err, errNoSignOfLife) {
+		return true
+	}
+	return !idleConn && !body.unfinished()
+}
+
+func isDialError(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
 // mayRepeat reports whether a request that failed at one origin may go to
 // another: nothing can have happened yet, or it may happen twice.
 func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
 	if began || !body.again() {
 		return false
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" || errors.Is(err, errLeftover) {
+	if isDialError(err) || errors.Is(err, errLeftover) {
 		return true // nothing was sent
 	}
+	return isRepeatable(r)
+}
+
+// isRepeatable reports whether a request may happen twice: by its method, or because
+// its origin sees by a key that it is the same one.
+func isRepeatable(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
 		return true

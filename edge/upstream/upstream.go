@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/fieldmark/fieldmark"
 )
 
 // Limits of the hop to an origin. Each phase has its own, so that a large body
@@ -23,8 +25,9 @@ const (
 	// be busy, and two ways there and back.
 	tlsTimeout = 5 * time.Second
 	// DefaultHeadTimeout bounds the wait for the head of an answer, from the last
-	// byte of the request. It is above the longest an event poll may hang.
-	DefaultHeadTimeout = 30 * time.Second
+	// byte of the request. It is a little longer than the origin works on anything, so
+	// that the origin's own answer to a request that took too long comes first.
+	DefaultHeadTimeout = (fieldmark.MaxBulkTime + 5) * time.Second
 	// DefaultIdleTimeout bounds the silence within a body, in either direction.
 	DefaultIdleTimeout = 30 * time.Second
 	// keepIdle is below what origins commonly keep an idle connection open (60 s

@@ -495,6 +495,79 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
+// TestDroppedConnections: connections that an origin closes on idle clients, or on
+// clients that are slow to send a body, say nothing of its health.
+func TestDroppedConnections(t *testing.T) {
+	const n = 5 // more than failures make an origin unhealthy
+	t.Run("idle", func(t *testing.T) {
+		var open sync.WaitGroup
+		open.Add(n)
+		u := start(t, upstream.Config{HealthEvery: -1, Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+			if r.Method == "POST" {
+				return false // it closes as the request comes in
+			}
+			open.Done()
+			open.Wait() // all have a connection of their own
+			return says(good)(c, r)
+		})}})
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				if _, _, err := do(u, request(t, "GET", nil)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for range n {
+			if _, _, err := do(u, request(t, "POST", strings.NewReader("x"))); err == nil {
+				t.Error("a request on a connection that was closed was answered")
+			}
+		}
+		if s := u.States()[0]; !s.Well {
+			t.Errorf("origin %+v, want healthy", s)
+		}
+	})
+	t.Run("slow client", func(t *testing.T) {
+		u := start(t, upstream.Config{HealthEvery: -1, Origins: []*url.URL{raw(t, func(c net.Conn, r *http.Request) bool {
+			_, _ = r.Body.Read(make([]byte, 1))
+			return false
+		})}})
+		for range n {
+			body, client := io.Pipe()
+			go func() {
+				for err := error(nil); err == nil; {
+					_, err = client.Write(make([]byte, 1000))
+				}
+			}()
+			r := request(t, "POST", nil)
+			r.Body, r.ContentLength = body, 1<<40
+			if _, _, err := do(u, r); err == nil {
+				t.Error("half a body was answered")
+			}
+			client.Close()
+		}
+		if s := u.States()[0]; !s.Well {
+			t.Errorf("origin %+v, want healthy", s)
+		}
+	})
+}
+
+// TestHangingOriginIsLeft: a request that may be repeated does not spend all of its
+// time on an origin that hangs.
+func TestHangingOriginIsLeft(t *testing.T) {
+	hangs := raw(t, func(c net.Conn, r *http.Request) bool { _, _ = io.Copy(io.Discard, c); return false })
+	for _, origins := range [][]*url.URL{{hangs, raw(t, says(good))}, {raw(t, says(good)), hangs}} {
+		u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
+		for range 4 { // some of them go to the one that hangs first
+			r := request(t, "GET", nil)
+			if _, body, err := do(u, r.WithContext(upstream.WithHeadTimeout(r.Context(), 200*time.Millisecond))); err != nil || body != "good" {
+				t.Errorf("%q, %v; want the answer of the other origin", body, err)
+			}
+		}
+	}
+}
+
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errors.New("connection reset") }

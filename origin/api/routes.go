@@ -46,7 +46,7 @@ const (
 	remoteTimeout = 18 * time.Second
 	// bulkTimeout bounds requests that read or write every brand. Their callers are edges, which stream,
 	// and imports, which continue after an edge has given up.
-	bulkTimeout = 60 * time.Second
+	bulkTimeout = fieldmark.MaxBulkTime * time.Second
 )
 
 func (rt *route) timeout() time.Duration { return cmp.Or(rt.op.timeout, handlerTimeout) }
