@@ -250,7 +250,7 @@ func TestHangingOrigin(t *testing.T) {
 
 // TestSlowImport: an import may take as long at the edge as at the origin.
 func TestSlowImport(t *testing.T) {
-	startDate()
+	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		f := newHangingFixture(t)
 		slow := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
@@ -271,7 +271,7 @@ func TestSlowImport(t *testing.T) {
 // TestSecondOrigin: while one of two origins hangs, the other one answers within the
 // time that clients wait.
 func TestSecondOrigin(t *testing.T) {
-	startDate()
+	startClock()
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })}
