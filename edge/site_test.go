@@ -1,6 +1,8 @@
 package edge_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/origin/client"
 )
 
 // sitePaths are addresses that Fieldmark's own host answers itself.
@@ -96,4 +99,31 @@ func TestPureProxy(t *testing.T) {
 	if n := internal.Load(); n > 0 {
 		t.Errorf("the site was asked %d times for Fieldmark's internal interface", n)
 	}
+}
+
+// TestNodeTokenStaysHere: a server that is no origin of Fieldmark's never sees the
+// node token, whatever the edge asks it for by itself.
+func TestNodeTokenStaysHere(t *testing.T) {
+	var asked atomic.Int64
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var head bytes.Buffer
+		if err := r.Header.Write(&head); err != nil || strings.Contains(head.String(), nodeToken) {
+			t.Errorf("%s %s shows the node token: %s %v", r.Method, r.URL, &head, err)
+		}
+		asked.Add(1)
+		http.Error(w, "nothing here", http.StatusNotFound)
+	}))
+	defer foreign.Close()
+	target, err := url.Parse(foreign.URL)
+	must(t, err)
+	asks, err := client.New(client.Config{BaseURL: foreign.URL, NodeToken: nodeToken})
+	must(t, err)
+	e, err := edge.New(edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: "http://edge.example"})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	(&house{t: t}).until("the edge has asked some times", func() bool { return asked.Load() >= 5 })
+	stop()
+	must(t, <-done)
 }

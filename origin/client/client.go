@@ -50,6 +50,8 @@ type Client struct {
 	nodeToken string
 	key       string
 
+	isOrigin atomic.Bool // the server has shown that it is an origin of Fieldmark's
+
 	edition atomic.Pointer[string] // of the origin, as its last page of events told
 }
 
@@ -164,6 +166,11 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 			return nil, fmt.Errorf("encode request: %w", err)
 		}
 	}
+	if r.token != "" && r.token == c.nodeToken {
+		if err := c.checkOrigin(ctx); err != nil {
+			return nil, err
+		}
+	}
 	resp, err := c.sendOnce(ctx, r, body)
 	if err == nil || r.method != http.MethodGet || !brokeOff(err) {
 		return resp, err
@@ -174,6 +181,32 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	case <-time.After(retryPause):
 	}
 	return c.sendOnce(ctx, r, body)
+}
+
+// checkOrigin asks for the event log without a token, once. Only an origin of
+// Fieldmark's refuses that by naming the token it wants, or answers with a log. The
+// node token must not be sent to any other server: an edge may be set up before the
+// wrong address, and a server can show its clients every field it gets.
+func (c *Client) checkOrigin(ctx context.Context) error {
+	if c.isOrigin.Load() {
+		return nil
+	}
+	resp, err := c.sendOnce(ctx, call{method: http.MethodGet, path: fieldmark.PathInternalEvents}, nil)
+	if err != nil {
+		return err
+	}
+	defer drain(resp.Body)
+	var page fieldmark.EventPage
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized && strings.Contains(resp.Header.Get("WWW-Authenticate"), `realm="node"`):
+	case resp.StatusCode == http.StatusOK && json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&page) == nil && page.Log != "":
+	case resp.StatusCode >= http.StatusInternalServerError:
+		return refusal(resp) // it may be an origin that cannot answer now
+	default:
+		return fmt.Errorf("%s is no Fieldmark origin: asked for events without the node token it answered %s; the token is not sent", c.base, resp.Status)
+	}
+	c.isOrigin.Store(true)
+	return nil
 }
 
 func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (*http.Response, error) {
