@@ -43,6 +43,9 @@ var (
 	// of the caller that started it, for example by a rate limit. The result is not
 	// kept, and other callers waiting for the key start fills of their own.
 	ErrRefused = errors.New("cache: the fill was refused to its caller")
+	// ErrUncacheable, wrapped into a fill's error, says that its outcome is for those
+	// who wait for it and for nobody later: it is not remembered.
+	ErrUncacheable = errors.New("cache: the outcome is not kept")
 	// ErrClosed: the cache was closed.
 	ErrClosed = errors.New("cache: closed")
 )
@@ -171,7 +174,7 @@ func (c *Cache) finishFill(s *shard, hash uint64, f *flight, e *Entry, err error
 	}
 	f.ended, f.entry, f.err = true, stored, err
 	close(f.done)
-	if errors.Is(err, ErrRefused) && s.flights.byKey[f.key] == f {
+	if (errors.Is(err, ErrRefused) || errors.Is(err, ErrUncacheable)) && s.flights.byKey[f.key] == f {
 		delete(s.flights.byKey, f.key)
 	}
 	s.flights.mu.Unlock()

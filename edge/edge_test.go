@@ -38,6 +38,7 @@ type house struct {
 	t       testing.TB
 	service *origin.Service
 	origin  *httptest.Server
+	handler http.Handler // of the origin
 	asked   atomic.Int64 // requests the origin got, event polls left out
 	down    atomic.Bool  // the origin drops every connection
 	base    string
@@ -73,8 +74,7 @@ func openOrigin(t testing.TB, record store.Config) (*store.Store, *origin.Servic
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t, record: storetest.New(t)}
-	var handler http.Handler
-	h.store, h.service, handler = openOrigin(t, h.record)
+	h.store, h.service, h.handler = openOrigin(t, h.record)
 	h.origin = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.down.Load() {
 			panic(http.ErrAbortHandler)
@@ -89,7 +89,7 @@ func newHouse(t testing.TB) *house {
 			h.docs(w, r)
 			return
 		}
-		handler.ServeHTTP(w, r)
+		h.handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(h.origin.Close)
 	h.startEdge()

@@ -78,7 +78,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {
 		return e.fillLLMs(fc, q, known, id, client)
 	})
-	if u, ok := errors.AsType[*unkept](err); ok {
+	if u, ok := errors.AsType[*uncacheable](err); ok {
 		entry, from, err = u.entry, cache.SourceNone, nil
 	}
 	if err != nil {
@@ -154,12 +154,16 @@ func (q llmsRequest) key(edition string) string {
 	return "llms " + string(h.Sum(nil))
 }
 
-// unkept is an answer that is given once: the origin did not say that it may
-// be kept, is of another edition than the key, or the answer is too large.
-type unkept struct{ entry *cache.Entry }
+// uncacheable is the error of a fill whose answer is sent and not stored: the origin
+// did not say that it may be, is of another edition than the key, or the answer is too
+// large. Those who wait for the fill share it.
+type uncacheable struct{ entry *cache.Entry }
 
 // Error implements error.
-func (*unkept) Error() string { return "an answer that is not kept" }
+func (*uncacheable) Error() string { return "the answer is not stored" }
+
+// Unwrap keeps the cache from remembering the answer.
+func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 
 // fillLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
 // as the error it tells of.
@@ -199,7 +203,7 @@ func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, cl
 	entry.AsOf = asOf
 	e.edition.learn(told)
 	if told == "" || told != known || len(body) > maxKept {
-		return nil, &unkept{entry}
+		return nil, &uncacheable{entry}
 	}
 	return entry, nil
 }

@@ -3,6 +3,8 @@ package edge_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -167,6 +169,35 @@ func TestLLMsEdition(t *testing.T) {
 	running.Store(1)
 	h.until("the new program is asked", func() bool { return strings.HasPrefix(status(), "fieldmark; fwd=miss") })
 	h.until("its answer is kept", func() bool { return status() == "fieldmark; hit" })
+}
+
+// TestLLMsLargeAnswer: an answer that is too large to be kept is not held in memory
+// after it was sent either.
+func TestLLMsLargeAnswer(t *testing.T) {
+	h := newHouse(t)
+	h.follows()
+	var asked atomic.Int64
+	padded := interceptor(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != fieldmark.PathLLMs {
+			return false
+		}
+		asked.Add(1)
+		rec := httptest.NewRecorder()
+		h.handler.ServeHTTP(rec, r)
+		maps.Copy(w.Header(), rec.Header())
+		w.Header().Del("Content-Length")
+		fmt.Fprint(w, rec.Body, strings.Repeat(" ", 400<<10))
+		return true
+	})
+	h.intercept.Store(&padded)
+	for range 2 {
+		if a := h.write(strings.Replace(aBrand, "Acme", "Large", 1)); a.status != http.StatusOK || len(a.body) < 400<<10 {
+			t.Errorf("%d with %d bytes, want the whole answer", a.status, len(a.body))
+		}
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("the origin was asked %d times by 2 requests, want each", n)
+	}
 }
 
 func TestLintKeepsWhatWasSent(t *testing.T) {

@@ -154,7 +154,7 @@ func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, check bool, form map[string]str
 	entry, _, err := e.cache.Fetch(rc, q.key(known), func(fc context.Context) (*cache.Entry, error) {
 		return e.fillLLMs(fc, q, known, id, client)
 	})
-	if u, ok := errors.AsType[*unkept](err); ok {
+	if u, ok := errors.AsType[*uncacheable](err); ok {
 		entry, err = u.entry, nil
 	}
 	if err != nil {
