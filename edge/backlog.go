@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -35,8 +36,12 @@ type wanted struct {
 }
 
 // unranked is the events of one brand whose change is not in the ranking yet:
-// none is older than first, the newest is last.
-type unranked struct{ first, last int64 }
+// none is older than first, the newest is last; firstAt and lastAt are their times by
+// the clock of the origin.
+type unranked struct {
+	first, last     int64
+	firstAt, lastAt time.Time
+}
 
 func newBacklog() *backlog {
 	return &backlog{ready: make(chan struct{}, 1), brands: map[fieldmark.Slug]unranked{}}
@@ -75,12 +80,10 @@ func (b *backlog) whileAttached(count int, fn func()) {
 func (b *backlog) add(n news, head int64, known func(int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for slug, event := range n.brands {
-		u, ok := b.brands[slug]
-		if !ok {
-			u.first = event
+	for slug, u := range n.brands {
+		if old, ok := b.brands[slug]; ok {
+			u.first, u.firstAt = old.first, old.firstAt
 		}
-		u.last = event
 		b.brands[slug] = u
 	}
 	if n.everything {
@@ -142,7 +145,7 @@ func (b *backlog) applied(brands map[fieldmark.Slug]int64) {
 		case ok && u.last <= event:
 			delete(b.brands, slug)
 		case ok:
-			u.first = max(u.first, event+1)
+			u.first, u.firstAt = max(u.first, event+1), u.lastAt
 			b.brands[slug] = u
 		}
 	}
@@ -158,6 +161,19 @@ func (b *backlog) report(fn func(n int64, all bool)) {
 		n = min(n, u.first-1)
 	}
 	fn(n, n >= b.head)
+}
+
+// oldest returns when the oldest of the events happened whose change is not in the
+// ranking yet; zero: there is none.
+func (b *backlog) oldest() (at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range b.brands {
+		if at.IsZero() || u.firstAt.Before(at) {
+			at = u.firstAt
+		}
+	}
+	return at
 }
 
 // has reports whether a brand has changed since it was ranked.

@@ -79,6 +79,12 @@ type hangingFixture struct {
 
 func newHangingFixture(t *testing.T) *hangingFixture {
 	t.Helper()
+	return newHangingFixtureOf(t, func(next http.RoundTripper) http.RoundTripper { return next })
+}
+
+// newHangingFixtureOf is newHangingFixture with another transport on top of its own.
+func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTripper) *hangingFixture {
+	t.Helper()
 	f := &hangingFixture{t: t}
 	st, err := store.Open(t.Context(), storetest.New(t))
 	must(t, err)
@@ -110,9 +116,9 @@ func newHangingFixture(t *testing.T) *hangingFixture {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(network) }()
 	transport := &http.Transport{DialContext: network.dial}
-	asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: transport})
+	asks, err := client.New(client.Config{BaseURL: "http://origin.example", NodeToken: nodeToken, Transport: over(transport)})
 	must(t, err)
-	f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: transport, NodeToken: nodeToken,
+	f.edge, err = edge.New(edge.Config{Origin: asks, OriginURL: &url.URL{Scheme: "http", Host: "origin.example"}, Transport: over(transport), NodeToken: nodeToken,
 		BaseURL: "http://a", CacheBytes: 4 << 20, BuiltIn: []fieldmark.Digest{digestOf(geo.Module())}})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -46,6 +46,7 @@ type follower struct {
 	// one in force. What it scores is no newer than that, whatever the facts are.
 	module    atomic.Int64
 	connected atomic.Bool  // whether the last question was answered
+	lost      atomic.Int64 // when connected became false, in nanoseconds since 1970; 0: never
 	proved    atomic.Bool  // whether one was ever: the origin is one of Fieldmark's
 	agreed    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
 	backlog   *backlog
@@ -61,6 +62,19 @@ func (f *follower) age(now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(time.Unix(0, at))
+}
+
+// lag is the age of the oldest event that this node has not applied in full, as far as
+// it can know: while the origin does not answer it is the time since it last did.
+func (f *follower) lag(now time.Time) time.Duration {
+	var lag time.Duration
+	if oldest := f.backlog.oldest(); !oldest.IsZero() {
+		lag = max(now.Sub(oldest), 0)
+	}
+	if at := f.lost.Load(); at != 0 && !f.connected.Load() {
+		lag = max(lag, now.Sub(time.Unix(0, at)))
+	}
+	return lag
 }
 
 // caughtUp updates what the node reports of its place in the log, after a change
@@ -91,7 +105,11 @@ func (e *Edge) keepUp(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if e.follow.connected.Swap(false) || pause == backoffFirst {
+		connected := e.follow.connected.Swap(false)
+		if connected {
+			e.follow.lost.Store(time.Now().UnixNano())
+		}
+		if connected || pause == backoffFirst {
 			e.log.Warn("event stream disconnected; serving what is known", "err", err)
 		}
 		sleep(ctx, pause/2+rand.N(pause))
@@ -296,27 +314,37 @@ func (f *following) listen(ctx context.Context, wait time.Duration) (fieldmark.E
 
 // news is what a stretch of the log means for the ranking.
 type news struct {
-	brands      map[fieldmark.Slug]int64 // to be scored again, with the newest event of each
-	everything  bool                     // all of them
-	activations []fieldmark.Event        // another module may be the active one
+	brands      map[fieldmark.Slug]unranked // to be scored again
+	everything  bool                        // all of them
+	activations []fieldmark.Event           // another module may be the active one
 	last        int64
 }
 
+// change adds an event about a brand.
+func (n *news) change(slug fieldmark.Slug, ev *fieldmark.Event) {
+	u, ok := n.brands[slug]
+	if !ok {
+		u.first, u.firstAt = ev.Number, ev.Time.Std()
+	}
+	u.last, u.lastAt = ev.Number, ev.Time.Std()
+	n.brands[slug] = u
+}
+
 func readNews(events []fieldmark.Event) news {
-	n := news{brands: map[fieldmark.Slug]int64{}, last: events[len(events)-1].Number}
+	n := news{brands: map[fieldmark.Slug]unranked{}, last: events[len(events)-1].Number}
 	for i := range events {
 		ev := &events[i]
 		if ev.Type == fieldmark.EventModuleActivated {
 			n.activations = append(n.activations, *ev)
 		}
 		if ev.Brand != "" {
-			n.brands[ev.Brand] = ev.Number
+			n.change(ev.Brand, ev)
 		}
 		purged := ev.Type == fieldmark.EventCachePurged
 		n.everything = n.everything || purged && len(ev.Tags) == 0
 		for _, tag := range ev.Tags {
 			if slug, ok := tag.Brand(); ok {
-				n.brands[slug] = ev.Number // also the one it had before
+				n.change(slug, ev) // also the one it had before
 			} else if tag == fieldmark.TagModule || tag == fieldmark.TagBoard {
 				n.everything = n.everything || purged // any other is of what is passed on
 			}

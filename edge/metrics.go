@@ -125,6 +125,13 @@ func (m *meters) watch(e *Edge) {
 	}
 	m.set.NewGauge("fieldmark_edge_event", func() float64 { return float64(e.follow.cursor.Load()) })
 	m.set.NewGauge("fieldmark_edge_ranking_age_seconds", func() float64 { return e.follow.age(time.Now()).Seconds() })
+	m.set.NewGauge("fieldmark_edge_replication_lag_seconds", func() float64 { return e.follow.lag(time.Now()).Seconds() })
+	m.set.NewGauge("fieldmark_edge_ready", func() float64 {
+		if e.Ready() != nil {
+			return 0
+		}
+		return 1
+	})
 	m.set.NewGauge("fieldmark_edge_connections", func() float64 {
 		e.visitors.mu.Lock()
 		defer e.visitors.mu.Unlock()

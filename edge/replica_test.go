@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -28,57 +26,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// stoppable is a way to an origin on which, once it is stopped, connections open
-// and no byte passes any more: what a client sees of a process that hangs.
-type stoppable struct {
-	address string
-	stop    func()
-}
-
-func newStoppable(t *testing.T, to string) stoppable {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	ctx, end := context.WithCancel(context.Background())
-	stopped, stop := context.WithCancel(ctx)
-	var ways sync.WaitGroup
-	pass := func(dst, src net.Conn) {
-		defer dst.Close()
-		buf := make([]byte, 4096)
-		for {
-			n, err := src.Read(buf)
-			if stopped.Err() != nil {
-				<-ctx.Done()
-				return
-			}
-			if n > 0 {
-				_, _ = dst.Write(buf[:n])
-			}
-			if err != nil {
-				return
-			}
-		}
-	}
-	ways.Go(func() {
-		for {
-			from, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			on, err := net.Dial("tcp", to)
-			if err != nil {
-				from.Close()
-				continue
-			}
-			context.AfterFunc(ctx, func() { from.Close(); on.Close() })
-			ways.Go(func() { pass(on, from) })
-			ways.Go(func() { pass(from, on) })
-		}
-	})
-	t.Cleanup(func() { end(); ln.Close(); ways.Wait() })
-	return stoppable{ln.Addr().String(), stop}
-}
-
 // between puts an edge in front of origins at addresses.
 func (h *house) between(addresses ...string) {
 	h.t.Helper()
@@ -95,42 +42,120 @@ func (h *house) between(addresses ...string) {
 	h.startEdge()
 }
 
-// TestOriginHangs stops the one of two origins that an edge polls. It keeps its
-// connections and accepts new ones; the edge must not wait for the end of the poll.
+// hangingHosts is a transport on which hosts can stop answering: requests are taken,
+// and no byte of an answer comes any more.
+type hangingHosts struct {
+	next  http.RoundTripper
+	hangs map[string]chan struct{} // closed when the host stops
+	polls map[string]*atomic.Int64 // that wait for events
+}
+
+func (h *hangingHosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	polls, hangs := h.polls[r.URL.Host], h.hangs[r.URL.Host]
+	select {
+	case <-hangs:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	default:
+	}
+	resp, err := h.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body := &hangingBody{ReadCloser: resp.Body, hangs: hangs, ctx: r.Context(), closed: func() {}}
+	if r.URL.Path == fieldmark.PathInternalEvents && r.URL.Query().Get("wait") != "0s" {
+		polls.Add(1)
+		body.closed = sync.OnceFunc(func() { polls.Add(-1) })
+	}
+	resp.Body = body
+	return resp, nil
+}
+
+type hangingBody struct {
+	io.ReadCloser
+	hangs  <-chan struct{}
+	ctx    context.Context
+	closed func()
+}
+
+func (b *hangingBody) Close() error {
+	defer b.closed()
+	return b.ReadCloser.Close()
+}
+
+func (b *hangingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	select {
+	case <-b.hangs:
+		<-b.ctx.Done()
+		return 0, b.ctx.Err()
+	default:
+		return n, err
+	}
+}
+
+// TestOriginHangs stops the one of two origins that an edge polls. The edge must not
+// wait for the end of the poll.
 func TestOriginHangs(t *testing.T) {
-	h := newHouse(t)
-	var ways []stoppable
-	var polls [2]atomic.Int64
-	for i := range polls {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == fieldmark.PathInternalEvents && r.URL.Query().Get("wait") != "0s" {
-				polls[i].Add(1)
-				defer polls[i].Add(-1)
-			}
-			h.origin.Config.Handler.ServeHTTP(w, r)
-		}))
-		t.Cleanup(server.Close)
-		t.Cleanup(server.CloseClientConnections)
-		ways = append(ways, newStoppable(t, server.Listener.Addr().String()))
-	}
-	h.between(ways[0].address, ways[1].address)
-	polled := 0
-	h.until("one of the origins is polled", func() bool {
-		if polls[1].Load() > 0 {
-			polled = 1
+	startClock()
+	synctest.Test(t, func(t *testing.T) {
+		hosts := &hangingHosts{hangs: map[string]chan struct{}{}, polls: map[string]*atomic.Int64{}}
+		var origins []*url.URL
+		for _, host := range []string{"a.example", "b.example"} {
+			origins = append(origins, &url.URL{Scheme: "http", Host: host})
+			hosts.hangs[host], hosts.polls[host] = make(chan struct{}), new(atomic.Int64)
 		}
-		return polls[0].Load()+polls[1].Load() > 0
+		f := newHangingFixtureOf(t, func(next http.RoundTripper) http.RoundTripper {
+			hosts.next = next
+			up, err := upstream.New(upstream.Config{Origins: origins, Transport: hosts, HealthEvery: -1})
+			must(t, err)
+			return up
+		})
+		synctest.Wait() // the edge polls
+		stopped := ""
+		for host, polls := range hosts.polls {
+			if polls.Load() > 0 {
+				stopped = host
+			}
+		}
+		if stopped == "" {
+			t.Fatal("no origin is polled")
+		}
+		close(hosts.hangs[stopped])
+		p, err := f.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{"news"}})
+		must(t, err)
+		began := time.Now() // of the bubble, where only waiting takes time
+		for f.edge.Report().Cursor < p.Event {
+			time.Sleep(100 * time.Millisecond)
+			if waited := time.Since(began); waited > fieldmark.MaxWait*time.Second/2 {
+				t.Fatalf("the edge has waited for the origin that hangs for %v", waited)
+			}
+		}
 	})
-	ways[polled].stop()
-	p, err := h.service.Purge(t.Context(), "test", fieldmark.PurgeRequest{Tags: []fieldmark.Tag{"news"}})
-	must(t, err)
-	pollEnds := time.Now().Add(fieldmark.MaxWait * time.Second) // by itself: the edge must not wait for that
-	h.until("the edge has read the change from the other origin, or waited too long", func() bool {
-		return h.edge.Report().Cursor >= p.Event || time.Now().After(pollEnds)
-	})
-	if h.edge.Report().Cursor < p.Event {
-		t.Error("the edge waits for the origin that hangs")
+}
+
+// TestReplicationLag: the metrics say how far a node is behind the log, and whether it
+// is ready.
+func TestReplicationLag(t *testing.T) {
+	h := newHouse(t)
+	lag := func() float64 {
+		f, err := strconv.ParseFloat(h.metric("fieldmark_edge_replication_lag_seconds"), 64)
+		must(t, err)
+		return f
 	}
+	h.until("the edge has caught up", func() bool { return lag() == 0 })
+	if ready := h.metric("fieldmark_edge_ready"); ready != "1" {
+		t.Errorf("ready = %s, want 1", ready)
+	}
+	release, asked := h.hang(func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, fieldmark.PathInternalFacts) })
+	put(t, h.service, "acme")
+	h.until("the change is being ranked", func() bool { return asked.Load() > 0 })
+	h.until("the edge is behind", func() bool { return lag() > 0 })
+	release()
+	h.until("the edge has caught up again", func() bool { return lag() == 0 })
+	h.down.Store(true)
+	h.origin.CloseClientConnections()
+	h.until("the edge has lost its origin", func() bool { return lag() > 0 })
 }
 
 // TestOriginOfBefore is an origin of an earlier version: its polls are silent
