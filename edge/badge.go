@@ -114,10 +114,8 @@ func (e *Edge) serveDrawn(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
 		return
 	}
-	// As in deriveScore: a badge that was asked for while the module is loaded
-	// would stay away for a second after it.
-	if _, err := e.modules.active.Ref(); err != nil {
-		e.badgeError(ctx, r, errNoModule)
+	if err := e.moduleLoaded(); err != nil {
+		e.badgeError(ctx, r, err)
 		return
 	}
 	kept := *r // outlives the request: another may wait for the same picture

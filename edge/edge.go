@@ -253,7 +253,7 @@ func (e *Edge) Ready() error {
 	if e.cfg.NodeToken == "" {
 		return nil
 	}
-	if _, err := e.modules.active.Ref(); err != nil {
+	if e.moduleLoaded() != nil {
 		return errors.New("no scoring module is loaded")
 	}
 	if e.boards.current() == nil {

@@ -55,6 +55,6 @@ func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
 		return 0, err
 	}
 	entry.Value.(*scoreValue).gzip.made.Store(coding.NewOpen(entry.Body))
-	e.cache.Put(fieldmark.PathScore+string(score.Slug), entry)
+	e.cache.Put(scoreKey(score.Slug), entry)
 	return e.cache.Used(), nil
 }

@@ -135,8 +135,8 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		e.failOf(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	if _, err := e.modules.active.Ref(); err != nil { // as in deriveScore
-		e.fail(ctx, errNoModule)
+	if err := e.moduleLoaded(); err != nil {
+		e.fail(ctx, err)
 		return
 	}
 	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {

@@ -44,6 +44,10 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
+	if err := e.moduleLoaded(); err != nil {
+		e.fail(ctx, err)
+		return
+	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
@@ -70,6 +74,10 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 
 // seeMethodology answers GET /methodology: the same for people.
 func (e *Edge) seeMethodology(ctx *fasthttp.RequestCtx) {
+	if err := e.moduleLoaded(); err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
 	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
 		known := e.follow.module.Load()
 		doc, err := e.method()

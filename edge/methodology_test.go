@@ -20,6 +20,29 @@ type cardSignal struct {
 	Parts   any    `json:"parts"`
 }
 
+// TestMethodologyAfterStart: who asks before the node has loaded its module does not
+// keep the document from who asks right after.
+func TestMethodologyAfterStart(t *testing.T) {
+	h := newHouse(t)
+	paths := []string{fieldmark.PathMethodology, "/methodology"}
+	var early [2]int
+	ask := interceptor(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == fieldmark.PathInternalModules && early[0] == 0 {
+			for i, path := range paths {
+				early[i] = h.get(path).status
+			}
+		}
+		return false
+	})
+	h.intercept.Store(&ask)
+	h.startEdge()
+	for i, path := range paths {
+		if a := h.get(path); early[i] != http.StatusServiceUnavailable || a.status != http.StatusOK {
+			t.Errorf("%s: %d before the module is loaded and %d after, want 503 and 200", path, early[i], a.status)
+		}
+	}
+}
+
 func TestMethodology(t *testing.T) {
 	h := newHouse(t)
 	a := h.get(fieldmark.PathMethodology)

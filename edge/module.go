@@ -134,6 +134,16 @@ func (s *modules) digest(slug fieldmark.Slug) fieldmark.Digest {
 	return ref.Digest
 }
 
+// moduleLoaded returns errNoModule before the first module is loaded. Handlers check
+// it before a fill begins: the cache remembers a failed fill for a second, in which
+// the module may come.
+func (e *Edge) moduleLoaded() error {
+	if _, err := e.modules.active.Ref(); err != nil {
+		return errNoModule
+	}
+	return nil
+}
+
 // close frees every module; nobody scores any more.
 func (s *modules) close(ctx context.Context) error {
 	var errs []error

@@ -180,7 +180,7 @@ func aliasLines(state *fieldmark.BrandState) []*line {
 // keep puts a score at hand before anybody asks, so that it is there when the
 // origin is not.
 func (e *Edge) keep(ctx context.Context, score fieldmark.Score, asOf int64) {
-	e.refreshed(e.cache.Fetch(ctx, fieldmark.PathScore+string(score.Slug), func(context.Context) (*cache.Entry, error) {
+	e.refreshed(e.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)
 	}))
 }

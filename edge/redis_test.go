@@ -21,10 +21,12 @@ func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	h.change = func(cfg *edge.Config) { cfg.RedisURL = server.URL }
 	h.startEdge()
 	h.brand("acme", "Acme", 100)
-	const key = "/api/v1/score/acme"
+	// The version of the document's form is part of the key, so that nodes of another
+	// program do not take this one's documents for theirs.
+	const key = "score/1/acme"
 	var stored string
 	h.until("the score is shared", func() bool {
-		h.get(key)
+		h.get("/api/v1/score/acme")
 		for name := range strings.Lines(server.Do("KEYS", "*")) {
 			if strings.HasSuffix(strings.TrimSpace(name), key) && !strings.Contains(name, ":lease:") {
 				stored = strings.TrimSpace(name)

@@ -50,6 +50,14 @@ const (
 	gzipWeight = 4
 )
 
+// scoreFormat is the version of the score documents that nodes share through Redis.
+// It changes with every change of their form or meaning that the module's digest does
+// not tell: during a rolling upgrade old and new nodes must not read each other's.
+const scoreFormat = "1"
+
+// scoreKey is the cache key of a brand's score document, in memory and in Redis.
+func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
+
 // readerLease is how long a reader waits for a score that another node is making:
 // well below a reader's patience.
 const readerLease = time.Second
@@ -266,12 +274,10 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 // there are. One node of the fleet asks the origin and runs the module; the others
 // wait for it, up to lease.
 func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source, error) {
-	// A fill that fails is remembered for a second, in which the node would load
-	// its module and could not keep the scores it makes.
-	if _, err := e.modules.active.Ref(); err != nil {
-		return nil, cache.SourceNone, errNoModule
+	if err := e.moduleLoaded(); err != nil {
+		return nil, cache.SourceNone, err
 	}
-	key := fieldmark.PathScore + string(slug)
+	key := scoreKey(slug)
 	asked := ctx
 	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
 		ctx, span := e.filling(ctx, asked)
