@@ -1,7 +1,6 @@
 package fieldmark
 
 import (
-	"fmt"
 	"regexp"
 )
 
@@ -31,18 +30,3 @@ var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // ValidAccount reports whether s may be an account's id: 1 to 64 of a-z, 0-9,
 // hyphens and underscores, beginning with a letter or digit.
 func ValidAccount(s string) bool { return accountID.MatchString(s) }
-
-// Check returns every complaint about the request.
-func (r *AccountRequest) Check() []FieldError {
-	var c check
-	for _, f := range []struct {
-		pointer, text string
-		least, most   int
-	}{{"/name", r.Name, 1, MaxAccountName}, {"/note", r.Note, 0, MaxAccountNote}} {
-		if n := len([]rune(f.text)); n < f.least || n > f.most {
-			c.add(f.pointer, "range", fmt.Sprintf("must have %d to %d characters", f.least, f.most))
-		}
-		c.line(f.pointer, f.text)
-	}
-	return c.bad
-}

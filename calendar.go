@@ -1,10 +1,5 @@
 package fieldmark
 
-import (
-	"slices"
-	"unicode/utf8"
-)
-
 // CalendarScope says whose missions a calendar shows.
 type CalendarScope string
 
@@ -15,12 +10,6 @@ const (
 	CalendarOfAll    CalendarScope = "ALL"
 )
 
-// Bounds of a calendar's settings.
-const (
-	MaxCalendarMembers = 100 // of a team; each is a value in one question to the database
-	maxAssigneeID      = 128 // code points, as in Assignee
-)
-
 // CalendarRequest says what a feed of the plan shows.
 type CalendarRequest struct {
 	Account   string        `json:"account,omitempty" maxLength:"64" doc:"Whose missions; the default account's if left out"`
@@ -28,39 +17,6 @@ type CalendarRequest struct {
 	Scope     CalendarScope `json:"scope" maxLength:"16" doc:"PERSON, TEAM or ALL"`
 	Assignees []string      `json:"assignees,omitempty" maxItems:"100" doc:"Ids of assignees: one with PERSON, one or more with TEAM, none with ALL"`
 	Details   bool          `json:"details,omitempty" doc:"Tell contacts and access notes too; whoever has the address can read them"`
-}
-
-// Check returns every complaint that the tags cannot say, and brings the
-// assignees into order.
-func (r *CalendarRequest) Check() []FieldError {
-	var c check
-	if r.Name == "" {
-		c.add("/name", "too_short", "must not be empty")
-	}
-	c.line("/name", r.Name)
-	least, most := 1, 1
-	switch r.Scope {
-	case CalendarOfPerson:
-	case CalendarOfTeam:
-		most = MaxCalendarMembers
-	case CalendarOfAll:
-		least, most = 0, 0
-	default:
-		c.add("/scope", "enum", "must be PERSON, TEAM or ALL")
-		return c.bad
-	}
-	slices.Sort(r.Assignees)
-	r.Assignees = slices.Compact(r.Assignees)
-	if n := len(r.Assignees); n < least || n > most {
-		c.add("/assignees", "range", "must be one with PERSON, 1 to 100 with TEAM, none with ALL")
-	}
-	for _, id := range r.Assignees {
-		if n := utf8.RuneCountInString(id); n == 0 || n > maxAssigneeID {
-			c.add("/assignees", "range", "each must have 1 to 128 characters")
-		}
-		c.line("/assignees", id)
-	}
-	return c.bad
 }
 
 // Calendar is a feed of the plan as it may be shown: everything but its address.

@@ -25,7 +25,7 @@ func TestLifecycleWire(t *testing.T) {
 	}
 	paid, failed, refunded := change("PROCESSING", "PAID"), change("PROCESSING", "FAILED"), change("PAID", "PARTIALLY_REFUNDED")
 	paid.PaidAt, refunded.PaidAt, failed.Failure, refunded.Refund, refunded.RefundedTotal = &at, &at, failure, &refund, 2_500
-	mission := fieldmark.Mission{ID: about.ID, MissionRequest: request(), Status: fieldmark.MissionInProgress, CreatedAt: at, UpdatedAt: at, Version: 3, Payment: &payment,
+	mission := fieldmark.Mission{ID: about.ID, MissionRequest: fieldmark.MissionRequest{ExternalID: "INC-1", Source: "ServiceNow", Title: "Replace the router"}, Status: fieldmark.MissionInProgress, CreatedAt: at, UpdatedAt: at, Version: 3, Payment: &payment,
 		SLA: &fieldmark.SLA{Policy: "HIGH", Metrics: []fieldmark.SLAClock{
 			{Name: fieldmark.SLAResponse, State: fieldmark.SLABreached, Cycle: 1, TargetMinutes: 60, StartedAt: at, DueAt: &at, StoppedAt: &due, BreachedAt: &at},
 			{Name: fieldmark.SLAResolution, State: fieldmark.SLAPaused, Cycle: 1, TargetMinutes: 480, StartedAt: at, DueAt: &due, PausedAt: &at, PausedMinutes: 30},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // MissionStatus is where a mission stands.
@@ -30,115 +31,13 @@ func OpenStatuses() []MissionStatus {
 	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold, MissionUnableToComplete}
 }
 
-// ReopenWithin is how long a completed mission may go back to work.
-const ReopenWithin = 7 * 24 * time.Hour
-
-// missionMoves is the whole life of a mission.
-var missionMoves = map[MissionStatus][]MissionStatus{
-	MissionNew:              {MissionScheduled, MissionDispatched, MissionOnHold, MissionCanceled},
-	MissionScheduled:        {MissionNew, MissionDispatched, MissionOnHold, MissionCanceled},
-	MissionDispatched:       {MissionScheduled, MissionEnRoute, MissionInProgress, MissionOnHold, MissionCanceled},
-	MissionEnRoute:          {MissionDispatched, MissionInProgress, MissionOnHold, MissionCanceled},
-	MissionInProgress:       {MissionOnHold, MissionCompleted, MissionUnableToComplete, MissionCanceled},
-	MissionOnHold:           {MissionScheduled, MissionCompleted, MissionUnableToComplete, MissionCanceled},
-	MissionCompleted:        {MissionInProgress, MissionClosed},
-	MissionUnableToComplete: {MissionScheduled, MissionClosed, MissionCanceled},
-	MissionClosed:           {},
-	MissionCanceled:         {},
-}
-
 // ParseMissionStatus accepts a status in any case.
 func ParseMissionStatus(s string) (MissionStatus, error) {
 	st := MissionStatus(strings.ToUpper(s))
-	if _, ok := missionMoves[st]; !ok {
+	if !slices.Contains(MissionStatuses(), st) {
 		return "", Errorf(CodeInvalidParameter, "unknown mission status")
 	}
 	return st, nil
-}
-
-// NextStatuses lists where a mission may go from a status; held is the status
-// it left when it was put on hold, to which it may return.
-func NextStatuses(from, held MissionStatus) []MissionStatus {
-	next := slices.Clone(missionMoves[from])
-	if from == MissionOnHold && held != "" && !slices.Contains(next, held) {
-		next = append(next, held)
-	}
-	return next
-}
-
-// CheckMove says whether a mission may go from one status to another. The error
-// is CodeInvalidTransition and lists what is allowed.
-func CheckMove(from, to, held MissionStatus) error {
-	next := NextStatuses(from, held)
-	if slices.Contains(next, to) {
-		return nil
-	}
-	return refuseMove(from, to, next, Errorf(CodeInvalidTransition, "a mission that is %s cannot become %s", from, to))
-}
-
-// refuseMove adds to e what was asked for and what would have been allowed.
-func refuseMove(from, to MissionStatus, allowed []MissionStatus, e *Error) *Error {
-	e.From, e.To, e.Allowed = from, to, make([]string, len(allowed))
-	for i, s := range allowed {
-		e.Allowed[i] = string(s)
-	}
-	return e
-}
-
-// CheckReopen says whether a mission that was completed may go back to work
-// now; the other moves are no matter of time.
-func CheckReopen(completed *Time, now time.Time) error {
-	if completed == nil || now.Sub(completed.Std()) <= ReopenWithin {
-		return nil
-	}
-	return refuseMove(MissionCompleted, MissionInProgress, []MissionStatus{MissionClosed},
-		Errorf(CodeInvalidTransition, "a mission can be reopened for 7 days after it was completed"))
-}
-
-// MoveEvent names the event of a legal move; held is as for CheckMove. Going
-// back to what a hold interrupted is one event, whatever that was.
-func MoveEvent(from, to, held MissionStatus) EventType {
-	if from == MissionOnHold && to == held {
-		return EventMissionResumed
-	}
-	switch to {
-	case MissionNew:
-		return EventMissionUnscheduled
-	case MissionScheduled:
-		return EventMissionScheduled
-	case MissionDispatched:
-		return EventMissionDispatched
-	case MissionEnRoute:
-		return EventMissionEnRoute
-	case MissionOnHold:
-		return EventMissionOnHold
-	case MissionCompleted:
-		return EventMissionCompleted
-	case MissionUnableToComplete:
-		return EventMissionUnableToComplete
-	case MissionClosed:
-		return EventMissionClosed
-	case MissionCanceled:
-		return EventMissionCanceled
-	}
-	if from == MissionCompleted {
-		return EventMissionReopened
-	}
-	return EventMissionStarted
-}
-
-// PathToCompleted lists the moves an operator's "complete" takes from a status,
-// ending in COMPLETED; it is nil where there is no way.
-func PathToCompleted(from MissionStatus) []MissionStatus {
-	switch from {
-	case MissionNew, MissionScheduled:
-		return []MissionStatus{MissionDispatched, MissionInProgress, MissionCompleted}
-	case MissionDispatched, MissionEnRoute:
-		return []MissionStatus{MissionInProgress, MissionCompleted}
-	case MissionInProgress, MissionOnHold:
-		return []MissionStatus{MissionCompleted}
-	}
-	return nil
 }
 
 // Priority says how urgent a mission is.
@@ -369,4 +268,71 @@ func MissionStatuses() []MissionStatus {
 // Priorities lists every priority, the least urgent first.
 func Priorities() []Priority {
 	return []Priority{PriorityLow, PriorityMedium, PriorityHigh, PriorityCritical}
+}
+
+// MissionPatch is what a client may change of a mission, as a merge patch
+// (RFC 7396): a member that is there replaces, null takes away, and what is not
+// named stays. Objects are merged member by member.
+type MissionPatch struct {
+	Priority    *Priority          `json:"priority,omitempty" maxLength:"16" doc:"null is MEDIUM"`
+	Description *string            `json:"description,omitempty" maxLength:"10000"`
+	Window      *WindowPatch       `json:"window,omitempty"`
+	Contact     *Contact           `json:"contact,omitempty"`
+	Labels      map[string]*string `json:"labels,omitempty"`
+	Metadata    json.RawMessage    `json:"metadata,omitempty" doc:"A JSON object; what it becomes must not exceed 16 KiB"`
+}
+
+// WindowPatch is what may change of a window.
+type WindowPatch struct {
+	Earliest *Time `json:"earliest,omitempty" format:"date-time"`
+	Latest   *Time `json:"latest,omitempty" format:"date-time"`
+}
+
+// MissionPlan is who goes and when; what is left out or null is nobody and no time.
+type MissionPlan struct {
+	Scheduled *Span     `json:"scheduled,omitempty"`
+	Assignee  *Assignee `json:"assignee,omitempty"`
+}
+
+// MaxBatch bounds how many missions one batch may open.
+const MaxBatch = 100
+
+// BatchResult is what became of one mission of a batch: as if it had been sent
+// alone, 201 for one that was opened and 200 for one that was there.
+type BatchResult struct {
+	Index   int      `json:"index"`
+	Status  int      `json:"status"`
+	Mission *Mission `json:"mission,omitempty"`
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// BatchReport has a result for each mission of a batch, in their order.
+type BatchReport struct {
+	Results []BatchResult `json:"results"`
+}
+
+// Limits of the labels of a mission.
+const (
+	MaxLabels     = 64
+	MaxLabelKey   = 128  // code points
+	MaxLabelValue = 1024 // code points
+)
+
+// IsHidden reports whether a character shows nothing and changes how its
+// neighbors are read or compared: zero-width spaces, and controls that embed,
+// override or isolate a text direction (Unicode Standard Annex 9). Joiners and
+// direction marks are not among them, because scripts and emoji need them.
+func IsHidden(r rune) bool {
+	return r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u180e' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// IsBlank reports whether a text has no visible character.
+func IsBlank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+}
+
+// ValidTimeZone reports whether s has the form of an IANA time zone name. It does not
+// check that the zone exists: this package does not read the zone database.
+func ValidTimeZone(s string) bool {
+	return s == "UTC" || (strings.Contains(s, "/") && !strings.Contains(s, "..") && !strings.HasPrefix(s, "/"))
 }

@@ -51,8 +51,8 @@ func (c Currency) Exponent() (int, bool) {
 	return 0, false
 }
 
-// check complains about an amount that is found at a pointer.
-func (m Money) check(pointer string) []FieldError {
+// Check returns every error of the amount at the given JSON Pointer.
+func (m Money) Check(pointer string) []FieldError {
 	var bad []FieldError
 	if _, ok := m.Currency.Exponent(); !ok {
 		bad = append(bad, FieldError{Pointer: pointer + "/currency", Code: "enum", Detail: "must be an ISO 4217 code, in upper case"})

@@ -46,7 +46,7 @@ func TestWire(t *testing.T) {
 	seen.SetVisibility([]fieldmark.VisibilitySample{sample}, at.Std())
 	seen.Trend.D7, seen.Previous = &value, &fieldmark.PastScore{Score: 70_000, AsOf: at}
 	past := fieldmark.Revision{FirstAt: at, LastAt: at, Digest: digest, Facts: &facts}
-	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw", MissionRequest: request(), Status: fieldmark.MissionCompleted,
+	mission := fieldmark.Mission{ID: "msn_05zj5rksp1zzzfzzzzzzzzzzzw", MissionRequest: fieldmark.MissionRequest{ExternalID: "INC-1", Source: "ServiceNow", Title: "Replace the router"}, Status: fieldmark.MissionCompleted,
 		StatusReason: &fieldmark.Reason{Code: "DONE", Text: "Swapped."}, CreatedAt: at, UpdatedAt: at, CompletedAt: &at, Version: 4}
 	mission.Priority = fieldmark.PriorityHigh
 	mission.Location = &fieldmark.Location{Name: "Site 4", Geo: &fieldmark.Geo{Lat: 48.2, Lng: 16.4}, TimeZone: "Europe/Vienna"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -46,7 +47,7 @@ func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarReques
 	if r.Account == "" {
 		r.Account = access.DefaultAccount
 	}
-	if err := validation.Errors(r.Check()).Err(); err != nil {
+	if err := mission.ValidateCalendar(&r).Err(); err != nil {
 		return fieldmark.NewCalendar{}, err
 	}
 	now, token := time.Now(), newCalendarToken()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -21,7 +22,7 @@ type Intake struct{ row store.Mission }
 // CheckMission puts a request into its normal form and returns every complaint
 // about it, those included that need to know which time zones there are.
 func CheckMission(r *fieldmark.MissionRequest) []fieldmark.FieldError {
-	bad := r.Check()
+	bad := mission.ValidateRequest(r)
 	if r.Location != nil && r.Location.TimeZone != "" {
 		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !complainedOf(bad, "/location/timeZone") {
 			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum", Detail: "is not a known time zone"})
@@ -36,7 +37,7 @@ func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
 	if err := validation.Errors(CheckMission(&r)).Err(); err != nil {
 		return Intake{}, err
 	}
-	fingerprint, err := r.Fingerprint()
+	fingerprint, err := mission.Fingerprint(&r)
 	if err != nil {
 		return Intake{}, fmt.Errorf("fingerprint a mission request: %w", err)
 	}
@@ -106,7 +107,7 @@ func (a *Act) stamp(ctx context.Context, m *store.Mission) (err error) {
 // name was opened with.
 func missionExists(old, asked *store.Mission) error {
 	opened := old.Intake()
-	differences, err := opened.Differences(&asked.MissionRequest)
+	differences, err := mission.Differences(&opened, &asked.MissionRequest)
 	if err != nil {
 		return fmt.Errorf("compare a request with mission %s: %w", old.ID, err)
 	}
@@ -169,9 +170,9 @@ func (s *Service) PlanMission(ctx context.Context, id string, plan fieldmark.Mis
 // completed stays as it is, so that the call may be repeated.
 func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
 	return s.walk(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
-		path := fieldmark.PathToCompleted(m.Status)
+		path := mission.PathToCompleted(m.Status)
 		if path == nil && m.Status != fieldmark.MissionCompleted {
-			return nil, fieldmark.CheckMove(m.Status, fieldmark.MissionCompleted, m.Held)
+			return nil, mission.ValidateTransition(m.Status, fieldmark.MissionCompleted, m.Held)
 		}
 		return path, nil
 	}, nil)
@@ -278,14 +279,14 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 		return fieldmark.Mission{}, err
 	}
 	was, before := m.MissionRequest, m.Mission
-	now, bad, err := was.Patched(patch)
+	now, bad, err := mission.ApplyPatch(&was, patch)
 	if err != nil {
 		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
 	}
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	changed, err := was.Differences(&now)
+	changed, err := mission.Differences(&was, &now)
 	if err != nil || len(changed) == 0 {
 		return m.Mission, err
 	}
@@ -394,11 +395,11 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	if err := move.If.check(m); err != nil {
 		return "", err
 	}
-	if err := fieldmark.CheckMove(from, move.To, held); err != nil {
+	if err := mission.ValidateTransition(from, move.To, held); err != nil {
 		return "", err
 	}
 	if from == fieldmark.MissionCompleted && move.To == fieldmark.MissionInProgress {
-		if err := fieldmark.CheckReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
+		if err := mission.ValidateReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
 			return "", err
 		}
 	}
@@ -423,7 +424,7 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	m.Version++
 	m.Sequence++
 	m.Mark(m.UpdatedAt)
-	return fieldmark.MoveEvent(from, move.To, held), nil
+	return mission.TransitionEvent(from, move.To, held), nil
 }
 
 // normalReason returns a reason with its code in upper case, as enumerations are

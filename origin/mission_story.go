@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -34,8 +35,8 @@ func (s *Service) MissionStory(ctx context.Context, id string) (MissionStory, er
 	if err != nil {
 		return MissionStory{}, err
 	}
-	story := MissionStory{Mission: m.Mission, Account: m.Account, Next: fieldmark.NextStatuses(m.Status, m.Held)}
-	if m.Status == fieldmark.MissionCompleted && fieldmark.CheckReopen(m.CompletedAt, time.Now()) != nil {
+	story := MissionStory{Mission: m.Mission, Account: m.Account, Next: mission.AllowedTransitions(m.Status, m.Held)}
+	if m.Status == fieldmark.MissionCompleted && mission.ValidateReopen(m.CompletedAt, time.Now()) != nil {
 		story.Next = slices.DeleteFunc(story.Next, func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
 	}
 	payment := ""

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 func request(id string) fieldmark.MissionRequest {
@@ -252,7 +253,7 @@ func TestMoveMission(t *testing.T) {
 		step(fieldmark.MissionCompleted, nil)
 		step(fieldmark.MissionInProgress, nil)
 		step(fieldmark.MissionCompleted, nil)
-		time.Sleep(fieldmark.ReopenWithin)
+		time.Sleep(mission.ReopenWithin)
 		time.Sleep(time.Minute)
 		_, err = w.MoveMission(ctx, m.ID, fieldmark.MissionInProgress, nil)
 		wantCode(t, "reopen after a week", err, fieldmark.CodeInvalidTransition)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -44,7 +45,7 @@ func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 	if m.Paid == nil || from == m.Status {
 		return nil, nil
 	}
-	to, moves := m.Paid.FollowMission(m.Status, a.s.paymentDueOn)
+	to, moves := mission.PaymentStatusFor(&m.Paid.Payment, m.Status, a.s.paymentDueOn)
 	if !moves {
 		return nil, nil
 	}
@@ -54,7 +55,7 @@ func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 // movePayment takes a mission's payment to a status.
 func (a *Act) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
 	told := &paymentTold{previous: m.Paid.Status}
-	if err := m.Paid.Move(to, now); err != nil {
+	if err := mission.TransitionPayment(&m.Paid.Payment, to, now); err != nil {
 		return nil, err
 	}
 	m.Paid.UpdatedAt = now
@@ -67,7 +68,7 @@ func (a *Act) movePayment(ctx context.Context, m *store.Mission, to fieldmark.Pa
 // tellPayment tells what a payment became.
 func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
 	p := m.Paid
-	kind, ok := fieldmark.PaymentEvent(p.Status)
+	kind, ok := mission.PaymentEvent(p.Status)
 	if !ok {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (a *Act) passDue(ctx context.Context, id string) error {
 		return err
 	}
 	now := fieldmark.At(time.Now())
-	if m.Paid.DueAt == nil || !now.Std().After(m.Paid.DueAt.Std()) || fieldmark.CheckPaymentMove(m.Paid.Status, fieldmark.PaymentOverdue) != nil {
+	if m.Paid.DueAt == nil || !now.Std().After(m.Paid.DueAt.Std()) || mission.ValidatePaymentTransition(m.Paid.Status, fieldmark.PaymentOverdue) != nil {
 		return a.tx.PutPayment(ctx, m.Paid) // somebody was faster; the lease ends
 	}
 	told, err := a.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
@@ -130,7 +131,7 @@ func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.Pay
 			return nil, nil
 		}
 		previous := m.Paid.Status
-		if err := m.Paid.Move(to, now); err != nil {
+		if err := mission.TransitionPayment(&m.Paid.Payment, to, now); err != nil {
 			return nil, err
 		}
 		switch to {
@@ -210,7 +211,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
 		}
 		told := &paymentTold{previous: m.Paid.Status}
-		amount, err := m.Paid.Refund(r.Amount)
+		amount, err := mission.RefundPayment(&m.Paid.Payment, r.Amount)
 		if err != nil {
 			return nil, err
 		}
@@ -246,8 +247,8 @@ func (s *Service) changePayment(ctx context.Context, id string,
 
 // SetPayment says what a mission costs, or changes it, until it is due. A mission
 // that is accepted already makes it due at once.
-func (s *Service) SetPayment(ctx context.Context, mission string, r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
-	bad := r.Check("")
+func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
+	bad := mission.ValidatePayment(&r, "")
 	if r.Amount == nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
 	}
@@ -256,7 +257,7 @@ func (s *Service) SetPayment(ctx context.Context, mission string, r fieldmark.Pa
 	}
 	var id string
 	err := s.act(ctx, func(ctx context.Context, a *Act) error {
-		m, err := a.mission(ctx, "", mission)
+		m, err := a.mission(ctx, "", missionID)
 		if err != nil {
 			return err
 		}
@@ -264,7 +265,7 @@ func (s *Service) SetPayment(ctx context.Context, mission string, r fieldmark.Pa
 		return err
 	})
 	if err != nil {
-		return fieldmark.MissionPayment{}, fmt.Errorf("set the payment of mission %s: %w", mission, err)
+		return fieldmark.MissionPayment{}, fmt.Errorf("set the payment of mission %s: %w", missionID, err)
 	}
 	return s.Payment(ctx, id)
 }
@@ -282,7 +283,7 @@ func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	p := m.Paid
 	switch p.Status {
 	case fieldmark.PaymentNone:
-		if err := p.Move(fieldmark.PaymentPending, now); err != nil {
+		if err := mission.TransitionPayment(&p.Payment, fieldmark.PaymentPending, now); err != nil {
 			return "", err
 		}
 	case fieldmark.PaymentPending:
@@ -294,7 +295,7 @@ func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	if err := a.tx.PutPayment(ctx, p); err != nil {
 		return "", err
 	}
-	to, moves := p.FollowMission(m.Status, a.s.paymentDueOn)
+	to, moves := mission.PaymentStatusFor(&p.Payment, m.Status, a.s.paymentDueOn)
 	if !moves {
 		return p.ID, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // missionLine is a mission with whether it can be completed from where it stands.
@@ -52,7 +53,7 @@ func (a *area) missions(v *visit) error {
 		}
 	}
 	for _, m := range list.Data {
-		d.Missions = append(d.Missions, missionLine{Mission: m, CanComplete: v.may() && fieldmark.PathToCompleted(m.Status) != nil})
+		d.Missions = append(d.Missions, missionLine{Mission: m, CanComplete: v.may() && mission.PathToCompleted(m.Status) != nil})
 	}
 	for _, s := range fieldmark.MissionStatuses() {
 		d.Statuses = append(d.Statuses, choice{Value: string(s), Label: lower(s), Chosen: len(f.Status) > 0 && f.Status[0] == s})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // missionData is one mission and the actions available on it.
@@ -84,7 +85,7 @@ func (d *missionData) price(story origin.MissionStory) {
 	}
 	d.Form = paymentForm{Direction: string(p.Direction), Terms: p.Terms}
 	for _, to := range []fieldmark.PaymentStatus{fieldmark.PaymentProcessing, fieldmark.PaymentPaid, fieldmark.PaymentFailed, fieldmark.PaymentCanceled} {
-		if fieldmark.CheckPaymentMove(p.Status, to) == nil {
+		if mission.ValidatePaymentTransition(p.Status, to) == nil {
 			d.Marks = append(d.Marks, choice{Value: string(to), Label: lower(to)})
 		}
 	}
@@ -93,7 +94,7 @@ func (d *missionData) price(story origin.MissionStory) {
 	}
 	d.Form.Amount = p.Amount.String()
 	left := fieldmark.Money{Value: p.Amount.Value - p.RefundedTotal, Currency: p.Amount.Currency}
-	d.CanRefund = left.Value > 0 && fieldmark.CheckPaymentMove(p.Status, fieldmark.PaymentRefunded) == nil
+	d.CanRefund = left.Value > 0 && mission.ValidatePaymentTransition(p.Status, fieldmark.PaymentRefunded) == nil
 	d.Left = left.String()
 }
 
@@ -177,7 +178,7 @@ func (a *area) planMission(v *visit) error {
 		form.complain("end", "End: enter both a start and an end, or neither.")
 	case !start.IsZero():
 		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
-		for _, e := range plan.Scheduled.Check("/scheduled") {
+		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
 			form.complain("end", sentence("End: "+e.Detail))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/alert"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 func recorded(t testing.TB, name string) []byte {
@@ -189,7 +190,7 @@ func checkBounds(t *testing.T, s alert.Signal) {
 	t.Helper()
 	r := s.Request
 	r.ExternalID = s.ExternalID(1)
-	if bad := r.Check(); len(bad) > 0 {
+	if bad := mission.ValidateRequest(&r); len(bad) > 0 {
 		t.Errorf("a request that cannot be taken: %v", bad)
 	}
 	for _, b := range []struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 func TestBatch(t *testing.T) {
@@ -151,7 +152,7 @@ func FuzzEdit(f *testing.F) {
 		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
 			t.Fatalf("input %q: %v in %s", body, err, rec.Body)
 		}
-		if bad := m.MissionRequest.Check(); len(bad) > 0 || m.ExternalID != "fuzz" {
+		if bad := mission.ValidateRequest(&m.MissionRequest); len(bad) > 0 || m.ExternalID != "fuzz" {
 			t.Errorf("input %q was taken, but what it made of the mission is wrong: %v", body, bad)
 		}
 	})

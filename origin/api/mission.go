@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // missionFilters are the query parameters of a list of missions.
@@ -277,7 +278,7 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/status", Code: "enum", Detail: "must be a mission status"})
 	}
 	if t.Scheduled != nil {
-		bad = append(bad, t.Scheduled.Check("/scheduled")...)
+		bad = append(bad, mission.ValidateSpan(*t.Scheduled, "/scheduled")...)
 	}
 	return bad
 }
@@ -323,7 +324,7 @@ func (s *server) editMission(c *call) error {
 		return err
 	}
 	var decoded fieldmark.MissionPatch
-	if err := c.route.handler.in.schema.decode(patch, &decoded, decoded.Check); err != nil {
+	if err := c.route.handler.in.schema.decode(patch, &decoded, func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
 		return err
 	}
 	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 func TestOpenMission(t *testing.T) {
@@ -139,7 +140,7 @@ func FuzzMission(f *testing.F) {
 			if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
 				t.Fatalf("input %q: answer %s: %v", body, rec.Body, err)
 			}
-			if bad := m.MissionRequest.Check(); len(bad) > 0 {
+			if bad := mission.ValidateRequest(&m.MissionRequest); len(bad) > 0 {
 				t.Errorf("input %q was taken, but what was stored is wrong: %v", body, bad)
 			}
 		case 400, 409, 413, 422:

@@ -13,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // everyScope makes a key that may do everything with missions.
@@ -57,11 +58,11 @@ func TestWalk(t *testing.T) {
 		want := []fieldmark.EventType{fieldmark.EventMissionCreated}
 		for range 15 {
 			to := all[r.IntN(len(all))]
-			if next := fieldmark.NextStatuses(m.Status, held); r.IntN(2) == 0 && len(next) > 0 {
+			if next := mission.AllowedTransitions(m.Status, held); r.IntN(2) == 0 && len(next) > 0 {
 				to = next[r.IntN(len(next))]
 			}
 			rec := w.send(move(key, m.ID, to))
-			if err := fieldmark.CheckMove(m.Status, to, held); err != nil {
+			if err := mission.ValidateTransition(m.Status, to, held); err != nil {
 				p := w.problem(rec)
 				if e := fieldmark.AsError(err); rec.Code != 409 || p.Code != fieldmark.CodeInvalidTransition || p.From != m.Status || p.To != to || !cmp.Equal(p.Allowed, e.Allowed, cmp.Transformer("", func(s []string) string { return fmt.Sprint(s) })) {
 					t.Fatalf("%s to %s (held %q): %d %+v, want 409 with %v", m.Status, to, held, rec.Code, p, e.Allowed)
@@ -72,7 +73,7 @@ func TestWalk(t *testing.T) {
 			if err := json.Unmarshal(rec.Body.Bytes(), &now); err != nil || rec.Code != 200 || now.Status != to || now.Version != m.Version+1 || rec.Header().Get("ETag") != fmt.Sprintf(`"%d"`, now.Version) {
 				t.Fatalf("%s to %s (held %q): %d %s", m.Status, to, held, rec.Code, rec.Body)
 			}
-			want = append(want, fieldmark.MoveEvent(m.Status, to, held))
+			want = append(want, mission.TransitionEvent(m.Status, to, held))
 			held = ""
 			if to == fieldmark.MissionOnHold {
 				held = m.Status

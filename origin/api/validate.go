@@ -19,6 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // body is the Go type of a request or response body. A request body also has the schema that the OpenAPI
@@ -268,16 +270,16 @@ func check(decoded any) []fieldmark.FieldError {
 		return checkMission(b)
 	case *fieldmark.MissionPlan:
 		if b.Scheduled != nil {
-			return b.Scheduled.Check("/scheduled")
+			return mission.ValidateSpan(*b.Scheduled, "/scheduled")
 		}
 	case *transition:
 		return b.check()
 	case *fieldmark.PaymentRequest:
-		return b.Check("")
+		return mission.ValidatePayment(b, "")
 	case *fieldmark.CalendarRequest:
-		return b.Check()
+		return mission.ValidateCalendar(b)
 	case *fieldmark.AccountRequest:
-		return b.Check()
+		return access.ValidateAccount(b)
 	case *fieldmark.KeyRequest:
 		return checkScopes(b.Scopes)
 	case *fieldmark.EndpointRequest:

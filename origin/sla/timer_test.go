@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/sla"
 )
 
@@ -396,7 +397,7 @@ func walkSLA(t *testing.T, r *rand.Rand, s story, zone *time.Location) {
 	for range 25 {
 		now = now.Add(time.Duration(r.Int64N(int64(20 * time.Hour))))
 		before := m
-		switch next := fieldmark.NextStatuses(m.Status, held); {
+		switch next := mission.AllowedTransitions(m.Status, held); {
 		case r.IntN(5) == 0:
 			m.Priority = priorities[r.IntN(4)]
 		case r.IntN(3) > 0 && len(next) > 0:

@@ -18,6 +18,28 @@ func (e *Errors) Add(pointer, code, detail string) {
 	*e = append(*e, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: detail})
 }
 
+// Line adds an error if s is not a single line of visible characters. Zero-width
+// spaces and direction controls are refused because they make two different texts
+// look alike.
+func (e *Errors) Line(pointer, s string) {
+	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		e.Add(pointer, "pattern", "must be one line without control characters")
+	case strings.ContainsFunc(s, fieldmark.IsHidden):
+		e.Add(pointer, "pattern", "must have no zero-width spaces and no controls of the text direction")
+	}
+}
+
+// Multiline adds an error if s has control characters other than line breaks and
+// tabs. It returns s with "\n" as the only line break.
+func (e *Errors) Multiline(pointer, s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		e.Add(pointer, "pattern", "control characters other than line break and tab are not allowed")
+	}
+	return s
+}
+
 // Err returns the errors as one fieldmark.Error, or nil if there are none.
 func (e Errors) Err() error {
 	if len(e) == 0 {
@@ -51,4 +73,18 @@ func IsNewest(ctx context.Context, seen *string, newest func(context.Context) (s
 		return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the list changed since the form was opened")
 	}
 	return err
+}
+
+// maxPointerToken limits how much of a member name from outside is repeated in an
+// error, in code points.
+const maxPointerToken = 128
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer extends a JSON Pointer by one name (RFC 6901, section 3).
+func Pointer(at, name string) string {
+	if utf8.RuneCountInString(name) > maxPointerToken {
+		name = string([]rune(name)[:maxPointerToken]) + "…"
+	}
+	return at + "/" + pointerEscapes.Replace(name)
 }

@@ -1,4 +1,4 @@
-package fieldmark_test
+package mission_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // TestMovesWalk takes random walks: every listed move is allowed, every other
@@ -25,8 +26,8 @@ func TestMovesWalk(t *testing.T) {
 		at, held := fieldmark.MissionNew, fieldmark.MissionStatus("")
 		for range 20 {
 			to := all[r.IntN(len(all))]
-			next := fieldmark.NextStatuses(at, held)
-			err := fieldmark.CheckMove(at, to, held)
+			next := mission.AllowedTransitions(at, held)
+			err := mission.ValidateTransition(at, to, held)
 			if legal := slices.Contains(next, to); legal != (err == nil) {
 				t.Fatalf("CheckMove(%s, %s, held %q) = %v, listed %v", at, to, held, err, next)
 			}
@@ -36,7 +37,7 @@ func TestMovesWalk(t *testing.T) {
 				}
 				continue
 			}
-			if ev := fieldmark.MoveEvent(at, to, held); !slices.Contains(fieldmark.MissionEvents(), ev) {
+			if ev := mission.TransitionEvent(at, to, held); !slices.Contains(fieldmark.MissionEvents(), ev) {
 				t.Fatalf("MoveEvent(%s, %s, %q) = %q, not a mission event", at, to, held, ev)
 			}
 			if to == fieldmark.MissionOnHold {
@@ -46,7 +47,7 @@ func TestMovesWalk(t *testing.T) {
 		}
 	}
 	for _, end := range []fieldmark.MissionStatus{fieldmark.MissionClosed, fieldmark.MissionCanceled} {
-		if next := fieldmark.NextStatuses(end, ""); len(next) != 0 {
+		if next := mission.AllowedTransitions(end, ""); len(next) != 0 {
 			t.Errorf("%s leads to %v, want nowhere", end, next)
 		}
 	}
@@ -55,8 +56,8 @@ func TestMovesWalk(t *testing.T) {
 func TestPathToCompleted(t *testing.T) {
 	for _, from := range []fieldmark.MissionStatus{fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched, fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold} {
 		at := from
-		for _, to := range fieldmark.PathToCompleted(from) {
-			if err := fieldmark.CheckMove(at, to, ""); err != nil {
+		for _, to := range mission.PathToCompleted(from) {
+			if err := mission.ValidateTransition(at, to, ""); err != nil {
 				t.Errorf("path from %s: %v", from, err)
 			}
 			at = to
@@ -65,7 +66,7 @@ func TestPathToCompleted(t *testing.T) {
 			t.Errorf("path from %s ends in %s", from, at)
 		}
 	}
-	if p := fieldmark.PathToCompleted(fieldmark.MissionCanceled); p != nil {
+	if p := mission.PathToCompleted(fieldmark.MissionCanceled); p != nil {
 		t.Errorf("path from CANCELED = %v, want none", p)
 	}
 }
@@ -73,7 +74,7 @@ func TestPathToCompleted(t *testing.T) {
 func TestMoveEvents(t *testing.T) {
 	f := func(from, to, held fieldmark.MissionStatus, want fieldmark.EventType) {
 		t.Helper()
-		if got := fieldmark.MoveEvent(from, to, held); got != want {
+		if got := mission.TransitionEvent(from, to, held); got != want {
 			t.Errorf("MoveEvent(%s, %s, %q) = %s, want %s", from, to, held, got, want)
 		}
 	}
@@ -171,7 +172,7 @@ func TestMissionCheck(t *testing.T) {
 			r := request()
 			tt.spoil(&r)
 			var got []string
-			for _, e := range r.Check() {
+			for _, e := range mission.ValidateRequest(&r) {
 				got = append(got, e.Pointer+" "+e.Code)
 			}
 			if strings.Join(got, ", ") != tt.want {
@@ -186,10 +187,10 @@ func TestFingerprint(t *testing.T) {
 		t.Helper()
 		r := request()
 		change(&r)
-		if bad := r.Check(); bad != nil {
+		if bad := mission.ValidateRequest(&r); bad != nil {
 			t.Fatal(bad)
 		}
-		d, err := r.Fingerprint()
+		d, err := mission.Fingerprint(&r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func TestDifferences(t *testing.T) {
 	a.Metadata = json.RawMessage(`{"x":{"y":1,"z":2}}`)
 	b := a
 	b.Source = strings.ToUpper(a.Source)
-	if got, err := a.Differences(&b); len(got) > 0 || err != nil {
+	if got, err := mission.Differences(&a, &b); len(got) > 0 || err != nil {
 		t.Errorf("the case of the source is a difference: %v, %v", got, err)
 	}
 	b.Title = "secret"
@@ -230,7 +231,7 @@ func TestDifferences(t *testing.T) {
 	b.Skills = []string{"crane", "lift"}
 	b.Metadata = json.RawMessage(`{"x":{"z":2,"y":3}}`)
 	b.Description = "secret"
-	got, err := a.Differences(&b)
+	got, err := mission.Differences(&a, &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,20 +246,4 @@ func TestDifferences(t *testing.T) {
 	if strings.Join(pointers, " ") != want {
 		t.Errorf("differences at %v, want %s", pointers, want)
 	}
-}
-
-func TestMatchEvent(t *testing.T) {
-	f := func(pattern string, want bool) {
-		t.Helper()
-		if got := fieldmark.MatchEvent(pattern, fieldmark.EventMissionCompleted); got != want {
-			t.Errorf("MatchEvent(%q, mission.completed) = %v, want %v", pattern, got, want)
-		}
-	}
-	f("mission.completed", true)
-	f("mission.*", true)
-	f("*", true)
-	f("mission.comp*", false)
-	f("miss.*", false)
-	f("sla.*", false)
-	f("", false)
 }
