@@ -19,9 +19,20 @@ const maxNamed = 10
 // ErrNotFile says that a record in PostgreSQL has no file to copy.
 var ErrNotFile = errors.New("the record is in PostgreSQL, which has tools of its own: pg_dump and pg_restore")
 
-// Backup writes a copy of a record that is a file to a new file, as of one
-// moment, while others go on reading and writing. The copy is complete or not
-// there under its name.
+// DamagedError says that events of a database do not match their checksums.
+type DamagedError struct {
+	Events []string // what is wrong with each, at most maxNamed
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string {
+	return "the database is damaged: " + strings.Join(e.Events, "\n")
+}
+
+// Backup copies a SQLite database to a new file, as of one moment, while other
+// processes keep reading and writing. The file appears under its name only when it is
+// complete. If events are damaged the copy is made all the same and the error is a
+// *DamagedError: an operator needs a backup most when the disk begins to fail.
 func Backup(ctx context.Context, cfg Config, to string) error {
 	fail := func(err error) error { return fmt.Errorf("back up to %s: %w", to, err) }
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +52,9 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if err := ignoreMissing(os.Remove(partial)); err != nil { // of a backup that was broken off
 		return fail(err)
 	}
-	if err := copyOf(ctx, db, partial); err != nil {
+	err = copyOf(ctx, db, partial)
+	damage, damaged := errors.AsType[*DamagedError](err)
+	if err != nil && !damaged {
 		return fail(errors.Join(err, db.Close(), os.Remove(partial)))
 	}
 	if err := db.Close(); err != nil {
@@ -49,6 +62,9 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	}
 	if err := settle(partial, to); err != nil {
 		return fail(err)
+	}
+	if damaged {
+		return fail(damage)
 	}
 	return nil
 }
@@ -89,7 +105,7 @@ func wholeEvents(ctx context.Context, db *sql.DB) error {
 		broken = append(broken[:maxNamed], "and more; fieldmark db check lists them")
 	}
 	if err == nil && len(broken) > 0 {
-		err = fmt.Errorf("the database is damaged: %s", strings.Join(broken, "\n"))
+		err = &DamagedError{broken}
 	}
 	return err
 }
