@@ -17,13 +17,13 @@ import (
 )
 
 type adminCmd struct {
-	Create adminCreateCmd `cmd:"" help:"Create an administrator, or set a new password, directly in the database."`
+	Create adminCreateCmd `cmd:"" help:"Create an administrator, or set a new password, in the database."`
 }
 
 type adminCreateCmd struct {
 	dataSettings `embed:""`
-	User         string `arg:"" help:"The name to sign in with."`
-	Role         string `default:"admin" enum:"admin,viewer" help:"admin may do everything; viewer sees everything but secrets and changes nothing."`
+	User         string `arg:"" help:"User name."`
+	Role         string `default:"admin" enum:"admin,viewer" help:"admin may do everything; viewer may see everything except secrets."`
 }
 
 // Run reads a password from the terminal or from standard input and sets it.
@@ -32,8 +32,7 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	ctx = byCommand(ctx)
-	return c.withService(ctx, s, func(svc *origin.Service) error {
+	return c.withService(ctx, s, func(ctx context.Context, svc *origin.Service) error {
 		if err := svc.Access.Admins.PutAdmin(ctx, c.User, password, fieldmark.Role(c.Role)); err != nil {
 			return err
 		}
@@ -42,8 +41,8 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 	})
 }
 
-// readPassword asks without echo where a person types, and reads one line
-// where a program does.
+// readPassword prompts for a password without echo on a terminal. Otherwise it reads one
+// line.
 func readPassword(s *command.Streams) (string, error) {
 	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(s.Err, "Password (12 characters or more): ")

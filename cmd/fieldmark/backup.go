@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -9,77 +10,83 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// postgresBackup is how a record in PostgreSQL is copied and put back.
+// postgresBackup describes how to back up and restore PostgreSQL.
 const postgresBackup = `
-A record in PostgreSQL is copied with its own tools, while origins run:
+To back up PostgreSQL, use its own tools while origins run:
 
   pg_dump --format=custom --no-owner --file=fieldmark.dump "$FIELDMARK_DATABASE_URL"
 
-and put back, while no origin runs, into an empty database:
+To restore it, stop all origins and use an empty database:
 
   createdb --encoding=UTF8 --template=template0 fieldmark
   pg_restore --no-owner --exit-on-error --dbname="$FIELDMARK_DATABASE_URL" fieldmark.dump
   fieldmark db new-log
   fieldmark db check
 
-The application secret (FIELDMARK_SECRET, or the file secret in the data folder) is in no copy of the database. Keep it
-as well, and apart: without it no API key and no webhook secret of the copy is good for anything.`
+A backup does not contain the application secret (FIELDMARK_SECRET, or the file secret in the data folder). Back it up
+too, and in another place: without it the API keys and webhook secrets in the backup cannot be used.`
 
 type backupCmd struct {
 	databaseSettings `embed:""`
-	File             string `arg:"" type:"path" help:"File to make; it must not exist."`
+	File             string `arg:"" type:"path" help:"File to create; it must not exist."`
 }
 
-// Help tells what the copy is worth, and how it is done with PostgreSQL.
+// Help is printed below the flags.
 func (backupCmd) Help() string {
-	return `The copy is as of one moment. Origins go on reading and writing meanwhile. It is checked before it gets its name:
-a damaged file, or an event that does not match its checksum, is an error, and no file is left.
+	return `The copy shows the database at one point in time; origins keep reading and writing. It is checked before it gets its
+name. If events do not match their checksums, the copy is kept, the damaged events are listed, and the exit status is 3:
+restore an earlier backup, and keep the copy for what happened since. If the file cannot be read, no copy is made.
+
+Exit status: 0 the copy is made, 1 it is not made, 3 it is made from a damaged database.
 ` + postgresBackup
 }
 
-// Run copies the record.
+// Run copies the database.
 func (c *backupCmd) Run(ctx context.Context, s *command.Streams) error {
-	at, err := c.record()
+	cfg, err := c.storeConfig()
 	if err != nil {
 		return err
 	}
-	if err := store.Backup(ctx, at, c.File); err != nil {
+	err = store.Backup(ctx, cfg, c.File)
+	if _, ok := errors.AsType[*store.DamagedError](err); ok {
+		err = command.WithStatus(command.StatusNotMet, err)
+	} else if err != nil {
 		return err
 	}
-	info, err := os.Stat(c.File)
-	if err != nil {
-		return err
+	info, serr := os.Stat(c.File)
+	if serr != nil {
+		return errors.Join(err, serr)
 	}
-	_, err = fmt.Fprintf(s.Out, "%s: %d bytes; the application secret is not in it, keep that as well\n", c.File, info.Size())
+	fmt.Fprintf(s.Out, "%s: %d bytes, without the application secret; back up the secret too\n", c.File, info.Size())
 	return err
 }
 
 type restoreCmd struct {
 	databaseSettings `embed:""`
-	File             string `arg:"" type:"existingfile" help:"A backup."`
-	Force            bool   `help:"Replace the database that is there; it is kept beside the new one as fieldmark.db.replaced."`
+	File             string `arg:"" type:"existingfile" help:"Backup to restore."`
+	Force            bool   `help:"Replace an existing database; it is kept as fieldmark.db.replaced."`
 }
 
-// Help tells what happens to edges, and how it is done with PostgreSQL.
+// Help is printed below the flags.
 func (restoreCmd) Help() string {
-	return `The backup is only read. The origin must be stopped. The event log gets a new name, so that edges start afresh:
-what happened after the backup is lost, and its event numbers will be given to other events.
+	return `The backup file is not changed. Stop the origin first. The event log gets a new name, which makes edges start over:
+events after the backup are lost, and their numbers will be used again.
 ` + postgresBackup
 }
 
-// Run puts a backup in place of the record.
+// Run replaces the database by a backup.
 func (c *restoreCmd) Run(ctx context.Context, s *command.Streams) error {
-	at, err := c.record()
+	cfg, err := c.storeConfig()
 	if err != nil {
 		return err
 	}
-	replaced, err := store.Restore(ctx, c.File, at, c.Force)
+	replaced, err := store.Restore(ctx, c.File, cfg, c.Force)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "%s is restored\n", at.Path)
+	fmt.Fprintf(s.Out, "%s is restored\n", cfg.Path)
 	if replaced != "" {
-		fmt.Fprintf(s.Out, "%s is what was there before\n", replaced)
+		fmt.Fprintf(s.Out, "the previous database is %s\n", replaced)
 	}
 	return nil
 }

@@ -14,26 +14,27 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// minSecret is the least length of the application secret, in bytes: the size
-// of the SHA-256 keys derived from it.
+// minSecret is the minimum length of the application secret and of a node token, in
+// bytes: the size of the SHA-256 keys that are derived from the secret.
 const minSecret = 32
 
-// maxNodeTokens is how many node tokens may be set: a change needs two, and and a
-// third would be one that should have been removed.
+// maxNodeTokens is the maximum number of node tokens: a rotation needs two, and a third
+// is one that should have been removed.
 const maxNodeTokens = 2
 
-// tokenSettings are how an edge and an origin know each other.
+// tokenSettings authenticate edges to origins.
 type tokenSettings struct {
-	NodeToken     string `env:"FIELDMARK_NODE_TOKEN" placeholder:"TOKEN" help:"Token edges show to origins; the same on all of them, at least 32 characters. While it is changed: the new and the old one, with a comma between; origins accept both, edges send the first."`
+	NodeToken     string `env:"FIELDMARK_NODE_TOKEN" placeholder:"TOKEN" help:"Token that edges send to origins: the same on every node, at least 32 characters. To rotate it, set the new and the old token, separated by a comma: origins accept both, edges send the first."`
 	NodeTokenFile string `env:"FIELDMARK_NODE_TOKEN_FILE" type:"path" placeholder:"FILE" help:"File that holds the node token."`
 }
 
-// token returns the node tokens as they are set, from their file if need be.
+// token returns the node tokens as they are set, by value or by file.
 func (t *tokenSettings) token() (string, error) {
 	return command.ReadSecret(t.NodeToken, t.NodeTokenFile)
 }
 
-// requireToken returns the node tokens, with a comma between, or says how to set one.
+// requireToken returns the node tokens, separated by a comma. It is an error if none is
+// set.
 func (t *tokenSettings) requireToken() (string, error) {
 	list, err := t.token()
 	if err != nil {
@@ -51,34 +52,34 @@ func (t *tokenSettings) requireToken() (string, error) {
 	return list, nil
 }
 
-// databaseSettings say where an origin's record is.
+// databaseSettings name the database of an origin.
 type databaseSettings struct {
-	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of the SQLite database and of generated secrets."`
-	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL to keep the record in, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; unset means SQLite in the data folder."`
-	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the address of the database."`
+	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder for the SQLite database and for generated secrets."`
+	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL database, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; SQLite in the data folder if unset."`
+	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the database URL."`
 }
 
-// dataSettings are what an origin keeps its record with.
+// dataSettings name the database of an origin and the secret that protects keys in it.
 type dataSettings struct {
 	databaseSettings `embed:""`
-	Secret           string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret every key at rest is derived from, at least 32 characters; made and kept in the data folder if unset; required with a database address."`
+	Secret           string `env:"FIELDMARK_SECRET" placeholder:"SECRET" help:"Application secret that all keys at rest are derived from, at least 32 characters; generated and stored in the data folder if unset; required with a database URL."`
 	SecretFile       string `env:"FIELDMARK_SECRET_FILE" type:"path" placeholder:"FILE" help:"File that holds the application secret."`
 }
 
-// appSecret returns the application secret, making one in the data folder on
-// the first start of a deployment that sets none.
+// appSecret returns the application secret. If none is set, it is generated in the data
+// folder on the first start.
 func (d *dataSettings) appSecret() ([]byte, error) {
 	value, err := command.ReadSecret(d.Secret, d.SecretFile)
 	if err != nil {
 		return nil, err
 	}
 	if value == "" {
-		// One made here would be another on the next machine, where every key
-		// and every webhook secret of the shared record would be wrong.
+		// A generated secret would differ on the next origin, which then could not use
+		// the keys and webhook secrets in the shared database.
 		if url, err := command.ReadSecret(d.DatabaseURL, d.DatabaseURLFile); err != nil || url != "" {
 			return nil, errors.Join(err, errors.New("FIELDMARK_SECRET is required with FIELDMARK_DATABASE_URL: the same on every origin"))
 		}
-		if value, err = keptSecret(filepath.Join(d.Data, "secret")); err != nil {
+		if value, err = generatedSecret(filepath.Join(d.Data, "secret")); err != nil {
 			return nil, err
 		}
 	}
@@ -88,33 +89,34 @@ func (d *dataSettings) appSecret() ([]byte, error) {
 	return []byte(value), nil
 }
 
-// record returns where the record is, making the folder of one that is a file.
-func (d *databaseSettings) record() (store.Config, error) {
+// storeConfig returns where the database is. It creates the data folder if the database
+// is a file.
+func (d *databaseSettings) storeConfig() (store.Config, error) {
 	url, err := command.ReadSecret(d.DatabaseURL, d.DatabaseURLFile)
 	if err != nil || url != "" {
 		return store.Config{URL: url}, err
 	}
 	if err := os.MkdirAll(d.Data, 0o700); err != nil {
-		return store.Config{}, fmt.Errorf("make the data folder: %w", err)
+		return store.Config{}, fmt.Errorf("create the data folder: %w", err)
 	}
 	return store.Config{Path: filepath.Join(d.Data, "fieldmark.db")}, nil
 }
 
-// place names the engine for a log line.
-func place(cfg store.Config) string {
+// dbName returns the name of the database for log lines, without credentials.
+func dbName(cfg store.Config) string {
 	if cfg.URL != "" {
 		return "postgres"
 	}
 	return cfg.Path
 }
 
-// keptSecret reads a generated secret, or makes it, readable to its owner only.
-// Of processes that make it at the same time one wins, and all return its secret.
-func keptSecret(path string) (string, error) {
+// generatedSecret reads a secret from a file, or generates it, readable by its owner only.
+// If several processes generate it at the same time, all return the same secret.
+func generatedSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeSecret(path); err != nil {
-			return "", fmt.Errorf("keep a generated secret: %w", err)
+			return "", fmt.Errorf("store a generated secret: %w", err)
 		}
 		b, err = os.ReadFile(path)
 	}
@@ -124,8 +126,8 @@ func keptSecret(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// makeSecret writes a new secret to a file unless it exists. The file appears
-// with its whole content, because a link to it is made when it is on disk.
+// makeSecret writes a new secret to a file unless the file exists. It links the file to
+// its name when the content is on disk, so that the file is never seen incomplete.
 func makeSecret(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

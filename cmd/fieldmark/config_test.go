@@ -17,7 +17,7 @@ func TestGeneratedSecretIsOne(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range secrets {
 			all.Go(func() {
-				secret, err := keptSecret(path)
+				secret, err := generatedSecret(path)
 				if err != nil {
 					t.Errorf("secret %d: %v", i, err)
 				}

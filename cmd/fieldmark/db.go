@@ -10,48 +10,49 @@ import (
 )
 
 type dbCmd struct {
-	Check  dbCheckCmd  `cmd:"" help:"Check that everything holds which must hold of the record; exit status 1 when something does not."`
-	NewLog dbNewLogCmd `cmd:"" help:"Give the event log a new name, after a database was restored from an earlier time. Origins that are running report it at once, and edges start over."`
+	Check  dbCheckCmd  `cmd:"" help:"Check the database against every rule; exit status 1 if a rule is broken."`
+	NewLog dbNewLogCmd `cmd:"" help:"Rename the event log after the database was restored to an earlier time. Running origins use the new name at once, and edges start over."`
 }
 
-// withStore opens the record for one act.
-func (d *databaseSettings) withStore(ctx context.Context, act func(*store.Store) error) (err error) {
-	at, err := d.record()
+// withStore opens the database for one operation.
+func (d *databaseSettings) withStore(ctx context.Context, do func(*store.Store) error) (err error) {
+	cfg, err := d.storeConfig()
 	if err != nil {
 		return err
 	}
-	at.KeepSchema = true
-	st, err := store.Open(ctx, at)
+	cfg.KeepSchema = true
+	st, err := store.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return act(st)
+	return do(st)
 }
 
 type dbCheckCmd struct {
 	databaseSettings `embed:""`
 }
 
-// maxBrokenShown bounds the rows named under one rule: more say nothing new.
-const maxBrokenShown = 10
+// maxBrokenRows bounds the rows that are listed for a broken rule. More would not help to
+// find the cause.
+const maxBrokenRows = 10
 
-// Run prints a line per rule, and one for each of the first rows that break it.
+// Run prints a line for each rule, and the first rows that break it.
 func (c *dbCheckCmd) Run(ctx context.Context, s *command.Streams) error {
 	return c.withStore(ctx, func(st *store.Store) error {
 		report, err := st.Inspect(ctx)
 		broken := 0
 		for _, f := range report {
 			if len(f.Broken) == 0 {
-				fmt.Fprintf(s.Out, "holds   %s\n", f.Rule)
+				fmt.Fprintf(s.Out, "ok      %s\n", f.Rule)
 				continue
 			}
 			broken++
 			fmt.Fprintf(s.Out, "BROKEN  %s\n", f.Rule)
-			for _, name := range f.Broken[:min(len(f.Broken), maxBrokenShown)] {
-				fmt.Fprintf(s.Out, "        not so: %s\n", name)
+			for _, row := range f.Broken[:min(len(f.Broken), maxBrokenRows)] {
+				fmt.Fprintf(s.Out, "        %s\n", row)
 			}
-			if more := len(f.Broken) - maxBrokenShown; more > 0 {
+			if more := len(f.Broken) - maxBrokenRows; more > 0 {
 				fmt.Fprintf(s.Out, "        and at least %d more\n", more)
 			}
 		}
@@ -66,14 +67,14 @@ type dbNewLogCmd struct {
 	databaseSettings `embed:""`
 }
 
-// Run renames the log.
+// Run renames the event log.
 func (c *dbNewLogCmd) Run(ctx context.Context, s *command.Streams) error {
 	return c.withStore(ctx, func(st *store.Store) error {
-		was := st.Log()
+		previous := st.Log()
 		if err := st.RenameLog(ctx); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.Out, "the log %s is called %s now\n", was, st.Log())
+		_, err := fmt.Fprintf(s.Out, "the event log %s is now %s\n", previous, st.Log())
 		return err
 	})
 }

@@ -17,22 +17,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// serveTimeouts of the origin's and the debug listener's net/http servers.
+// Timeouts of the net/http servers of the origin and the debug listener.
 const (
-	headerTimeout = 10 * time.Second // for a request's head; slower is hostile
-	keepAlive     = 2 * time.Minute  // above what edges keep idle connections, so that they close first
-	drainTime     = 10 * time.Second // for what was begun when a stop is asked for
-	pollGrace     = time.Second      // before a stop ends requests that only wait for news
+	headerTimeout = 10 * time.Second // for the header of a request; slower clients are hostile
+	keepAlive     = 2 * time.Minute  // longer than edges keep idle connections, so that edges close them first
+	drainTime     = 10 * time.Second // for requests in flight when the process stops
+	pollGrace     = time.Second      // before a stopping server ends requests that wait for events
 )
 
-// degraded is an error of a process that should get traffic all the same.
+// degraded is an error that /readyz mentions while the process stays ready.
 type degraded string
 
 // Error implements error.
 func (d degraded) Error() string { return string(d) }
 
-// debugHandler answers the private listener: is the process alive, may it get
-// traffic, what has it counted, where does it spend its time.
+// debugHandler serves the private listener: liveness, readiness, metrics and profiles.
 func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Writer)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
@@ -51,7 +50,7 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", expositionType)
-		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...) // who asked has left
+		_ = writeExposition(w, append(slices.Clone(writeMetrics), metrics.WriteProcessMetrics)...) // the client has disconnected
 	})
 	mux.HandleFunc("/debug/pprof/", loopbackOnly(pprof.Index))
 	mux.HandleFunc("/debug/pprof/cmdline", loopbackOnly(pprof.Cmdline))
@@ -61,9 +60,9 @@ func debugHandler(ready func(context.Context) error, writeMetrics ...func(io.Wri
 	return mux
 }
 
-// loopbackOnly refuses clients on other machines. A heap profile or a command line
-// may hold secrets, and a CPU profile costs time; a listener that is opened for a
-// monitoring system to read /metrics must not offer them.
+// loopbackOnly refuses clients on other machines. Heap profiles and command lines may
+// contain secrets, and CPU profiles cost time: a debug listener that is open to a
+// monitoring system must not offer them.
 func loopbackOnly(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !peer.Addr().Unmap().IsLoopback() {
@@ -74,11 +73,11 @@ func loopbackOnly(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serveHTTP answers on every listener until ctx ends, then drains: requests get
-// pollGrace to finish by themselves, after which those that only wait are ended.
+// serveHTTP serves on every listener until ctx ends, then drains: after pollGrace it ends
+// the requests that only wait for events.
 func serveHTTP(ctx context.Context, h http.Handler, listeners ...net.Listener) error {
-	base, endWaiting := context.WithCancel(context.WithoutCancel(ctx))
-	defer endWaiting()
+	base, endPolls := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPolls()
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: keepAlive,
 		BaseContext: func(net.Listener) context.Context { return base }}
 	g, ctx := errgroup.WithContext(ctx)
@@ -92,7 +91,7 @@ func serveHTTP(ctx context.Context, h http.Handler, listeners ...net.Listener) e
 	}
 	g.Go(func() error {
 		<-ctx.Done()
-		grace := time.AfterFunc(pollGrace, endWaiting)
+		grace := time.AfterFunc(pollGrace, endPolls)
 		defer grace.Stop()
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
@@ -104,8 +103,8 @@ func serveHTTP(ctx context.Context, h http.Handler, listeners ...net.Listener) e
 	return g.Wait()
 }
 
-// listen opens a TCP listener, or takes one over that the service manager opened,
-// and says which setting to change if it cannot.
+// listen opens a TCP listener, or uses a socket that the service manager opened. Errors
+// name the setting.
 func listen(address, setting string) (net.Listener, error) {
 	if name, ok := strings.CutPrefix(address, inheritedPrefix); ok {
 		ln, err := inherited(name)

@@ -22,27 +22,26 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// edgeSettings are those of an edge, whether it runs alone or with an origin.
+// edgeSettings are the settings of an edge, alone or with an origin in the process.
 type edgeSettings struct {
-	frontSettings `embed:""`
+	listenerSettings `embed:""`
 
-	Listen      string   `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address clients reach this edge at."`
-	BaseURL     string   `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address, as it stands in links; that of --listen if unset."`
-	CacheBytes  int64    `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Bound of cached answers in memory, in bytes."`
-	RedisURL    string   `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share scores through: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, further nodes as &addr=HOST:PORT. None if unset."`
-	RedisFile   string   `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds that address, as it may have a password in it."`
-	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How answers that are passed on are cached: strict for production, rfc for all that RFC 9111 allows."`
-	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bound of passed answers in memory, in bytes."`
-	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Further request fields that an origin may see of what is cached; each value has answers of its own."`
-	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Bound of a request's body that is passed on to a site, in bytes; 0 for none. It is passed on as it comes and not held in memory."`
-	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Run scoring modules of the class wasi-null too, such as those of the Go tool chain; one may hold the process up for two seconds."`
+	Listen      string   `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address to listen on for clients."`
+	BaseURL     string   `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public URL, used in links; that of --listen if unset."`
+	CacheBytes  int64    `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Memory for cached answers, in bytes."`
+	RedisURL    string   `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share cached answers in: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, more nodes as &addr=HOST:PORT. None if unset."`
+	RedisFile   string   `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the Redis URL, which may contain a password."`
+	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How the reverse proxy caches: strict for production, rfc for everything that RFC 9111 allows."`
+	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Memory for answers of the reverse proxy, in bytes."`
+	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Additional request fields that are sent to the origin for cacheable requests; each value is cached separately."`
+	PassBody    int64    `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
+	WASIModules bool     `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
 	tracing     *trace.Tracer
-	site        *siteSettings // nil: the edge is before no site
-	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Refuse /admin and /api/admin on this edge."`
+	site        *siteSettings // nil without a site
+	HideAdmin   bool          `env:"FIELDMARK_HIDE_ADMIN" help:"Do not serve /admin and /api/admin on this edge."`
 }
 
-// build makes an edge that asks the origins. What is asked for by no address of
-// its own goes to whichever of them has the least to do.
+// build creates an edge whose requests go to the origin with the fewest requests in flight.
 func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *moduleSettings, ln net.Listener, log *slog.Logger) (*edge.Edge, error) {
 	keys, err := modules.keys()
 	if err != nil {
@@ -50,11 +49,11 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	}
 	token = fieldmark.SplitNodeTokens(token)[0]
 	target := &url.URL{Scheme: "http", Host: anyOrigin}
-	asking := origins.Internal()
+	transport := origins.Internal()
 	if c.tracing != nil {
-		asking = &trace.Transport{Next: asking, Tracer: c.tracing, Name: "edge.ask"}
+		transport = &trace.Transport{Next: transport, Tracer: c.tracing, Name: "edge.ask"}
 	}
-	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: asking, NodeToken: token})
+	origin, err := client.New(client.Config{BaseURL: target.String(), Transport: transport, NodeToken: token})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	if err != nil {
 		return nil, err
 	}
-	profile, _ := rfc9111.ParseProfile(c.Profile) // the parser lets nothing else in
+	profile, _ := rfc9111.ParseProfile(c.Profile) // kong accepts only the values of the enum
 	cfg := edge.Config{
 		Origin: origin, OriginURL: target, Transport: origins, NodeToken: token,
 		Profile: profile, PassBytes: c.PassBytes, PassFields: c.PassFields, PassBody: cmp.Or(c.PassBody, -1),
@@ -74,7 +73,7 @@ func (c *edgeSettings) build(origins *upstream.Upstream, token string, modules *
 	return edge.New(cfg)
 }
 
-// base is the public address of the edge.
+// base returns the public URL of the edge.
 func (c *edgeSettings) base(ln net.Listener) string {
 	if c.BaseURL != "" {
 		return strings.TrimSuffix(c.BaseURL, "/")
@@ -92,9 +91,9 @@ type edgeCmd struct {
 	moduleSettings `embed:""`
 	traceSettings  `embed:""`
 	siteSettings   `embed:""`
-	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"Addresses of the origins, with commas between; requests go to the one with the fewest under way."`
-	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path that several origins are asked every 5 s how they are; any status below 400 is well. If unset, a connection that opens is."`
-	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+	Origin         []string `env:"FIELDMARK_ORIGIN" default:"http://127.0.0.1:8081" help:"URLs of the origins, separated by commas; each request goes to the origin with the fewest requests in flight."`
+	HealthPath     string   `name:"origin-health-path" env:"FIELDMARK_ORIGIN_HEALTH_PATH" placeholder:"PATH" help:"Path of health checks of several origins, every 5 s; a status below 400 is healthy. If unset, an origin is healthy if it accepts connections."`
+	DebugListen    string   `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address to listen on for /livez, /readyz, /metrics and /debug/pprof."`
 }
 
 // Run serves until ctx ends.
@@ -127,21 +126,20 @@ func (c *edgeCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	limitMemory(s.Log)
 	s.Log.Info("edge", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "origin", c.Origin)
-	public, renew, err := c.secure(ln, s.Log)
+	public, reloadCert, err := c.secure(ln, s.Log)
 	if err != nil {
 		return err
 	}
-	return telling(ctx, c.tracing, func() error {
-		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, renew}, public, debug,
+	return withTracing(ctx, c.tracing, func() error {
+		return runEdge(ctx, e, []func(context.Context) error{origins.Run, c.runSite, reloadCert}, public, debug,
 			debugHandler(func(context.Context) error { return e.Ready() }, buildInfo("edge"), e.WriteMetrics, c.writeMetrics, c.tracing.WriteMetrics))
 	})
 }
 
-// anyOrigin stands for the origins where an address needs a host; nothing
-// resolves it.
+// anyOrigin is the host name in requests to the origins. It is never resolved.
 const anyOrigin = "origin.internal"
 
-// origins reads the addresses of the origins.
+// origins returns the upstream of the origins.
 func (c *edgeCmd) origins(log *slog.Logger) (*upstream.Upstream, error) {
 	all, err := addresses(c.Origin, "--origin")
 	if err != nil {
@@ -150,27 +148,25 @@ func (c *edgeCmd) origins(log *slog.Logger) (*upstream.Upstream, error) {
 	return upstream.New(upstream.Config{Origins: all, HealthPath: c.HealthPath, Log: log})
 }
 
-// edgeToken is the node token. Without one the edge is a caching reverse proxy
-// before a site that knows nothing of it, and has nothing of its own.
+// edgeToken returns the node token. Without one the edge is only a caching reverse proxy.
 func (c *edgeCmd) edgeToken(log *slog.Logger) (string, error) {
 	token, err := c.token()
 	if err != nil || token != "" {
 		return c.requireToken()
 	}
-	log.Warn("no node token: passing everything on and caching it; badges, scores and Fieldmark's pages need FIELDMARK_NODE_TOKEN")
+	log.Warn("no node token: this edge is only a reverse proxy; badges, scores and pages need FIELDMARK_NODE_TOKEN")
 	return "", nil
 }
 
-// runEdge serves clients on ln and operators on debug until ctx ends. What the
-// edge holds is given back after the last request. What it needs runs as long as
-// it drains, and operators are told so.
-func runEdge(ctx context.Context, e *edge.Edge, needs []func(context.Context) error, ln, debug net.Listener, debugging http.Handler) error {
+// runEdge serves clients on ln and the debug handler on debug until ctx ends. The debug
+// listener and the functions in background keep running while the edge drains.
+func runEdge(ctx context.Context, e *edge.Edge, background []func(context.Context) error, ln, debug net.Listener, debugHandler http.Handler) error {
 	g, ctx := errgroup.WithContext(ctx)
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	backgroundCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); return e.Run(ctx, ln) })
-	g.Go(func() error { return serveHTTP(behind, debugging, debug) })
-	for _, run := range needs {
-		g.Go(func() error { return run(behind) })
+	g.Go(func() error { return serveHTTP(backgroundCtx, debugHandler, debug) })
+	for _, run := range background {
+		g.Go(func() error { return run(backgroundCtx) })
 	}
 	return g.Wait()
 }

@@ -17,9 +17,13 @@ type metricFamily struct {
 	samples    [][]byte
 }
 
-// writeExposition writes what the given functions write, in the Prometheus text
-// format, with HELP and TYPE before each metric and its samples in one place.
-// Counters end in _total; histograms and summaries have le and quantile labels.
+// renamedMetrics maps prefixes of metric names to those of the previous release, under
+// which the metrics are also exported for one release.
+var renamedMetrics = map[string]string{"fieldmark_database_": "fieldmark_record_"}
+
+// writeExposition writes the output of the given functions in the Prometheus text format:
+// grouped by metric, with HELP and TYPE. Counters end in _total; histograms and summaries
+// have le and quantile labels.
 func writeExposition(w io.Writer, write ...func(io.Writer)) error {
 	var raw bytes.Buffer
 	for _, f := range write {
@@ -31,14 +35,23 @@ func writeExposition(w io.Writer, write ...func(io.Writer)) error {
 		for _, sample := range f.samples {
 			out.Write(sample)
 		}
+		for prefix, previous := range renamedMetrics {
+			if rest, ok := strings.CutPrefix(f.name, prefix); ok {
+				fmt.Fprintf(&out, "# HELP %[1]s%[2]s Previous name of %[3]s.\n# TYPE %[1]s%[2]s %[4]s\n", previous, rest, f.name, f.kind)
+				for _, sample := range f.samples {
+					out.WriteString(previous)
+					out.Write(sample[len(prefix):])
+				}
+			}
+		}
 	}
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
-// families groups samples by metric, in the order in which they first appear.
+// families groups samples by metric, in order of first appearance.
 func families(raw []byte) []*metricFamily {
-	kinds := map[string]string{} // of metrics that have several samples for one value
+	kinds := map[string]string{} // of metrics with several samples per value
 	for line := range bytes.Lines(raw) {
 		switch name := sampleName(line); {
 		case strings.HasSuffix(name, "_bucket"):
@@ -70,7 +83,7 @@ func families(raw []byte) []*metricFamily {
 	return all
 }
 
-// plainKind is the type of a metric that has one sample for each value.
+// plainKind returns the type of a metric with one sample per value.
 func plainKind(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_total"):
@@ -78,10 +91,10 @@ func plainKind(name string) string {
 	case strings.HasPrefix(name, "fieldmark_"):
 		return "gauge"
 	}
-	return "untyped" // of the Go runtime and the process: some are named like parts of a histogram
+	return "untyped" // of the Go runtime and the process; some have names like those of histograms
 }
 
-// sampleName returns the name that a line begins with; empty for a comment.
+// sampleName returns the name of a sample, or "" for a comment.
 func sampleName(line []byte) string {
 	end := bytes.IndexAny(line, "{ ")
 	if end < 0 || line[0] == '#' {
@@ -96,9 +109,9 @@ func helpOf(name string) string {
 	}
 	switch {
 	case strings.HasPrefix(name, "go_"):
-		return "Of the Go runtime."
+		return "Go runtime metric."
 	case strings.HasPrefix(name, "process_"):
-		return "Of the process, as the operating system reports it."
+		return "Process metric, as the operating system reports it."
 	}
 	return ""
 }

@@ -206,7 +206,7 @@ func (f *fleet) testPurge(t *testing.T) {
 		t.Errorf("purge without a key: %d, want 401", status)
 	}
 	said := runOnce(t, f.dir, "purge", "--tag", "brand:acme", "--url", f.edges[0], "--admin-key", f.admin)
-	if !strings.Contains(said, "purged by event ") {
+	if !strings.Contains(said, "purge is event ") {
 		t.Errorf("fieldmark purge said %q", said)
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"sync"
 )
 
-// pipe is a listener without a network: the edge of a process reaches the
-// origin of the same process through it.
-type pipe struct {
+// inmemListener is a listener in memory. In a process that runs both roles, the edge
+// connects to the origin through it.
+type inmemListener struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newPipe() *pipe { return &pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
+func newInmemListener() *inmemListener {
+	return &inmemListener{conns: make(chan net.Conn), done: make(chan struct{})}
+}
 
 // Accept implements net.Listener.
-func (p *pipe) Accept() (net.Conn, error) {
+func (p *inmemListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -28,16 +30,16 @@ func (p *pipe) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (p *pipe) Close() error {
+func (p *inmemListener) Close() error {
 	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (p *pipe) Addr() net.Addr { return pipeAddr{} }
+func (p *inmemListener) Addr() net.Addr { return inmemAddr{} }
 
-// transport dials the pipe whatever address it is asked for.
-func (p *pipe) transport() *http.Transport {
+// transport returns a transport that connects to the listener for every address.
+func (p *inmemListener) transport() *http.Transport {
 	return &http.Transport{
 		MaxIdleConnsPerHost: 64,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -54,10 +56,10 @@ func (p *pipe) transport() *http.Transport {
 	}
 }
 
-type pipeAddr struct{}
+type inmemAddr struct{}
 
 // Network implements net.Addr.
-func (pipeAddr) Network() string { return "pipe" }
+func (inmemAddr) Network() string { return "pipe" }
 
 // String implements net.Addr.
-func (pipeAddr) String() string { return "in-process" }
+func (inmemAddr) String() string { return "in-process" }

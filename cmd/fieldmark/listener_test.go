@@ -35,20 +35,20 @@ func writePair(t *testing.T, dir string, serial int64) {
 // now; a pair that does not fit changes nothing.
 func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
-	c := frontSettings{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}
-	if _, err := (&keeper{cert: c.TLSCert, key: c.TLSKey}).renew(); err == nil {
+	c := listenerSettings{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}
+	if _, err := (&certReloader{cert: c.TLSCert, key: c.TLSKey}).reload(); err == nil {
 		t.Error("files that are not there are accepted")
 	}
-	if _, _, err := (&frontSettings{TLSCert: c.TLSCert}).secure(nil, slog.New(slog.DiscardHandler)); err == nil {
+	if _, _, err := (&listenerSettings{TLSCert: c.TLSCert}).secure(nil, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a certificate without its key is accepted")
 	}
 	writePair(t, dir, 1)
-	k := &keeper{cert: c.TLSCert, key: c.TLSKey}
+	k := &certReloader{cert: c.TLSCert, key: c.TLSKey}
 	serial := func(want int64, changed bool) {
 		t.Helper()
-		got, err := k.renew()
-		if got != changed || k.now.Load().Leaf.SerialNumber.Int64() != want {
-			t.Errorf("certificate %v, changed %v, %v; want %d, %v", k.now.Load().Leaf.SerialNumber, got, err, want, changed)
+		got, err := k.reload()
+		if got != changed || k.current.Load().Leaf.SerialNumber.Int64() != want {
+			t.Errorf("certificate %v, changed %v, %v; want %d, %v", k.current.Load().Leaf.SerialNumber, got, err, want, changed)
 		}
 	}
 	serial(1, true)

@@ -73,7 +73,7 @@ type moduleCmd struct {
 	Operator operate.ModuleCommands `embed:""`
 }
 
-// groups are the parts of the help.
+// groups are the sections of the help.
 var groups = []kong.Group{
 	{Key: "run", Title: "Run and watch:"},
 	{Key: "brands", Title: "Brands and scores:"},
@@ -85,8 +85,8 @@ var groups = []kong.Group{
 	{Key: "maintenance", Title: "Maintenance:"},
 }
 
-// newLogger writes JSON lines. A duration is written in seconds, under a name
-// that ends with its unit.
+// newLogger returns a logger that writes JSON lines. Durations are written in seconds, and
+// the unit is appended to the name.
 func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindDuration {
@@ -96,14 +96,13 @@ func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	}}))
 }
 
-// run parses args, runs one command and returns its exit status: 0 when it did
-// what it was asked, 1 when it could not, 2 when the call made no sense.
+// run parses args, runs one command and returns its exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
 	var c commands
 	exited := -1
 	parser, err := kong.New(&c,
 		kong.Name("fieldmark"),
-		kong.Description("Brand marks and field missions behind one front door."),
+		kong.Description("Scores brands for answer engines, serves their badges, and manages field missions."),
 		kong.Vars{"version": "fieldmark " + version},
 		kong.ExplicitGroups(groups),
 		kong.UsageOnError(), kong.Writers(out, errOut),
@@ -116,7 +115,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	kongcompletion.Register(parser, kongcompletion.WithExitFunc(func(code int) { exited = code }))
 	if exited >= 0 {
-		return exited // a shell asked what could follow
+		return exited // a shell asked for completions
 	}
 	k, err := parser.Parse(args)
 	if exited >= 0 {
@@ -139,22 +138,21 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// printError says what went wrong in a person's words, every complaint on a
-// line of its own.
+// printError prints an error, and each of its fields on a line of its own.
 func printError(w io.Writer, err error) {
 	fe, ok := errors.AsType[*fieldmark.Error](err)
 	if !ok {
 		fmt.Fprintln(w, "fieldmark:", err)
 		return
 	}
-	said := fe.Detail
-	if said == "" {
-		said = fe.Code.Title()
+	text := fe.Detail
+	if text == "" {
+		text = fe.Code.Title()
 	}
 	if fe.Err != nil {
-		said += ": " + fe.Err.Error()
+		text += ": " + fe.Err.Error()
 	}
-	fmt.Fprintln(w, "fieldmark:", strings.Replace(err.Error(), fe.Error(), said, 1))
+	fmt.Fprintln(w, "fieldmark:", strings.Replace(err.Error(), fe.Error(), text, 1))
 	for _, f := range fe.Fields {
 		fmt.Fprintf(w, "  %s: %s\n", f.Pointer, f.Detail)
 	}

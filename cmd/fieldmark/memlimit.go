@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// memoryShare is the part of a container's memory, in percent, that the Go runtime
-// may use before it collects garbage more often. The rest is for stacks of the
-// kernel, file caches and what a request needs at once.
+// memoryShare is the percentage of a container's memory that is set as soft memory limit of
+// the Go runtime. The rest is for kernel stacks, file caches and peaks.
 const memoryShare = 90
 
-// limitMemory tells the Go runtime of the memory limit of the cgroup, unless
-// GOMEMLIMIT is set, so that it collects garbage before the kernel kills the process.
+// limitMemory sets the soft memory limit of the Go runtime from the cgroup, unless
+// GOMEMLIMIT is set, so that garbage is collected before the kernel kills the process.
 func limitMemory(log *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -29,8 +28,8 @@ func limitMemory(log *slog.Logger) {
 	}
 }
 
-// cgroupLimit returns the memory limit of this process's cgroup in bytes, the
-// least of those of it and its parents; 0 where there is none. It reads version 2
+// cgroupLimit returns the memory limit of this process's cgroup in bytes: the minimum of
+// its own limit and those of its parents, or 0 without a limit. It reads cgroups version 2
 // and, for containers on older hosts, version 1.
 func cgroupLimit(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
@@ -40,7 +39,7 @@ func cgroupLimit(root fs.FS) int64 {
 			return
 		}
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && n > 0 {
-			least = min(least, n) // "max" is no number
+			least = min(least, n) // "max" means no limit
 		}
 	}
 	own, _ := fs.ReadFile(root, "proc/self/cgroup")
@@ -55,7 +54,7 @@ func cgroupLimit(root fs.FS) int64 {
 	}
 	read("sys/fs/cgroup/memory.max")
 	read("sys/fs/cgroup/memory/memory.limit_in_bytes")
-	if least > 1<<50 { // version 1 says so where there is no limit
+	if least > 1<<50 { // version 1 without a limit
 		return 0
 	}
 	return least

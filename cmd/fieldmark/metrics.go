@@ -18,68 +18,66 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// vitalsTimeout bounds a look at the record for one reading of the metrics, well
-// below the ten seconds a Prometheus waits.
-const vitalsTimeout = 3 * time.Second
+// statsTimeout bounds the database queries for one scrape. It is well below the scrape
+// timeout of Prometheus, ten seconds.
+const statsTimeout = 3 * time.Second
 
-// buildInfo writes what runs, as a metric that is always 1.
+// buildInfo returns a function that writes the version as a metric that is always 1.
 func buildInfo(role string) func(io.Writer) {
 	return func(w io.Writer) {
 		fmt.Fprintf(w, "fieldmark_build_info{role=%q,version=%q,go=%q} 1\n", role, version, runtime.Version())
 	}
 }
 
-// originMeters count what an origin answers.
-type originMeters struct {
+// originMetrics are the metrics of an origin.
+type originMetrics struct {
 	set     *metrics.Set
 	service *origin.Service
 	pools   func() []store.Pool
 
-	events                map[fieldmark.EventType]*metrics.Counter
-	writes, refused       *metrics.Counter
-	lastRefused           atomic.Int64 // Unix time in seconds
-	wrote, answers, swept *metrics.PrometheusHistogram
+	events                         map[fieldmark.EventType]*metrics.Counter
+	writes, refused                *metrics.Counter
+	lastRefused                    atomic.Int64 // Unix time in seconds; 0 if never
+	writeTime, readTime, timerTime *metrics.PrometheusHistogram
 }
 
-// recordBuckets reach from a row in memory to a transaction that was given up, in
-// seconds.
-var recordBuckets = []float64{5e-5, 1e-4, 5e-4, 1e-3, 5e-3, .01, .05, .1, .5, 1, 5, 30}
+// databaseBuckets are in seconds: from a row in memory to a transaction that timed out.
+var databaseBuckets = []float64{5e-5, 1e-4, 5e-4, 1e-3, 5e-3, .01, .05, .1, .5, 1, 5, 30}
 
-func newOriginMeters() *originMeters {
-	m := &originMeters{set: metrics.NewSet(), events: map[fieldmark.EventType]*metrics.Counter{}}
+func newOriginMetrics() *originMetrics {
+	m := &originMetrics{set: metrics.NewSet(), events: map[fieldmark.EventType]*metrics.Counter{}}
 	for _, kind := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
 		m.events[kind] = m.set.NewCounter(fmt.Sprintf(`fieldmark_events_total{type=%q}`, kind))
 	}
-	m.writes = m.set.NewCounter("fieldmark_record_writes_total")
-	m.refused = m.set.NewCounter("fieldmark_record_refused_writes_total")
-	m.wrote = m.set.NewPrometheusHistogramExt("fieldmark_record_write_seconds", recordBuckets)
-	m.answers = m.set.NewPrometheusHistogramExt("fieldmark_record_read_seconds", recordBuckets)
-	m.swept = m.set.NewPrometheusHistogramExt("fieldmark_sla_sweep_seconds", recordBuckets)
+	m.writes = m.set.NewCounter("fieldmark_database_writes_total")
+	m.refused = m.set.NewCounter("fieldmark_database_refused_writes_total")
+	m.writeTime = m.set.NewPrometheusHistogramExt("fieldmark_database_write_seconds", databaseBuckets)
+	m.readTime = m.set.NewPrometheusHistogramExt("fieldmark_database_read_seconds", databaseBuckets)
+	m.timerTime = m.set.NewPrometheusHistogramExt("fieldmark_sla_sweep_seconds", databaseBuckets)
 	return m
 }
 
-// record counts what the record tells.
-func (m *originMeters) record() store.Events {
+// storeEvents returns the callbacks by which the store reports what it does.
+func (m *originMetrics) storeEvents() store.Events {
 	return store.Events{
 		Wrote: func(took time.Duration, writes int) {
-			m.wrote.Update(took.Seconds())
+			m.writeTime.Update(took.Seconds())
 			m.writes.Add(writes)
 		},
 		Refused: func() {
 			m.refused.Inc()
 			m.lastRefused.Store(time.Now().Unix())
 		},
-		Read: func(took time.Duration) { m.answers.Update(took.Seconds()) },
+		Read: func(took time.Duration) { m.readTime.Update(took.Seconds()) },
 		Told: func(kind fieldmark.EventType) {
-			if c, ok := m.events[kind]; ok { // any other is no news of a mission
+			if c, ok := m.events[kind]; ok { // others are not about missions
 				c.Inc()
 			}
 		},
 	}
 }
 
-// originRoutes are the names an origin's requests are counted by, after how their
-// paths begin.
+// originRoutes map prefixes of paths to the values of the label route.
 var originRoutes = []struct{ prefix, name string }{
 	{fieldmark.PathInternal, "internal"}, {"/api/public/", "public"}, {fieldmark.PathAdminAPI, "admin-api"},
 	{fieldmark.PathAdmin, "admin"}, {"/calendar/", "calendar"},
@@ -94,9 +92,9 @@ func routeOf(path string) string {
 	return "other"
 }
 
-// wrap counts and times requests. Those that wait for events take as long as
-// nothing happens; their time says nothing and is left out.
-func (m *originMeters) wrap(next http.Handler) http.Handler {
+// wrap counts and times requests. Requests that wait for events are not timed: they last
+// until an event occurs.
+func (m *originMetrics) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route, began, seen := routeOf(r.URL.Path), time.Now(), &statusWriter{ResponseWriter: w}
 		defer func() {
@@ -113,7 +111,7 @@ func (m *originMeters) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers the status that was sent.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -127,16 +125,16 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController reach what it needs.
+// Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// refusedWindow is how long a refused write is worth a word on /readyz.
+// refusedWindow is the time for which /readyz mentions a refused write.
 const refusedWindow = time.Minute
 
-// ready reports why the origin cannot answer, if it cannot. A database that
-// refuses writes still answers reads, so the origin stays ready and says so: with
-// a full disk behind all origins, taking them out would end the reads as well.
-func (m *originMeters) ready(ctx context.Context) error {
+// ready returns an error if the origin cannot serve. An origin whose database refuses
+// writes stays ready, with a note: if the disk behind all origins is full, removing them
+// from the load balancer would end reads as well.
+func (m *originMetrics) ready(ctx context.Context) error {
 	if err := m.service.Health(ctx); err != nil {
 		return err
 	}
@@ -146,27 +144,27 @@ func (m *originMeters) ready(ctx context.Context) error {
 	return nil
 }
 
-// writePools writes how much the connections to the database are used.
-func (m *originMeters) writePools(w io.Writer, pools []store.Pool) {
+// writePools writes the state of the connection pools.
+func (m *originMetrics) writePools(w io.Writer, pools []store.Pool) {
 	for _, p := range pools {
-		fmt.Fprintf(w, "fieldmark_record_connections{pool=%q,state=\"in_use\"} %d\n", p.Name, p.InUse)
-		fmt.Fprintf(w, "fieldmark_record_connections{pool=%q,state=\"idle\"} %d\n", p.Name, p.Idle)
-		fmt.Fprintf(w, "fieldmark_record_connection_waits_total{pool=%q} %d\n", p.Name, p.Waits)
+		fmt.Fprintf(w, "fieldmark_database_connections{pool=%q,state=\"in_use\"} %d\n", p.Name, p.InUse)
+		fmt.Fprintf(w, "fieldmark_database_connections{pool=%q,state=\"idle\"} %d\n", p.Name, p.Idle)
+		fmt.Fprintf(w, "fieldmark_database_connection_waits_total{pool=%q} %d\n", p.Name, p.Waits)
 	}
 }
 
-// write writes the counters and the record's vitals.
-func (m *originMeters) write(w io.Writer) {
+// write writes all metrics of the origin.
+func (m *originMetrics) write(w io.Writer) {
 	m.set.WritePrometheus(w)
 	m.writePools(w, m.pools())
-	ctx, cancel := context.WithTimeout(context.Background(), vitalsTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
 	v, err := m.service.Vitals(ctx)
 	up := 1
 	if err != nil {
 		up = 0
 	}
-	fmt.Fprintf(w, "fieldmark_record_up %d\n", up)
+	fmt.Fprintf(w, "fieldmark_database_up %d\n", up)
 	if err != nil {
 		return
 	}

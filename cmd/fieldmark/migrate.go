@@ -10,37 +10,37 @@ import (
 )
 
 type migrateCmd struct {
-	Up     migrateUpCmd     `cmd:"" help:"Bring the database up to this version of Fieldmark; an origin does so itself when it starts."`
-	Status migrateStatusCmd `cmd:"" help:"List the steps this version knows and which of them the database has."`
+	Up     migrateUpCmd     `cmd:"" help:"Apply all pending migrations; an origin does so when it starts."`
+	Status migrateStatusCmd `cmd:"" help:"List the migrations and which of them are applied."`
 }
 
 type migrateUpCmd struct {
 	databaseSettings `embed:""`
 }
 
-// Help tells when the command is needed.
+// Help is printed below the flags.
 func (migrateUpCmd) Help() string {
-	return `Any number of origins may start, or call this, at once: one does the work and the others wait.
-Running it beforehand is for databases whose tables belong to another user than the one origins connect as:
-an origin that finds nothing to do needs no right to change tables.
-Steps only add. An older origin goes on working while and after a newer one has migrated.`
+	return `Any number of origins may start, or run this command, at the same time: one migrates and the others wait.
+Run the command before an upgrade if the tables belong to another database user than the one that origins use:
+an origin that finds no pending migration needs no right to change tables.
+Migrations only add. Older origins keep working during and after a migration.`
 }
 
-// Run migrates and prints what was done.
+// Run migrates and prints what was applied.
 func (c *migrateUpCmd) Run(ctx context.Context, s *command.Streams) error {
-	at, err := c.record()
+	cfg, err := c.storeConfig()
 	if err != nil {
 		return err
 	}
-	done, err := store.Migrate(ctx, at)
+	applied, err := store.Migrate(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	for _, step := range done {
-		fmt.Fprintf(s.Out, "%05d %s: done\n", step.Version, step.Name)
+	for _, step := range applied {
+		fmt.Fprintf(s.Out, "%05d %s: applied\n", step.Version, step.Name)
 	}
-	if len(done) == 0 {
-		fmt.Fprintln(s.Out, "nothing to do")
+	if len(applied) == 0 {
+		fmt.Fprintln(s.Out, "no pending migrations")
 	}
 	return nil
 }
@@ -49,20 +49,20 @@ type migrateStatusCmd struct {
 	databaseSettings `embed:""`
 }
 
-// Run prints a line per step.
+// Run prints a line for each migration.
 func (c *migrateStatusCmd) Run(ctx context.Context, s *command.Streams) error {
-	at, err := c.record()
+	cfg, err := c.storeConfig()
 	if err != nil {
 		return err
 	}
-	steps, err := store.Steps(ctx, at)
+	steps, err := store.Steps(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	unknown := 0
+	newer := 0
 	for _, step := range steps {
-		if step.Name == "" {
-			unknown++
+		if step.Name == "" { // applied by a newer version
+			newer++
 			continue
 		}
 		state := "pending"
@@ -71,9 +71,9 @@ func (c *migrateStatusCmd) Run(ctx context.Context, s *command.Streams) error {
 		}
 		fmt.Fprintf(s.Out, "%05d %-20s %s\n", step.Version, step.Name, state)
 	}
-	if unknown > 0 {
-		fmt.Fprintf(s.Out, "The database has steps of a newer version that this program does not know: %d, up to %05d. It works with them.\n",
-			unknown, steps[len(steps)-1].Version)
+	if newer > 0 {
+		fmt.Fprintf(s.Out, "The database has %d migrations of a newer version, up to %05d. This version works with them.\n",
+			newer, steps[len(steps)-1].Version)
 	}
 	return nil
 }

@@ -36,26 +36,26 @@ type originSettings struct {
 	auditSettings        `embed:""`
 	moduleSettings       `embed:""`
 	signOnSettings       `embed:""`
-	PaymentDueOn         string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"What makes a payment due: that its mission is CLOSED, or already that it is COMPLETED; the same on every origin."`
-	PublicAPI            bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Answer the public mission API under /api/public/; otherwise it is 404 module_disabled."`
-	publicURL            string        // the address clients know, if it is told
-	tracing              *trace.Tracer // nil: spans go nowhere
-	// demoNetworks are where the demo's own sites and receivers are. The linter,
-	// which anyone may send to an address, does not go there.
+	PaymentDueOn         string        `env:"FIELDMARK_PAYMENT_DUE_ON" default:"CLOSED" enum:"CLOSED,COMPLETED" help:"Status of a mission that makes its payment due: CLOSED or COMPLETED; the same on every origin."`
+	PublicAPI            bool          `name:"public-api" env:"MODULE_API_PUBLIC" help:"Enable the public mission API under /api/public/; without it, requests get 404 module_disabled."`
+	publicURL            string        // "" if unknown
+	tracing              *trace.Tracer // nil without tracing
+	// demoNetworks contain the demo's websites and receivers. The linter must not connect
+	// to them: anyone may pass it an address.
 	demoNetworks   []netip.Prefix
-	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"How long webhook deliveries and their attempts are kept, also what is held for an endpoint; below 0 for ever."`
-	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"How long events are kept for polling and replay; below 0 for ever."`
-	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Mark administrators' cookies Secure in any case. They are where --base-url is https, and where an edge says that the request came over https."`
+	KeepDeliveries time.Duration `env:"FIELDMARK_KEEP_DELIVERIES" default:"720h" help:"Retention of webhook deliveries and attempts, held ones included; below 0 forever."`
+	KeepEvents     time.Duration `env:"FIELDMARK_KEEP_EVENTS" default:"2160h" help:"Retention of events for polling and replay; below 0 forever."`
+	SecureCookies  bool          `env:"FIELDMARK_SECURE_COOKIES" help:"Always mark the cookies of administrators Secure. They are Secure anyway if --base-url is https, or if an edge received the request over https."`
 }
 
 // auditSettings are how an origin audits brands.
 type auditSettings struct {
-	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"How often a brand is audited unasked, give or take a tenth; 0 means only when asked."`
-	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between two requests of an audit to one host."`
-	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"20" help:"Requests one audit may make, redirects included."`
+	AuditEvery    time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0 disables them."`
+	AuditDelay    time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests of an audit to one host."`
+	AuditRequests int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"20" help:"Maximum number of requests of one audit, redirects included."`
 }
 
-// every is the interval as a Service takes it.
+// every returns the interval as origin.Config expects it.
 func (a *auditSettings) every() time.Duration {
 	if a.AuditEvery == 0 {
 		return -1
@@ -63,45 +63,37 @@ func (a *auditSettings) every() time.Duration {
 	return a.AuditEvery
 }
 
-// originNode is an origin, opened.
+// originNode is an origin with its database open.
 type originNode struct {
-	at      string // where the record is, for the log
+	dbName  string // for log lines
 	store   *store.Store
 	service *origin.Service
 	handler http.Handler
-	meters  *originMeters
+	metrics *originMetrics
 }
 
-// open opens the record and builds everything over it. auditDelay paces audits
-// per host; zero is the auditor's own politeness.
+// open opens the database and builds the services and handlers on it. auditDelay overrides
+// --audit-delay unless it is 0.
 func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay time.Duration, log *slog.Logger) (*originNode, error) {
 	secret, err := o.appSecret()
 	if err != nil {
 		return nil, err
 	}
-	at, err := o.record()
+	cfg, err := o.storeConfig()
 	if err != nil {
 		return nil, err
 	}
-	meters := newOriginMeters()
-	at.Tracer, at.Events = o.tracing, meters.record()
-	st, err := store.Open(ctx, at)
+	metrics := newOriginMetrics()
+	cfg.Tracer, cfg.Events = o.tracing, metrics.storeEvents()
+	st, err := store.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	n := &originNode{at: place(at), store: st, meters: meters}
+	n := &originNode{dbName: dbName(cfg), store: st, metrics: metrics}
 	if err := n.build(ctx, o, secret, nodeToken, auditDelay, log); err != nil {
-		return nil, fmt.Errorf("%w%s", err, closing(st.Close()))
+		return nil, errors.Join(err, st.Close())
 	}
 	return n, nil
-}
-
-// closing adds what went wrong while giving up.
-func closing(err error) string {
-	if err == nil {
-		return ""
-	}
-	return "; closing the database: " + err.Error()
 }
 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
@@ -134,7 +126,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
 		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleDesk(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
-		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.meters.swept.Update(took.Seconds()) },
+		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err
 	}
@@ -145,24 +137,24 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	if err != nil {
 		return err
 	}
-	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.secureCookies(), Facts: o.facts(n.at)})
+	adminHandler, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken, Secure: o.secureCookies(), Facts: o.facts(n.dbName)})
 	if err != nil {
 		return err
 	}
-	n.meters.service, n.meters.pools = n.service, n.store.Pools
-	n.handler = n.meters.wrap(traced(o.tracing, side(apiHandler, adminHandler)))
+	n.metrics.service, n.metrics.pools = n.service, n.store.Pools
+	n.handler = n.metrics.wrap(traceRequests(o.tracing, splitAdmin(apiHandler, adminHandler)))
 	return nil
 }
 
-// secureCookies reports whether cookies are Secure whatever a request says: a public
-// address of https has no other clients.
+// secureCookies reports whether cookies are always Secure: if the public address is https,
+// every client uses TLS.
 func (o *originSettings) secureCookies() bool {
 	return o.SecureCookies || strings.HasPrefix(o.publicURL, "https://")
 }
 
-// side sends what is of the admin area there and all else to the API. A mux here
-// would answer an address such as //test with a redirect instead of a problem.
-func side(api, admin http.Handler) http.Handler {
+// splitAdmin routes the admin console to admin and everything else to api. ServeMux would
+// answer a path such as //test with a redirect instead of a problem document.
+func splitAdmin(api, admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == fieldmark.PathAdmin || strings.HasPrefix(r.URL.Path, fieldmark.PathAdmin+"/") {
 			admin.ServeHTTP(w, r)
@@ -172,32 +164,32 @@ func side(api, admin http.Handler) http.Handler {
 	})
 }
 
-// facts are the settings that administrators may see: nothing secret.
-func (o *originSettings) facts(record string) []admin.Fact {
-	kept := func(d time.Duration) string {
+// facts returns the settings that the admin console shows: none is secret.
+func (o *originSettings) facts(database string) []admin.Fact {
+	retention := func(d time.Duration) string {
 		if d < 0 {
-			return "for ever"
+			return "forever"
 		}
-		return inDays(d)
+		return formatDays(d)
 	}
-	yes := map[bool]string{true: "on", false: "off"}
+	onOff := map[bool]string{true: "on", false: "off"}
 	return []admin.Fact{
 		{Name: "Version", Value: version},
-		{Name: "Database", Value: record},
+		{Name: "Database", Value: database},
 		{Name: "Address", Value: o.publicURL},
-		{Name: "Mission API", Value: yes[o.PublicAPI]},
-		{Name: "Secure cookies", Value: yes[o.secureCookies()]},
+		{Name: "Mission API", Value: onOff[o.PublicAPI]},
+		{Name: "Secure cookies", Value: onOff[o.secureCookies()]},
 		{Name: "Sign-in provider", Value: o.OIDCIssuer},
 		{Name: "Payments due", Value: "when a mission is " + o.PaymentDueOn},
-		{Name: "Audit interval", Value: "every " + inDays(o.AuditEvery)},
-		{Name: "Delivery retention", Value: kept(o.KeepDeliveries)},
-		{Name: "Event retention", Value: kept(o.KeepEvents)},
+		{Name: "Audit interval", Value: "every " + formatDays(o.AuditEvery)},
+		{Name: "Delivery retention", Value: retention(o.KeepDeliveries)},
+		{Name: "Event retention", Value: retention(o.KeepEvents)},
 		{Name: "Module keys", Value: strings.Join(o.ModuleKeys, " ")},
 	}
 }
 
-// inDays writes whole days as days: 720h0m0s is 30 days.
-func inDays(d time.Duration) string {
+// formatDays formats whole days as days: 720h0m0s is 30 days.
+func formatDays(d time.Duration) string {
 	switch n := d / (24 * time.Hour); {
 	case n == 0 || d%(24*time.Hour) != 0:
 		return d.String()
@@ -208,7 +200,7 @@ func inDays(d time.Duration) string {
 	}
 }
 
-// run answers on the listeners and works in the background until ctx ends.
+// run serves on the listeners and runs the background jobs until ctx ends.
 func (n *originNode) run(ctx context.Context, listeners ...net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, n.handler, listeners...) })
@@ -221,9 +213,9 @@ type originCmd struct {
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
 	traceSettings  `embed:""`
-	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public address of the edges, for the types of errors; an https address makes cookies Secure."`
-	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address edges reach this origin at."`
-	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
+	BaseURL        string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public URL of the edges, used in links; an https URL makes cookies Secure."`
+	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address to listen on for edges."`
+	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8091" help:"Private address to listen on for /livez, /readyz, /metrics and /debug/pprof."`
 }
 
 // Run serves until ctx ends.
@@ -249,11 +241,11 @@ func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	limitMemory(s.Log)
-	s.Log.Info("origin", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "database", n.at, "publicAPI", c.PublicAPI)
+	s.Log.Info("origin", "version", version, "listen", command.ListenerURL(ln), "debug", command.ListenerURL(debug), "database", n.dbName, "publicAPI", c.PublicAPI)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.meters.ready, buildInfo("origin"), n.meters.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
+		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
-	return telling(ctx, c.tracing, g.Wait)
+	return withTracing(ctx, c.tracing, g.Wait)
 }

@@ -20,20 +20,20 @@ import (
 	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
-// serveCmd runs an edge and an origin in one process: the same code as apart,
-// over a listener that needs no network.
+// serveCmd runs an edge and an origin in one process. The edge connects to the origin
+// through a listener in memory.
 type serveCmd struct {
 	edgeSettings   `embed:""`
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
 	traceSettings  `embed:""`
-	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address further edges reach this origin at."`
-	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address of /livez, /readyz, /metrics and /debug/pprof."`
-	Demo           bool   `help:"Start a small web of brands on loopback, have them audited, and make an administrator and keys."`
-	DemoListen     string `env:"FIELDMARK_DEMO_LISTEN" default:"127.0.0.1:8088" help:"Address of the demo web."`
+	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address to listen on for other edges."`
+	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address to listen on for /livez, /readyz, /metrics and /debug/pprof."`
+	Demo           bool   `help:"Serve demo websites on loopback, audit them, and create an administrator and keys."`
+	DemoListen     string `env:"FIELDMARK_DEMO_LISTEN" default:"127.0.0.1:8088" help:"Address to listen on for the demo websites."`
 }
 
-// listeners of one process.
+// listeners are the listeners of one process.
 type listeners struct{ edge, origin, debug, demo net.Listener }
 
 func (c *serveCmd) listen() (l listeners, err error) {
@@ -78,7 +78,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
-	public, renew, err := c.secure(l.edge, s.Log)
+	public, reloadCert, err := c.secure(l.edge, s.Log)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	if err != nil {
 		return err
 	}
-	inside := newPipe()
-	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inside.transport(), Log: s.Log})
+	inmem := newInmemListener()
+	origins, err := upstream.New(upstream.Config{Origins: []*url.URL{{Scheme: "http", Host: anyOrigin}}, Transport: inmem.transport(), Log: s.Log})
 	if err != nil {
 		return errors.Join(err, n.store.Close())
 	}
@@ -102,24 +102,23 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 		return errors.Join(err, n.store.Close())
 	}
 	limitMemory(s.Log)
-	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin", command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.at, "publicAPI", c.PublicAPI)
+	s.Log.Info("serve", "version", version, "listen", command.ListenerURL(l.edge), "origin", command.ListenerURL(l.origin), "debug", command.ListenerURL(l.debug), "database", n.dbName, "publicAPI", c.PublicAPI)
 	ready := func(ctx context.Context) error {
 		if err := e.Ready(); err != nil {
 			return err
 		}
-		return n.meters.ready(ctx)
+		return n.metrics.ready(ctx)
 	}
 
-	// The origin outlives the edge by its drain, so that what the edge still
-	// passes on is answered.
+	// The origin stops after the edge has drained, so that it answers the last requests.
 	originCtx, stopOrigin := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopOrigin()
 	var g errgroup.Group
-	g.Go(func() error { return n.run(originCtx, l.origin, inside) })
+	g.Go(func() error { return n.run(originCtx, l.origin, inmem) })
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
-		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, renew}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.meters.write, n.service.WriteMetrics, tracing.WriteMetrics))
+		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert}, public, l.debug,
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write, n.service.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)
@@ -129,15 +128,15 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 			return seeder.Seed(frontCtx, demo.Access{BaseURL: c.base(l.edge), OriginURL: command.ListenerURL(l.origin), DebugURL: command.ListenerURL(l.debug), NodeToken: token})
 		})
 	}
-	return telling(ctx, tracing, func() error {
+	return withTracing(ctx, tracing, func() error {
 		err := front.Wait()
 		stopOrigin()
 		return errors.Join(err, g.Wait())
 	})
 }
 
-// ownToken is the configured node token, or one derived from the application
-// secret: a process that is its own edge needs no setting.
+// ownToken returns the node token, or one derived from the application secret if none is
+// set: the edge and the origin of this process share it anyway.
 func (c *serveCmd) ownToken() (string, error) {
 	token, err := c.token()
 	if err != nil || token != "" {

@@ -11,16 +11,16 @@ import (
 	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
-// siteSettings are for an edge that is also the cache of a site.
+// siteSettings configure an edge as a caching reverse proxy for a site.
 type siteSettings struct {
-	Site            []string `env:"FIELDMARK_SITE" placeholder:"URL" help:"Servers of a site that this edge caches, with commas between: every host but that of --base-url is passed on to them, and without a node token that host too."`
-	IgnoreCookies   []string `env:"FIELDMARK_IGNORE_COOKIES" placeholder:"NAME" help:"Cookies that pages do not depend on, such as _ga*: a request with no others is answered from the cache."`
-	CookielessPaths []string `env:"FIELDMARK_COOKIELESS_PATHS" placeholder:"PREFIX" help:"Beginnings of paths where no cookie matters, such as /static/."`
+	Site            []string `env:"FIELDMARK_SITE" placeholder:"URL" help:"Servers of a site for which this edge is a caching reverse proxy. Requests for any host except that of --base-url go to them; without a node token, requests for all hosts."`
+	IgnoreCookies   []string `env:"FIELDMARK_IGNORE_COOKIES" placeholder:"NAME" help:"Cookies that responses do not depend on, such as _ga*: a request with only these is answered from the cache."`
+	CookielessPaths []string `env:"FIELDMARK_COOKIELESS_PATHS" placeholder:"PREFIX" help:"Path prefixes below which all cookies are ignored, such as /static/."`
 
-	servers *upstream.Upstream // nil: none are named
+	servers *upstream.Upstream // nil without --site
 }
 
-// openSite makes the way to the site's servers; it connects to nothing.
+// openSite creates the upstream of the site's servers. It connects to nothing.
 func (c *siteSettings) openSite(log *slog.Logger) (*siteSettings, error) {
 	if len(c.Site) == 0 {
 		return c, nil
@@ -33,7 +33,7 @@ func (c *siteSettings) openSite(log *slog.Logger) (*siteSettings, error) {
 	return c, err
 }
 
-// apply writes the settings into an edge's; nil has none.
+// apply copies the settings to an edge's configuration; nil copies nothing.
 func (c *siteSettings) apply(cfg *edge.Config) {
 	if c == nil {
 		return
@@ -44,7 +44,7 @@ func (c *siteSettings) apply(cfg *edge.Config) {
 	}
 }
 
-// runSite checks the site's servers until ctx ends.
+// runSite runs the health checks of the site's servers until ctx ends.
 func (c *siteSettings) runSite(ctx context.Context) error {
 	if c.servers == nil {
 		return nil
@@ -52,7 +52,7 @@ func (c *siteSettings) runSite(ctx context.Context) error {
 	return c.servers.Run(ctx)
 }
 
-// addresses reads the addresses of a setting.
+// addresses parses the URLs of a setting.
 func addresses(list []string, setting string) (all []*url.URL, err error) {
 	for _, address := range list {
 		u, err := url.Parse(strings.TrimSpace(address))

@@ -7,10 +7,10 @@ import (
 	"net"
 )
 
-// inheritedPrefix marks the name of a socket a service manager opened.
+// inheritedPrefix marks the name of a socket that the service manager opened.
 const inheritedPrefix = "systemd:"
 
-// inherited says that sockets are handed over on Unix alone.
+// inherited returns an error: only Unix has socket activation.
 func inherited(string) (net.Listener, error) {
-	return nil, errors.New("sockets are handed over on Unix alone")
+	return nil, errors.New("socket activation is only available on Unix")
 }

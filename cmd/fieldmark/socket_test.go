@@ -50,7 +50,7 @@ func TestInheritedSocket(t *testing.T) {
 	}
 	p.stop()
 	out, err := exec.Command(program(t), "edge", "--listen", "systemd:edge", "--node-token", strings.Repeat("n", minSecret)).CombinedOutput()
-	if want := "no sockets were handed over"; err == nil || !strings.Contains(string(out), want) {
+	if want := "passed no sockets"; err == nil || !strings.Contains(string(out), want) {
 		t.Errorf("without a socket: %v, %s; want %q", err, out, want)
 	}
 }

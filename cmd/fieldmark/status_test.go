@@ -34,7 +34,7 @@ func TestStatus(t *testing.T) {
 	}
 	_, _, text := ask(t, "GET", debug+"/metrics", "")
 	for _, want := range []string{`fieldmark_build_info{role="serve"`, `fieldmark_origin_requests_total{route="internal",class="2xx"}`,
-		"fieldmark_record_up 1", "fieldmark_webhook_backlog 0", "fieldmark_edge_event "} {
+		"fieldmark_database_up 1", "fieldmark_webhook_backlog 0", "fieldmark_edge_event "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics have no %s", want)
 		}

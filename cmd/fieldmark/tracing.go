@@ -16,13 +16,13 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
-// traceSettings are where spans go.
+// traceSettings configure tracing.
 type traceSettings struct {
-	OTLPEndpoint string  `name:"otlp-endpoint" env:"FIELDMARK_OTLP_ENDPOINT" placeholder:"URL" help:"Collector that traces are sent to by OTLP over HTTP: http://127.0.0.1:4318; none if unset."`
-	OTLPRatio    float64 `name:"otlp-ratio" env:"FIELDMARK_OTLP_RATIO" default:"1" help:"Share of traces that begin here to send, 0 to 1; what comes with a traceparent goes by that."`
+	OTLPEndpoint string  `name:"otlp-endpoint" env:"FIELDMARK_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector to send traces to, by OTLP over HTTP, such as http://127.0.0.1:4318; none if unset."`
+	OTLPRatio    float64 `name:"otlp-ratio" env:"FIELDMARK_OTLP_RATIO" default:"1" help:"Sampling ratio of traces that start here, 0 to 1. A request with a traceparent follows the decision in it."`
 }
 
-// tracer makes what spans are made with; nil where they go nowhere.
+// tracer returns the tracer, or nil if no collector is set.
 func (t *traceSettings) tracer(role string, log *slog.Logger) (*trace.Tracer, error) {
 	if t.OTLPEndpoint == "" {
 		return nil, nil
@@ -36,43 +36,43 @@ func (t *traceSettings) tracer(role string, log *slog.Logger) (*trace.Tracer, er
 	}})
 }
 
-// telling sends spans while work runs, and then what is left of them.
-func telling(ctx context.Context, t *trace.Tracer, work func() error) error {
+// withTracing exports spans while work runs, and then the remaining ones.
+func withTracing(ctx context.Context, t *trace.Tracer, work func() error) error {
 	if t == nil {
 		return work()
 	}
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	exportCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
-	g.Go(func() error { return t.Run(behind) })
+	g.Go(func() error { return t.Run(exportCtx) })
 	err := work()
 	stop()
 	return errors.Join(err, g.Wait())
 }
 
-// traced makes what an origin does for a request part of its trace, and tells of
-// it. What edges ask by themselves all day is told of only as part of another.
-func traced(t *trace.Tracer, next http.Handler) http.Handler {
+// traceRequests records a span for each request. Internal requests of edges get a span only
+// as part of another trace, because edges poll all day.
+func traceRequests(t *trace.Tracer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parent := trace.Parse(r.Header.Get(trace.Header))
 		if t == nil && !parent.Valid() {
 			next.ServeHTTP(w, r)
 			return
 		}
-		begin := t.Start
+		start := t.Start
 		if strings.HasPrefix(r.URL.Path, fieldmark.PathInternal) {
-			begin = t.Child
+			start = t.Child
 		}
 		route := routeOf(r.URL.Path)
-		self, span := begin(parent, "origin."+route, trace.Server)
+		ctx, span := start(parent, "origin."+route, trace.Server)
 		defer span.End()
-		seen := &statusWriter{ResponseWriter: w}
-		next.ServeHTTP(seen, r.WithContext(trace.With(r.Context(), self)))
+		recorder := &statusWriter{ResponseWriter: w}
+		next.ServeHTTP(recorder, r.WithContext(trace.With(r.Context(), ctx)))
 		span.Text("http.request.method", r.Method)
 		span.Text("url.path", fieldmark.LoggedPath(r.URL.Path))
 		span.Text("fieldmark.request", w.Header().Get(fieldmark.HeaderRequestID))
-		span.Number("http.response.status_code", int64(seen.status))
-		if seen.status >= http.StatusInternalServerError {
-			span.Fail(fmt.Sprintf("answered %d", seen.status))
+		span.Number("http.response.status_code", int64(recorder.status))
+		if recorder.status >= http.StatusInternalServerError {
+			span.Fail(fmt.Sprintf("answered %d", recorder.status))
 		}
 	})
 }
