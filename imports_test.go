@@ -23,13 +23,13 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo":    {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp"},
 	"deploy/release":        {},
 
-	"edge":          {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/coding", "edge/framing", "edge/site", "edge/upstream", "internal/trace"},
-	"edge/badge":    {""},
-	"edge/site":     {""},
-	"edge/coding":   {},
-	"edge/proxy":    {"cache", "cache/rfc9111", "edge/coding", "edge/upstream"},
-	"edge/upstream": {"", "edge/framing", "cache/rfc9111"},
-	"edge/framing":  {},
+	"edge":              {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/compress", "edge/conn/framing", "edge/site", "edge/upstream", "internal/trace"},
+	"edge/badge":        {""},
+	"edge/site":         {""},
+	"edge/compress":     {},
+	"edge/proxy":        {"cache", "cache/rfc9111", "edge/compress", "edge/upstream"},
+	"edge/upstream":     {"", "edge/conn/framing", "cache/rfc9111"},
+	"edge/conn/framing": {},
 
 	"cache":         {},
 	"cache/rfc9111": {},
@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 
 // homes says which rooms alone may import a technology.
 var homes = map[string][]string{
-	"github.com/valyala/fasthttp":         {"edge", "edge/coding", "edge/proxy"},
+	"github.com/valyala/fasthttp":         {"edge", "edge/compress", "edge/proxy"},
 	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},
 	"github.com/tetratelabs/wazero":       {"wasm"},
 	"github.com/dgraph-io/ristretto":      {"cache"},

@@ -19,8 +19,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
-	"github.com/fieldmark/fieldmark/edge/coding"
-	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/compress"
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -93,18 +93,18 @@ type Config struct {
 
 // Edge is one node.
 type Edge struct {
-	cfg    Config
-	cache  *cache.Cache
-	redis  *cache.Redis // nil: none
-	site   *site.Site
-	host   string // of BaseURL, without its port
-	server *fasthttp.Server
-	proxy  *proxy.Proxy
-	press  *coding.Press     // of own answers
-	origin http.RoundTripper // carries what is passed on
-	meters *meters
-	cursor cursorKey
-	log    *slog.Logger
+	cfg        Config
+	cache      *cache.Cache
+	redis      *cache.Redis // nil: none
+	site       *site.Site
+	host       string // of BaseURL, without its port
+	server     *fasthttp.Server
+	proxy      *proxy.Proxy
+	compressor *compress.Worker  // of own responses
+	origin     http.RoundTripper // carries what is passed on
+	meters     *meters
+	cursor     cursorKey
+	log        *slog.Logger
 
 	id      string // of this process
 	modules *modules
@@ -150,7 +150,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), press: coding.NewPress(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badges{pngs: newPNGs()},
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badges{pngs: newPNGs()},
 		follow: follower{backlog: newBacklog()}}
 	e.clock.set(time.Now())
 	e.meters.watch(e)
@@ -217,7 +217,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		g.Go(func() error { return e.report(ctx) })
 	}
 	g.Go(func() error { return e.clock.run(ctx) })
-	g.Go(func() error { e.press.Run(ctx.Done()); return nil })
+	g.Go(func() error { e.compressor.Run(ctx.Done()); return nil })
 	for _, ln := range listeners {
 		g.Go(func() error {
 			if err := e.accept(ln); ctx.Err() == nil {

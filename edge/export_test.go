@@ -6,7 +6,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
 // Glance is glance for its fuzz test: what it made out, and whether it is sure.
@@ -47,14 +47,17 @@ func (e *Edge) KeepBadge(path string, body []byte) {
 		"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))
 }
 
-// KeepScore has a node hold a score document in both forms, and returns how many
+// KeepScore stores a score document, plain and compressed,, and returns how many
 // bytes the cache counts.
 func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
 	entry, err := newScoreEntry(score, 0)
 	if err != nil {
 		return 0, err
 	}
-	entry.Value.(*scoreValue).gzip.made.Store(coding.NewOpen(entry.Body))
+	w, done := compress.NewWorker(), make(chan struct{})
+	entry.Value.(*scoreValue).gzip.Get(w, entry.Body)
+	w.TrySubmit(func() { close(done) })
+	w.Run(done)
 	e.cache.Put(scoreKey(score.Slug), entry)
 	return e.cache.Used(), nil
 }

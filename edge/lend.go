@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
 // Limits of a request that is read by fasthttp.

@@ -17,7 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
-	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
 // head is what an answer says before its body; it is built once, when the
@@ -31,8 +31,8 @@ type head struct {
 	// does not look into a name given as canonical, so one field carries all. Names
 	// and values are ours and hold no line break.
 	block, tail []byte
-	etag        []byte // strong, in quotes
-	forms       *forms // nil: the answer has no other
+	etag        []byte     // strong, in quotes
+	encodings   *encodings // nil: the response is never compressed
 }
 
 // newHead prepares header fields given as name, value, name, value.
@@ -87,8 +87,8 @@ var statusAndAge = func() (blocks [len(cacheStatus)][]byte) {
 // otherwise. Nothing is allocated.
 func (e *Edge) send(ctx *fasthttp.RequestCtx, entry *cache.Entry, from cache.Source) {
 	h := entry.Value.(answer).headOf()
-	if h.forms != nil {
-		e.sendForm(ctx, h, entry, from)
+	if h.encodings != nil {
+		e.sendEncoded(ctx, h, entry, from)
 		return
 	}
 	e.writeHead(ctx, h, h.tail, entry, from)

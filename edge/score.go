@@ -16,7 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
-	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -38,7 +38,7 @@ type scoreValue struct {
 	score fieldmark.Score // without signals and their evidence: see decodeScore
 	etag  string          // without the rank
 	stale bool            // what the module before made of it, for the present one could not
-	gzip  openForm
+	gzip  compress.LazySuffixable
 }
 
 // What a score keeps beside its document; TestMemoryBound compares it with the heap.
@@ -98,9 +98,9 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 
 // sendScore sends a score document, compressed if its reader wants that.
 func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreValue, end []byte, etag string) {
-	w, list := wishes(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
-	coded := coding.Gzip.Tag(etag)
-	wanted := w.Best(func(c coding.Coding) bool { return c == coding.Gzip }) == coding.Gzip
+	accept, list := acceptEncoding(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
+	coded := compress.Gzip.ETag(etag)
+	wanted := accept.Negotiate(func(c compress.Encoding) bool { return c == compress.Gzip }) == compress.Gzip
 	if wanted && matches(list, []byte(coded)) {
 		ctx.Response.Header.Set("Etag", coded)
 		ctx.SetStatusCode(fasthttp.StatusNotModified)
@@ -113,13 +113,13 @@ func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreVal
 	}
 	ctx.SetStatusCode(http.StatusOK)
 	var body []byte
-	var open *coding.Open
+	var open *compress.Suffixable
 	if wanted {
-		open = v.gzip.get(e.press, beginning)
+		open = v.gzip.Get(e.compressor, beginning)
 	}
 	if open != nil {
-		ctx.Response.Header.SetContentEncoding(coding.Gzip.String())
-		etag, body = coded, open.Append(make([]byte, 0, open.Len()+len(end)+32), end)
+		ctx.Response.Header.SetContentEncoding(compress.Gzip.String())
+		etag, body = coded, open.Append(make([]byte, 0, open.Size()+len(end)+32), end)
 	} else {
 		body = append(append(make([]byte, 0, len(beginning)+len(end)), beginning...), end...)
 	}

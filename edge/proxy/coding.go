@@ -4,39 +4,28 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/compress"
 )
-
-// codings are the compressed forms of a body; nil: does not pay.
-type codings [coding.Count][]byte
 
 // pays reports whether compressing may pay: a whole answer of a kind that
 // shrinks, that nobody has compressed or forbidden to change.
 func (v *variant) pays() bool {
 	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" && v.Header.Get("Content-Range") == "" &&
-		coding.Pays(v.Header.Get("Content-Type"), len(v.body))
+		compress.Compressible(v.Header.Get("Content-Type"), len(v.body))
 }
 
 // offer has a new variant compressed when there is time. Where too many wait it is
 // served as it is until it is stored again.
 func (p *Proxy) offer(v *variant) {
-	if v.pays() && v.coded.Load() == nil {
-		p.press.Offer(func() { v.coded.Store(encode(v.body)) })
+	if v.pays() && v.encodings.Load() == nil {
+		p.compressor.TrySubmit(func() { v.encodings.Store(compress.NewEncodings(v.body)) })
 	}
-}
-
-func encode(body []byte) *codings {
-	c := new(codings)
-	for i := range coding.Identity {
-		c[i] = i.Encode(body)
-	}
-	return c
 }
 
 // form is how a variant goes out to one reader.
 type form struct {
 	body   []byte
-	coding coding.Coding
+	coding compress.Encoding
 	tag    string // of the compressed form
 	block  []byte // fields of a form that varies by Accept-Encoding; nil: the variant's own
 }
@@ -44,21 +33,21 @@ type form struct {
 // choose picks the form a reader gets: the identity form for a range and for
 // whoever asks for nothing else.
 func (v *variant) choose(h http.Header) form {
-	f := form{body: v.body, coding: coding.Identity}
-	c := v.coded.Load()
+	f := form{body: v.body, coding: compress.Identity}
+	c := v.encodings.Load()
 	if c == nil {
 		return f
 	}
 	if len(h["Range"]) == 0 {
-		var wishes coding.Wishes
+		var accept compress.AcceptEncoding
 		for _, line := range h["Accept-Encoding"] {
-			wishes.Add(line)
+			accept.Add(line)
 		}
-		f.coding = wishes.Best(func(i coding.Coding) bool { return c[i] != nil })
-		if f.coding != coding.Identity {
-			f.body = c[f.coding]
+		f.coding = accept.Negotiate(c.Ready)
+		if f.coding != compress.Identity {
+			f.body = c.Body(f.coding)
 			if tag := v.Header.Get("Etag"); tag != "" {
-				f.tag = f.coding.Tag(tag)
+				f.tag = f.coding.ETag(tag)
 			}
 		}
 	}
@@ -73,7 +62,7 @@ func (f *form) header(v *variant) http.Header {
 	if !varies(h) {
 		h.Add("Vary", "Accept-Encoding")
 	}
-	if f.coding == coding.Identity {
+	if f.coding == compress.Identity {
 		return h
 	}
 	h.Set("Content-Encoding", f.coding.String())

@@ -2,9 +2,11 @@ package proxy
 
 import "time"
 
-// Compressed waits until nothing waits to be compressed.
-func (p *Proxy) Compressed() {
-	for p.press.Busy() {
-		time.Sleep(time.Millisecond)
+// AwaitCompression waits until the jobs that were queued for compression have run.
+func (p *Proxy) AwaitCompression() {
+	done := make(chan struct{})
+	for !p.compressor.TrySubmit(func() { close(done) }) {
+		time.Sleep(time.Millisecond) // the queue is full
 	}
+	<-done
 }

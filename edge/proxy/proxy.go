@@ -15,7 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
-	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/upstream"
 )
 
@@ -102,9 +102,9 @@ type Proxy struct {
 	limit       int64 // of a stored body
 	blank       *fasthttp.ResponseHeader
 
-	press  *coding.Press
-	ending chan struct{}
-	behind sync.WaitGroup // what runs after its request was answered
+	compressor *compress.Worker
+	ending     chan struct{}
+	behind     sync.WaitGroup // what runs after its request was answered
 }
 
 // Memory returns how many bytes the stored answers take and how many they are.
@@ -141,7 +141,7 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{
 		blank: blank,
-		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), press: coding.NewPress(), ending: make(chan struct{}),
+		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(), ending: make(chan struct{}),
 		limit: min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
 		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
@@ -156,7 +156,7 @@ func New(cfg Config) (*Proxy, error) {
 	slices.Sort(p.keyed)
 	p.flights.byKey = map[markKey]*flight{}
 	p.asks.byURL, p.asks.open = map[string]*asked{}, map[*exchange]func(){}
-	p.behind.Go(func() { p.press.Run(p.ending) })
+	p.behind.Go(func() { p.compressor.Run(p.ending) })
 	return p, nil
 }
 

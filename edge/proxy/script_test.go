@@ -340,7 +340,7 @@ func (w *world) runScript(t *testing.T, file string, s script, profile rfc9111.P
 		where := fmt.Sprintf("%s:%d: %s (%s)", filepath.Base(file), st.line, s.name, profile)
 		switch {
 		case st.wait > 0 && s.real:
-			w.proxy.Compressed()
+			w.proxy.AwaitCompression()
 		case st.wait > 0:
 			time.Sleep(st.wait)
 		case st.purge != "":

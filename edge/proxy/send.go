@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
-	"github.com/fieldmark/fieldmark/edge/coding"
+	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
 // status is what Cache-Status tells of an answer (RFC 9211).
@@ -81,7 +81,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 		code, body = http.StatusNotModified, nil
 		h := v.Header
 		if form.block != nil {
-			form.coding = coding.Identity
+			form.coding = compress.Identity
 			h = form.header(v)
 		}
 		block = appendFields(nil, h, onlyContent...)

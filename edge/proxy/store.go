@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
 // maxVariants bounds the variants of one address: who varies by more is asked.
@@ -26,7 +27,7 @@ type variant struct {
 	ctype  []byte
 	server string
 
-	coded atomic.Pointer[codings]
+	encodings atomic.Pointer[compress.Encodings]
 }
 
 // resource is all that is stored under a key. It is not changed: who stores
@@ -199,10 +200,8 @@ func (p *Proxy) hides(v, other *variant) bool {
 // included.
 func (v *variant) weight() int64 {
 	n := int64(len(v.body) + 2*len(v.block) + 512)
-	if c := v.coded.Load(); c != nil {
-		for _, b := range c {
-			n += int64(len(b))
-		}
+	if c := v.encodings.Load(); c != nil {
+		n += c.Size()
 	} else if v.pays() {
 		n += int64(len(v.body)) / 2 // three forms of a sixth each
 	}
@@ -218,8 +217,8 @@ func (p *Proxy) renew(q *query, f *found, x *exchange) *variant {
 	}
 	r := f.v.Update(h, x.requested, x.received)
 	v := p.newVariant(q, x, r, f.v.body, tags)
-	if c := f.v.coded.Load(); c != nil && r.Header.Get("Etag") == f.v.Header.Get("Etag") {
-		v.coded.Store(c)
+	if c := f.v.encodings.Load(); c != nil && r.Header.Get("Etag") == f.v.Header.Get("Etag") {
+		v.encodings.Store(c)
 	}
 	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives}, r.Status, r.Header, &r.Policy) == "" {
 		p.put(q, v, x.seq, x.url)

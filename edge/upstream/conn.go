@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
 // conn is a connection to an origin that hands out nothing but answers to what

@@ -9,7 +9,7 @@ import (
 
 	"bufio"
 
-	"github.com/fieldmark/fieldmark/edge/framing"
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
 // read gives a reader all bytes in pieces of a size and returns where requests

@@ -12,7 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// decoded undoes a content coding.
+// decoded returns the body without its content encoding.
 func decoded(t testing.TB, a answer) string {
 	t.Helper()
 	var plain []byte
@@ -38,9 +38,9 @@ func decoded(t testing.TB, a answer) string {
 
 const browserCodings = "gzip, deflate, br, zstd"
 
-// TestCodedForms: own answers go out in the form their reader wants, once it was made,
-// and each form has a name of its own.
-func TestCodedForms(t *testing.T) {
+// TestEncodings: own responses are sent in the encoding that the client prefers, once it
+// was produced, and each encoding has an entity tag of its own.
+func TestEncodings(t *testing.T) {
 	h := hitHouse(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, tt := range []struct {
@@ -65,12 +65,12 @@ func TestCodedForms(t *testing.T) {
 		}
 		for asks, want := range tt.codes {
 			var a answer
-			h.until(tt.path+" in the form for "+asks, func() bool {
+			h.until(tt.path+" as accepted by "+asks, func() bool {
 				a = h.get(tt.path, "Accept-Encoding", asks)
 				return a.header.Get("Content-Encoding") == want
 			})
 			if got := decoded(t, a); got != plain.body || a.status != 200 {
-				t.Errorf("%s for %q: %d, %d bytes after decoding, want the %d of the plain form", tt.path, asks, a.status, len(got), len(plain.body))
+				t.Errorf("%s for %q: %d, %d bytes after decoding, want the %d of the plain body", tt.path, asks, a.status, len(got), len(plain.body))
 			}
 			if want == "" {
 				continue
@@ -92,7 +92,7 @@ func TestCodedForms(t *testing.T) {
 			if b := h.get(tt.path, "Accept-Encoding", "identity", "If-None-Match", coded); b.status != 200 || b.header.Get("Content-Encoding") != "" {
 				t.Errorf("%s for a reader without codings who has %s: %d %s", tt.path, coded, b.status, b.header.Get("Content-Encoding"))
 			}
-			h.until("HEAD of "+tt.path+" for "+asks+" tells of the same form", func() bool { // made anew if the entry was
+			h.until("HEAD of "+tt.path+" for "+asks+" names the same encoding", func() bool { // made anew if the entry was
 				b := h.do("HEAD", tt.path, "", "Accept-Encoding", asks)
 				return b.header.Get("Content-Length") == strconv.Itoa(len(a.body)) && b.header.Get("Etag") == coded && b.body == ""
 			})
@@ -100,15 +100,15 @@ func TestCodedForms(t *testing.T) {
 	}
 	before := h.get("/api/v1/score/acme", "Accept-Encoding", "gzip")
 	h.brand("acme", "Acme again", 400)
-	h.until("the change is seen in a compressed form", func() bool {
+	h.until("the change is seen compressed", func() bool {
 		a := h.get("/api/v1/score/acme", "Accept-Encoding", "gzip")
 		return a.header.Get("Content-Encoding") == "gzip" && strings.Contains(decoded(t, a), "Acme again") && a.header.Get("Etag") != before.header.Get("Etag")
 	})
 }
 
-// TestFirstReader: the very first reader of a page gets a compressed form too, and
-// what is made for one reader alone is compressed for him.
-func TestFirstReader(t *testing.T) {
+// TestFirstClient: the first client of a page gets it compressed too, and so does the
+// client of a page that is rendered for one request.
+func TestFirstClient(t *testing.T) {
 	h := hitHouse(t)
 	css := "/static/" + between(h.get("/").body, "/static/site.", ".css")
 	for _, path := range []string{"/", "/brands/acme", "/about", "/sitemap.xml", "/developers", "/api/v1/leaderboard", css} {
@@ -116,12 +116,12 @@ func TestFirstReader(t *testing.T) {
 		h.until("it can answer "+path, func() bool { return h.edge.Ready() == nil && h.get("/api/v1/score/acme").status == 200 })
 		first := h.get(path, "Accept-Encoding", browserCodings)
 		plain := h.get(path, "Accept-Encoding", "identity")
-		got := first.header.Get("Content-Encoding") // br if the press was quicker still
+		got := first.header.Get("Content-Encoding") // br if the worker was faster
 		if (got != "") != (len(plain.body) >= 900) || decoded(t, first) != plain.body {
 			t.Errorf("%s of %d bytes, the first reader: %q, %d bytes; want it compressed from 900 on", path, len(plain.body), got, len(first.body))
 		}
 		if second := h.get(path, "Accept-Encoding", got); got == "gzip" && second.body != first.body && second.header.Get("Etag") == first.header.Get("Etag") {
-			t.Errorf("%s: one tag, %s, for two forms", path, first.header.Get("Etag"))
+			t.Errorf("%s: one entity tag, %s, for two encodings", path, first.header.Get("Etag"))
 		}
 	}
 	const form = "do=write&name=Acme&description=Anvils+for+everyone&url=https%3A%2F%2Facme.example%2F&niche=tools&uniqueValue=They+fall+down"
@@ -141,7 +141,7 @@ func TestFirstReader(t *testing.T) {
 		header := []string{"Content-Type", "application/x-www-form-urlencoded"}
 		a := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", browserCodings)...)
 		plain := h.do(tt.method, tt.path, tt.body, append(header, "Accept-Encoding", "gzip;q=0")...)
-		if got := a.header.Get("Content-Encoding"); (got != "") != tt.coded || // br if it is kept, and the press was quicker
+		if got := a.header.Get("Content-Encoding"); (got != "") != tt.coded || // br if it is stored and the worker was faster
 			plain.header.Get("Content-Encoding") != "" || tt.coded && len(a.body) > len(plain.body)*3/4 {
 			t.Errorf("%s %s: %q, %d of %d bytes; want it compressed: %v", tt.method, tt.path, got, len(a.body), len(plain.body), tt.coded)
 		}
@@ -156,9 +156,9 @@ func TestFirstReader(t *testing.T) {
 	}
 }
 
-// TestFirstReaders: one of many first readers pays, the others wait for nobody, and
-// all get the same content.
-func TestFirstReaders(t *testing.T) {
+// TestFirstClients: one of many first clients waits for the compression, the others do
+// not, and all get the same content.
+func TestFirstClients(t *testing.T) {
 	h := hitHouse(t)
 	want := h.get("/about", "Accept-Encoding", "identity")
 	var wg sync.WaitGroup
@@ -179,9 +179,9 @@ func between(s, from, to string) string {
 	return strings.TrimPrefix(from, "/static/") + middle + to
 }
 
-// TestFormAllocates holds the hit of a compressed page to its promise, up to the
-// look-up: what is asked for by a key that is built costs that key.
-func TestFormAllocates(t *testing.T) {
+// TestEncodedHitAllocates: a hit of a compressed page allocates no more than one of the
+// plain page.
+func TestEncodedHitAllocates(t *testing.T) {
 	h := hitHouse(t)
 	handle := h.edge.Handler()
 	h.until("the page is there as br", func() bool {
