@@ -18,7 +18,7 @@ type Audit struct {
 
 // RequestAudit puts a brand in line. One that waits already keeps its place; one
 // that is being audited will be audited again; one that failed starts over.
-func (t *Tx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
+func (t BrandTx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2, 0, NULL)
 		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at, failure = '',
 			due_at = CASE WHEN audit.failure = '' THEN audit.due_at ELSE excluded.due_at END,
@@ -32,7 +32,7 @@ func (t *Tx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time
 
 // ClaimAudits claims up to limit due audits for owner until the lease ends. A claim
 // counts as an attempt whether its process survives it or not.
-func (t *Tx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]Audit, error) {
+func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]Audit, error) {
 	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
 		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL OR a.lease_until <= $2)
 			ORDER BY a.due_at, a.brand LIMIT $3)
@@ -52,7 +52,7 @@ func (t *Tx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time
 
 // EndAudit takes a finished audit out of line; one that was asked for again
 // meanwhile becomes due at once.
-func (t *Tx) EndAudit(ctx context.Context, a Audit) error {
+func (t BrandTx) EndAudit(ctx context.Context, a Audit) error {
 	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
 	if err == nil && ended == 0 {
 		err = t.restartAudit(ctx, a)
@@ -64,7 +64,7 @@ func (t *Tx) EndAudit(ctx context.Context, a Audit) error {
 }
 
 // restartAudit makes an audit due that was asked for again while its owner ran it.
-func (t *Tx) restartAudit(ctx context.Context, a Audit) error {
+func (t BrandTx) restartAudit(ctx context.Context, a Audit) error {
 	t.touched[TopicAudits] = true
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, attempts = 0, due_at = requested_at
 		WHERE brand = $1 AND lease_owner = $2`, string(a.Brand), a.Owner)
@@ -72,7 +72,7 @@ func (t *Tx) restartAudit(ctx context.Context, a Audit) error {
 }
 
 // RetryAudit puts a failed audit back in line for later, unless its lease was lost.
-func (t *Tx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
+func (t BrandTx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2 AND lease_owner = $3`,
 		due.UnixMicro(), string(a.Brand), a.Owner)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *Tx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
 
 // FailAudit ends an audit without facts, for a reason that is kept until the next
 // is asked for; if one was asked for meanwhile, that one becomes due at once.
-func (t *Tx) FailAudit(ctx context.Context, a Audit, reason string) error {
+func (t BrandTx) FailAudit(ctx context.Context, a Audit, reason string) error {
 	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2 AND requested_at <= $3 AND lease_owner = $4`,
 		reason, string(a.Brand), a.RequestedAt.UnixMicro(), a.Owner)
 	if err == nil && failed == 0 {
@@ -96,10 +96,79 @@ func (t *Tx) FailAudit(ctx context.Context, a Audit, reason string) error {
 }
 
 // AuditLine counts the audits that wait and those that run.
-func (s *Store) AuditLine(ctx context.Context, now time.Time) (waiting, running int, err error) {
-	err = s.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
+func (db BrandReader) AuditLine(ctx context.Context, now time.Time) (waiting, running int, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count audits: %w", err)
 	}
 	return waiting - running, running, nil
+}
+
+// UnscheduledBrands lists brands that have no day to be audited on.
+func (t BrandTx) UnscheduledBrands(ctx context.Context, limit int) ([]fieldmark.Slug, error) {
+	return t.slugs(ctx, "list brands without a day", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug LIMIT $1`, limit)
+}
+
+// OutdatedBrands lists brands whose facts were found by other rules and whose
+// next audit is not before a time.
+func (t BrandTx) OutdatedBrands(ctx context.Context, rules string, after time.Time, limit int) ([]fieldmark.Slug, error) {
+	return t.slugs(ctx, "list brands audited by other rules", `SELECT slug FROM brand
+		WHERE audit_due > $1 AND audit_rules <> $2 AND facts_digest IS NOT NULL ORDER BY slug LIMIT $3`, after.UnixMicro(), rules, limit)
+}
+
+// DueBrands lists brands whose day has come, the longest overdue first.
+func (t BrandTx) DueBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
+	return t.slugs(ctx, "list brands to be audited", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
+}
+
+func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) ([]fieldmark.Slug, error) {
+	rows, err := t.query(ctx, question, args...)
+	list, err := collect(rows, err, func(row scanner) (s fieldmark.Slug, err error) { return s, row.Scan(&s) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return list, nil
+}
+
+// ScheduleAudit sets the day of a brand's next audit.
+func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, due.UnixMicro(), string(slug)); err != nil {
+		return fmt.Errorf("schedule the audit of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// NoteAudit sets the day of the next audit after one by the given rules.
+func (t BrandTx) NoteAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(), rules, string(slug)); err != nil {
+		return fmt.Errorf("note the audit of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// NoteStep notes how far an audit has come, while its lease is the owner's.
+func (t BrandTx) NoteStep(ctx context.Context, brand fieldmark.Slug, owner, step string, steps int) error {
+	_, err := t.exec(ctx, `UPDATE audit SET step = $1, steps = $2 WHERE brand = $3 AND lease_owner = $4`, step, steps, string(brand), owner)
+	if err != nil {
+		return fmt.Errorf("note a step of the audit of %s: %w", brand, err)
+	}
+	return nil
+}
+
+// Audits lists audits in line, those that run first and those that failed last.
+func (db BrandReader) Audits(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
+	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps, failure
+		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (a fieldmark.AuditRun, err error) {
+		var running int64
+		err = row.Scan(&a.Brand, timeCol{&a.RequestedAt}, timeCol{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps, &a.Failure)
+		if a.Running = running == 1; !a.Running {
+			a.Step, a.Steps = "", 0
+		}
+		return a, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list audits: %w", err)
+	}
+	return list, nil
 }

@@ -15,7 +15,7 @@ const auditColumns = `number, at, kind, actor, act, target, was, becomes, addres
 
 func scanAudit(row scanner) (e fieldmark.AuditEntry, err error) {
 	var was, becomes string
-	err = row.Scan(&e.Number, instant{&e.At}, &e.Kind, &e.Actor, &e.Act, &e.Target, &was, &becomes, &e.Address, &e.Agent, &e.Request, &e.Sum)
+	err = row.Scan(&e.Number, timeCol{&e.At}, &e.Kind, &e.Actor, &e.Act, &e.Target, &was, &becomes, &e.Address, &e.Agent, &e.Request, &e.Sum)
 	e.Before, e.After = json.RawMessage(was), json.RawMessage(becomes)
 	if was == "" {
 		e.Before = nil
@@ -27,7 +27,7 @@ func scanAudit(row scanner) (e fieldmark.AuditEntry, err error) {
 }
 
 // LastAudit reads the newest entry of the audit log, or a zero one.
-func (t *Tx) LastAudit(ctx context.Context) (fieldmark.AuditEntry, error) {
+func (t AccessTx) LastAudit(ctx context.Context) (fieldmark.AuditEntry, error) {
 	e, err := scanAudit(t.queryRow(ctx, `SELECT `+auditColumns+` FROM audit_log ORDER BY number DESC LIMIT 1`))
 	if err != nil && !errors.Is(err, ErrNone) {
 		return e, fmt.Errorf("read the end of the audit log: %w", err)
@@ -37,7 +37,7 @@ func (t *Tx) LastAudit(ctx context.Context) (fieldmark.AuditEntry, error) {
 
 // AddAudit adds an entry to the audit log. Its number is one more than the
 // newest's; nothing changes an entry.
-func (t *Tx) AddAudit(ctx context.Context, e *fieldmark.AuditEntry) error {
+func (t AccessTx) AddAudit(ctx context.Context, e *fieldmark.AuditEntry) error {
 	_, err := t.exec(ctx, `INSERT INTO audit_log (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		e.Number, e.At.Micros(), string(e.Kind), e.Actor, e.Act, e.Target, string(e.Before), string(e.After), e.Address, e.Agent, e.Request, e.Sum)
 	if err != nil {
@@ -47,18 +47,18 @@ func (t *Tx) AddAudit(ctx context.Context, e *fieldmark.AuditEntry) error {
 }
 
 // AuditsAfter lists up to limit entries after a number, the oldest first.
-func (s *Store) AuditsAfter(ctx context.Context, after int64, limit int) ([]fieldmark.AuditEntry, error) {
-	rows, err := s.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
+func (db AccessReader) AuditsAfter(ctx context.Context, after int64, limit int) ([]fieldmark.AuditEntry, error) {
+	rows, err := db.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
 	return audits(rows, err)
 }
 
 // AuditsBefore lists up to limit entries before a number, the newest first; 0
 // begins at the newest. Actor and target narrow the list where they are not empty.
-func (s *Store) AuditsBefore(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
+func (db AccessReader) AuditsBefore(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	rows, err := s.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number < $1
+	rows, err := db.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number < $1
 		AND ($2 = '' OR actor = $2) AND ($3 = '' OR target = $3) ORDER BY number DESC LIMIT $4`, before, actor, target, limit)
 	return audits(rows, err)
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/fieldmark/fieldmark/origin/store/check"
 )
 
 // maxNamed bounds the damaged events that the error of a backup names.
@@ -100,7 +102,7 @@ func wholeEvents(ctx context.Context, db *sql.DB) error {
 	if err != nil || !summed {
 		return err
 	}
-	broken, err := damaged(damagedEvents(ctx, db.QueryContext))
+	broken, err := check.Events(ctx, db.QueryContext)
 	if len(broken) > maxNamed {
 		broken = append(broken[:maxNamed], "and more; fieldmark db check lists them")
 	}
@@ -261,6 +263,6 @@ func (s *Store) RenameLog(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("rename the log: %w", err)
 	}
-	s.log = name
+	s.logID = name
 	return nil
 }

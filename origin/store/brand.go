@@ -8,6 +8,114 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// BrandReader reads brands, their facts and their audits.
+type BrandReader struct{ querier }
+
+// BrandTx writes brands, their facts and their audits, in a transaction.
+type BrandTx struct {
+	BrandReader
+	*tx
+}
+
+// aliasOf is a slug and the brand it leads to.
+type aliasOf struct{ slug, brand fieldmark.Slug }
+
+func aliases(ctx context.Context, db querier, first, last fieldmark.Slug) ([]aliasOf, error) {
+	rows, err := db.query(ctx, `SELECT slug, brand FROM brand_alias WHERE brand >= $1 AND brand <= $2 ORDER BY brand, slug`, string(first), string(last))
+	list, err := collect(rows, err, func(row scanner) (a aliasOf, err error) { return a, row.Scan(&a.slug, &a.brand) })
+	if err != nil {
+		return nil, fmt.Errorf("list aliases of brands %s to %s: %w", first, last, err)
+	}
+	return list, nil
+}
+
+// Aliases lists the other slugs of a brand.
+func (db BrandReader) Aliases(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.Slug, error) {
+	list, err := aliases(ctx, db, slug, slug)
+	slugs := make([]fieldmark.Slug, len(list))
+	for i, a := range list {
+		slugs[i] = a.slug
+	}
+	return slugs, err
+}
+
+// Resolve returns the brand an alias leads to; the error is ErrNone if it is not an alias.
+func (db BrandReader) Resolve(ctx context.Context, alias fieldmark.Slug) (slug fieldmark.Slug, err error) {
+	err = db.queryRow(ctx, `SELECT brand FROM brand_alias WHERE slug = $1`, string(alias)).Scan(&slug)
+	if err != nil {
+		return "", fmt.Errorf("resolve alias %s: %w", alias, none(err))
+	}
+	return slug, nil
+}
+
+// PutAlias lets a slug lead to a brand.
+func (t BrandTx) PutAlias(ctx context.Context, alias, brand fieldmark.Slug, at fieldmark.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO brand_alias (slug, brand, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (slug) DO UPDATE SET brand = excluded.brand`, string(alias), string(brand), at.Micros())
+	if err != nil {
+		return fmt.Errorf("put alias %s of %s: %w", alias, brand, err)
+	}
+	return nil
+}
+
+// DropAlias frees a slug; it reports whether it led to the brand.
+func (t BrandTx) DropAlias(ctx context.Context, alias, brand fieldmark.Slug) (bool, error) {
+	n, err := t.exec(ctx, `DELETE FROM brand_alias WHERE slug = $1 AND brand = $2`, string(alias), string(brand))
+	if err != nil {
+		return false, fmt.Errorf("drop alias %s of %s: %w", alias, brand, err)
+	}
+	return n > 0, nil
+}
+
+// ofBrand are the tables whose rows belong to a brand, by its slug.
+var ofBrand = []string{"revision", "audit", "visibility", "brand_alias"}
+
+// RenameBrand gives a brand, and all that belongs to it, another slug, which must
+// be free.
+func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
+	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due, audit_rules`
+	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
+	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand WHERE slug = $1`,
+		string(from), string(to), at.Micros()); err != nil {
+		return fail(err)
+	}
+	for _, table := range ofBrand {
+		if _, err := t.exec(ctx, `UPDATE `+table+` SET brand = $2 WHERE brand = $1`, string(from), string(to)); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := t.exec(ctx, `DELETE FROM brand WHERE slug = $1`, string(from)); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// DeleteBrand removes a brand and everything that is known of it. What other
+// brands share stays.
+func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
+	fail := func(err error) error { return fmt.Errorf("delete brand %s: %w", slug, err) }
+	rows, err := t.query(ctx, `SELECT DISTINCT digest FROM revision WHERE brand = $1`, string(slug))
+	digests, err := collect(rows, err, func(row scanner) (d string, err error) { return d, row.Scan(&d) })
+	if err != nil {
+		return fail(err)
+	}
+	for _, table := range ofBrand {
+		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE brand = $1`, string(slug)); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := t.exec(ctx, `DELETE FROM brand WHERE slug = $1`, string(slug)); err != nil {
+		return fail(err)
+	}
+	for _, d := range digests {
+		if _, err := t.exec(ctx, `DELETE FROM facts WHERE digest = $1
+			AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.digest = $1)`, d); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
 // Brand is a brand and which facts are held to be true of it.
 type Brand struct {
 	fieldmark.Brand
@@ -21,32 +129,23 @@ const brandColumns = `slug, name, url, niche, language, description, public, cre
 func scanBrand(row scanner) (b Brand, err error) {
 	var public int64
 	err = row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
-		instant{&b.CreatedAt}, instant{&b.UpdatedAt}, &b.FactsDigest, maybe{&b.FactsAt})
+		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, &b.FactsDigest, nullTime{&b.FactsAt})
 	b.Public = public != 0
 	return b, none(err)
 }
 
-func brand(ctx context.Context, from asker, slug fieldmark.Slug) (Brand, error) {
-	b, err := scanBrand(from.queryRow(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug = $1`, string(slug)))
+// Brand reads a brand; the error is ErrNone if there is none.
+func (db BrandReader) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, error) {
+	b, err := scanBrand(db.queryRow(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug = $1`, string(slug)))
 	if err != nil {
 		return Brand{}, fmt.Errorf("read brand %s: %w", slug, err)
 	}
 	return b, nil
 }
 
-// Brand reads a brand; the error is ErrNone where there is none.
-func (s *Store) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, error) {
-	return brand(ctx, s, slug)
-}
-
-// Brand reads a brand as the transaction sees it.
-func (t *Tx) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, error) {
-	return brand(ctx, t, slug)
-}
-
 // Brands lists brands in the order of their slugs, from the one after after.
-func (s *Store) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]Brand, error) {
-	rows, err := s.query(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug > $1 ORDER BY slug LIMIT $2`, string(after), limit)
+func (db BrandReader) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]Brand, error) {
+	rows, err := db.query(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug > $1 ORDER BY slug LIMIT $2`, string(after), limit)
 	list, err := collect(rows, err, scanBrand)
 	if err != nil {
 		return nil, fmt.Errorf("list brands after %q: %w", after, err)
@@ -55,112 +154,31 @@ func (s *Store) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]
 }
 
 // PutBrand makes or replaces a brand. It does not touch its facts.
-func (t *Tx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
+func (t BrandTx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
 	_, err := t.exec(ctx, `INSERT INTO brand (slug, name, url, niche, language, description, public, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, url = excluded.url, niche = excluded.niche,
 		language = excluded.language, description = excluded.description, public = excluded.public, updated_at = excluded.updated_at`,
-		string(b.Slug), b.Name, b.URL, b.Niche, b.Language, b.Description, bit(b.Public), b.CreatedAt.Micros(), b.UpdatedAt.Micros())
+		string(b.Slug), b.Name, b.URL, b.Niche, b.Language, b.Description, boolInt(b.Public), b.CreatedAt.Micros(), b.UpdatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("put brand %s: %w", b.Slug, err)
 	}
 	return nil
 }
 
-// DropFacts takes a brand's facts from it; the revisions stay.
-func (t *Tx) DropFacts(ctx context.Context, slug fieldmark.Slug) error {
-	_, err := t.exec(ctx, `UPDATE brand SET facts_digest = NULL, facts_at = NULL WHERE slug = $1`, string(slug))
-	if err != nil {
-		return fmt.Errorf("drop the facts of brand %s: %w", slug, err)
-	}
-	return nil
-}
-
-// PutFacts keeps a document of facts under its digest and makes it what is true
-// of a brand from at on: as a new revision, or by moving the last one's end. Bare
-// is the document without its evidence.
-func (t *Tx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte, at fieldmark.Time) error {
-	fail := func(err error) error { return fmt.Errorf("put the facts of brand %s: %w", slug, err) }
-	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING`,
-		string(digest), string(body), string(bare), at.Micros())
-	if err != nil {
-		return fail(err)
-	}
-	moved, err := t.exec(ctx, `UPDATE revision SET last_at = $1 WHERE brand = $2 AND digest = $3
-		AND first_at = (SELECT MAX(r.first_at) FROM revision r WHERE r.brand = $2)`, at.Micros(), string(slug), string(digest))
-	if err != nil {
-		return fail(err)
-	}
-	if moved == 0 {
-		_, err := t.exec(ctx, `INSERT INTO revision (brand, first_at, last_at, digest) VALUES ($1, $2, $2, $3)
-			ON CONFLICT (brand, first_at) DO UPDATE SET digest = excluded.digest`, string(slug), at.Micros(), string(digest))
-		if err != nil {
-			return fail(err)
-		}
-	}
-	_, err = t.exec(ctx, `UPDATE brand SET facts_digest = $1, facts_at = $2 WHERE slug = $3`, string(digest), at.Micros(), string(slug))
-	if err != nil {
-		return fail(err)
-	}
-	return nil
-}
-
-// stateColumns and bareColumns read a brand with its facts, and with its facts
-// without their evidence where the database has such a copy.
-const (
-	stateBrand = `b.slug, b.name, b.url, b.niche, b.language, b.description, b.public, b.created_at, b.updated_at,
-	COALESCE(b.facts_digest, ''), b.facts_at, `
-	stateTables  = ` FROM brand b LEFT JOIN facts f ON f.digest = b.facts_digest`
-	stateColumns = stateBrand + `f.body` + stateTables
-	bareColumns  = stateBrand + `COALESCE(f.bare, f.body)` + stateTables
-)
-
-func scanState(row scanner) (fieldmark.BrandState, error) {
-	var s fieldmark.BrandState
-	var public int64
-	var at *fieldmark.Time
-	b := &s.Brand
-	err := row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
-		instant{&b.CreatedAt}, instant{&b.UpdatedAt}, &s.FactsDigest, maybe{&at}, document{&s.Facts})
-	if err != nil {
-		return fieldmark.BrandState{}, none(err)
-	}
-	b.Public = public != 0
-	if s.Facts != nil && at != nil {
-		s.Facts.AsOf = *at
-	}
-	return s, nil
-}
-
-// BrandState reads a brand with its facts; the error is ErrNone where there is none.
-func (s *Store) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
-	state, err := scanState(s.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.slug = $1`, string(slug)))
-	if err != nil {
-		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s: %w", slug, err)
-	}
-	return state, nil
-}
-
-// PublicStates lists public brands with their facts in the order of their
-// slugs, from the one after after. Bare leaves out the evidence of the facts.
-func (s *Store) PublicStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
-	columns := stateColumns
-	if bare {
-		columns = bareColumns
-	}
-	rows, err := s.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
-	list, err := collect(rows, err, scanState)
-	if err != nil {
-		return nil, fmt.Errorf("list the states of brands after %q: %w", after, err)
-	}
-	return list, nil
-}
-
 // HasBrand reports whether there is a brand under slug.
-func (t *Tx) HasBrand(ctx context.Context, slug fieldmark.Slug) (bool, error) {
+func (t BrandTx) HasBrand(ctx context.Context, slug fieldmark.Slug) (bool, error) {
 	_, err := t.Brand(ctx, slug)
 	if errors.Is(err, ErrNone) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// CountPublic counts the brands a preview scores.
+func (db BrandReader) CountPublic(ctx context.Context) (n int, err error) {
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM brand WHERE public = 1`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count brands: %w", err)
+	}
+	return n, nil
 }

@@ -29,22 +29,22 @@ const calendarColumns = `id, account, name, scope, assignees, details, hash, cre
 
 func scanCalendar(row scanner) (c Calendar, err error) {
 	var details int64
-	err = row.Scan(&c.ID, &c.Account, &c.Name, &c.Scope, document{&c.Assignees}, &details, &c.Hash,
-		instant{&c.CreatedAt}, maybe{&c.RotatedAt}, maybe{&c.RevokedAt}, maybe{&c.LastUsedAt},
-		&c.Feed.ETag, maybe{&c.Feed.ChangedAt}, &c.Feed.Head)
+	err = row.Scan(&c.ID, &c.Account, &c.Name, &c.Scope, jsonCol{&c.Assignees}, &details, &c.Hash,
+		timeCol{&c.CreatedAt}, nullTime{&c.RotatedAt}, nullTime{&c.RevokedAt}, nullTime{&c.LastUsedAt},
+		&c.Feed.ETag, nullTime{&c.Feed.ChangedAt}, &c.Feed.Head)
 	c.Details = details != 0
 	return c, none(err)
 }
 
 // AddCalendar adds a calendar.
-func (t *Tx) AddCalendar(ctx context.Context, c *Calendar) error {
-	assignees, err := text(c.Assignees)
+func (t MissionTx) AddCalendar(ctx context.Context, c *Calendar) error {
+	assignees, err := jsonText(c.Assignees)
 	if err != nil {
 		return fmt.Errorf("write the assignees of calendar %s: %w", c.ID, err)
 	}
 	_, err = t.exec(ctx, `INSERT INTO calendar (id, account, name, scope, assignees, details, hash, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		c.ID, c.Account, c.Name, string(c.Scope), assignees, bit(c.Details), c.Hash, c.CreatedAt.Micros())
+		c.ID, c.Account, c.Name, string(c.Scope), assignees, boolInt(c.Details), c.Hash, c.CreatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("add calendar %s: %w", c.ID, err)
 	}
@@ -52,7 +52,7 @@ func (t *Tx) AddCalendar(ctx context.Context, c *Calendar) error {
 }
 
 // Calendar reads a calendar as the transaction sees it.
-func (t *Tx) Calendar(ctx context.Context, id string) (Calendar, error) {
+func (t MissionTx) Calendar(ctx context.Context, id string) (Calendar, error) {
 	c, err := scanCalendar(t.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE id = $1`, id))
 	if err != nil {
 		return Calendar{}, fmt.Errorf("read calendar %s: %w", id, err)
@@ -61,8 +61,8 @@ func (t *Tx) Calendar(ctx context.Context, id string) (Calendar, error) {
 }
 
 // CalendarByHash reads the calendar that has an address.
-func (s *Store) CalendarByHash(ctx context.Context, hash string) (Calendar, error) {
-	c, err := scanCalendar(s.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE hash = $1`, hash))
+func (db MissionReader) CalendarByHash(ctx context.Context, hash string) (Calendar, error) {
+	c, err := scanCalendar(db.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE hash = $1`, hash))
 	if err != nil {
 		return Calendar{}, fmt.Errorf("read a calendar by its address: %w", err)
 	}
@@ -70,8 +70,8 @@ func (s *Store) CalendarByHash(ctx context.Context, hash string) (Calendar, erro
 }
 
 // Calendars lists up to limit calendars, the newest first.
-func (s *Store) Calendars(ctx context.Context, limit int) ([]Calendar, error) {
-	rows, err := s.query(ctx, `SELECT `+calendarColumns+` FROM calendar ORDER BY id DESC LIMIT $1`, limit)
+func (db MissionReader) Calendars(ctx context.Context, limit int) ([]Calendar, error) {
+	rows, err := db.query(ctx, `SELECT `+calendarColumns+` FROM calendar ORDER BY id DESC LIMIT $1`, limit)
 	list, err := collect(rows, err, scanCalendar)
 	if err != nil {
 		return nil, fmt.Errorf("list calendars: %w", err)
@@ -80,7 +80,7 @@ func (s *Store) Calendars(ctx context.Context, limit int) ([]Calendar, error) {
 }
 
 // RotateCalendar gives a calendar another address.
-func (t *Tx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.Time) error {
+func (t MissionTx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET hash = $1, rotated_at = $2 WHERE id = $3`, hash, at.Micros(), id); err != nil {
 		return fmt.Errorf("rotate calendar %s: %w", id, err)
 	}
@@ -88,7 +88,7 @@ func (t *Tx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.T
 }
 
 // RevokeCalendar notes that a calendar was revoked.
-func (t *Tx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) error {
+func (t MissionTx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET revoked_at = $1 WHERE id = $2`, at.Micros(), id); err != nil {
 		return fmt.Errorf("revoke calendar %s: %w", id, err)
 	}
@@ -96,9 +96,9 @@ func (t *Tx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) e
 }
 
 // PutFeed writes what a feed is now.
-func (t *Tx) PutFeed(ctx context.Context, id string, f FeedState) error {
+func (t MissionTx) PutFeed(ctx context.Context, id string, f FeedState) error {
 	_, err := t.exec(ctx, `UPDATE calendar SET feed_etag = $1, feed_changed_at = $2, feed_head = $3 WHERE id = $4`,
-		f.ETag, micros(f.ChangedAt), f.Head, id)
+		f.ETag, nullMicros(f.ChangedAt), f.Head, id)
 	if err != nil {
 		return fmt.Errorf("put the feed of calendar %s: %w", id, err)
 	}
@@ -106,7 +106,7 @@ func (t *Tx) PutFeed(ctx context.Context, id string, f FeedState) error {
 }
 
 // TouchCalendar notes that a calendar was read.
-func (t *Tx) TouchCalendar(ctx context.Context, id string, at time.Time) error {
+func (t MissionTx) TouchCalendar(ctx context.Context, id string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
 		return fmt.Errorf("touch calendar %s: %w", id, err)
 	}
@@ -143,10 +143,10 @@ func (p *Planned) where() (string, []any) {
 // PlannedVersion names what Planned would find: it stays the same as long as the
 // same question has the same answer. Stamps grow, so whatever comes in or changes
 // raises the newest one, and what only goes out lowers the count.
-func (s *Store) PlannedVersion(ctx context.Context, p Planned) (string, error) {
+func (db MissionReader) PlannedVersion(ctx context.Context, p Planned) (string, error) {
 	condition, args := p.where()
 	var n, newest int64
-	err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
+	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
 	if err != nil {
 		return "", fmt.Errorf("ask for the version of a plan: %w", none(err))
 	}
@@ -154,11 +154,11 @@ func (s *Store) PlannedVersion(ctx context.Context, p Planned) (string, error) {
 }
 
 // Planned lists missions by their start.
-func (s *Store) Planned(ctx context.Context, p Planned) ([]Mission, error) {
+func (db MissionReader) Planned(ctx context.Context, p Planned) ([]Mission, error) {
 	condition, args := p.where()
 	ask := func(side, order string, limit int) ([]Mission, error) {
 		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)
-		rows, err := s.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
+		rows, err := db.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
 			missionColumns, condition, side, len(args)+1, order, len(args)+2), all...)
 		return collect(rows, err, scanMission)
 	}
@@ -174,4 +174,9 @@ func (s *Store) Planned(ctx context.Context, p Planned) ([]Mission, error) {
 		slices.Reverse(past)
 	}
 	return append(past, coming...), nil
+}
+
+// NewestCalendar returns the id of the newest calendar; "" without one.
+func (t MissionTx) NewestCalendar(ctx context.Context) (string, error) {
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)
 }

@@ -11,7 +11,7 @@ import (
 
 // AddDelivery makes an event due to an endpoint at once, or after what is
 // unfinished about the same topic if the endpoint is ordered.
-func (t *Tx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string, at time.Time) error {
+func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string, at time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("add delivery %s: %w", id, err) }
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
@@ -21,7 +21,7 @@ func (t *Tx) AddDelivery(ctx context.Context, id string, to *Subscriber, event i
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
 	}
-	err := t.add(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
+	err := t.queueInsert(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
 		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6)`, id, to.ID, event, string(state), at.UnixMicro(), topic)
 	if err != nil {
 		return fail(err)
@@ -31,7 +31,7 @@ func (t *Tx) AddDelivery(ctx context.Context, id string, to *Subscriber, event i
 }
 
 // unfinished reports whether anything about a topic is still to be sent.
-func (t *Tx) unfinished(ctx context.Context, endpoint, topic string) (bool, error) {
+func (t WebhookTx) unfinished(ctx context.Context, endpoint, topic string) (bool, error) {
 	var n int
 	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
 		endpoint, topic).Scan(&n)
@@ -46,8 +46,8 @@ const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.s
 	FROM delivery d JOIN event e ON e.number = d.event JOIN endpoint p ON p.id = d.endpoint`
 
 func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
-	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, instant{&d.DueAt}, &d.LastStatus,
-		&d.LastError, instant{&d.CreatedAt}, instant{&d.UpdatedAt})
+	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, timeCol{&d.DueAt}, &d.LastStatus,
+		&d.LastError, timeCol{&d.CreatedAt}, timeCol{&d.UpdatedAt})
 	return d, none(err)
 }
 
@@ -60,7 +60,7 @@ type DeliveryFilter struct {
 }
 
 // Deliveries lists deliveries, the newest first.
-func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time) ([]fieldmark.Delivery, error) {
+func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time) ([]fieldmark.Delivery, error) {
 	where, args := ` WHERE TRUE`, []any{now.UnixMicro()}
 	narrow := func(condition, value string) {
 		if value != "" {
@@ -72,7 +72,7 @@ func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time)
 	narrow(`d.state =`, string(f.State))
 	narrow(`d.id <`, f.Before)
 	args = append(args, f.Limit)
-	rows, err := s.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`, len(args)), args...)
+	rows, err := db.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`, len(args)), args...)
 	list, err := collect(rows, err, scanDelivery)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -82,18 +82,18 @@ func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter, now time.Time)
 
 // Delivery reads a delivery and its attempts; the error is ErrNone where there
 // is none.
-func (s *Store) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
+func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
 	fail := func(err error) (fieldmark.DeliveryRecord, error) {
 		return fieldmark.DeliveryRecord{}, fmt.Errorf("read delivery %s: %w", id, err)
 	}
-	if r.Delivery, err = scanDelivery(s.queryRow(ctx, `SELECT `+deliveryColumns+` WHERE d.id = $2`, now.UnixMicro(), id)); err != nil {
+	if r.Delivery, err = scanDelivery(db.queryRow(ctx, `SELECT `+deliveryColumns+` WHERE d.id = $2`, now.UnixMicro(), id)); err != nil {
 		return fail(err)
 	}
-	rows, err := s.query(ctx, `SELECT number, at, millis, status, error, body, detail FROM attempt WHERE delivery = $1 ORDER BY number`, id)
+	rows, err := db.query(ctx, `SELECT number, at, millis, status, error, body, detail FROM attempt WHERE delivery = $1 ORDER BY number`, id)
 	r.Log, err = collect(rows, err, func(row scanner) (a fieldmark.DeliveryAttempt, err error) {
 		var detail string
-		if err = row.Scan(&a.Number, instant{&a.At}, &a.Millis, &a.Status, &a.Error, &a.Body, &detail); err == nil && detail != "" {
-			err = document{&a.AttemptDetail}.Scan(detail)
+		if err = row.Scan(&a.Number, timeCol{&a.At}, &a.Millis, &a.Status, &a.Error, &a.Body, &detail); err == nil && detail != "" {
+			err = jsonCol{&a.AttemptDetail}.Scan(detail)
 		}
 		return a, err
 	})
@@ -101,31 +101,6 @@ func (s *Store) Delivery(ctx context.Context, id string, now time.Time) (r field
 		return fail(err)
 	}
 	return r, nil
-}
-
-// Ready is an endpoint that may have something to send.
-type Ready struct {
-	Endpoint
-	Flying int   // deliveries under a lease
-	Err    error // why the row cannot be decoded; then only ID is valid
-}
-
-// ReadyEndpoints lists up to limit enabled endpoints whose time to be looked at
-// has come, those that have waited longest first. A row that cannot be decoded is
-// in the list with its error, so that it does not hold up the others.
-func (t *Tx) ReadyEndpoints(ctx context.Context, now time.Time, limit int) ([]Ready, error) {
-	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
-		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
-	list, err := collect(rows, err, func(row scanner) (r Ready, err error) {
-		if r.Endpoint, err = scanEndpointWith(row, &r.Flying); err != nil && r.ID != "" {
-			return Ready{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
-		}
-		return r, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list ready endpoints: %w", err)
-	}
-	return list, nil
 }
 
 // Job is a delivery with all that sending it takes of the event.
@@ -143,15 +118,15 @@ type Job struct {
 
 // Waiting lists the first deliveries to an endpoint that nobody has a lease of,
 // in the order of their time, which may lie ahead.
-func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
+func (t WebhookTx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
 	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
 		FROM (SELECT x.id, x.attempts, x.base, x.claims, x.due_at, x.event FROM delivery x
 			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
 		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
 	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
 		var data string
-		err = row.Scan(&j.ID, &j.Attempts, &j.Base, &j.Claims, clock{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
-			&j.Envelope.ID, &j.Envelope.Type, instant{&j.Envelope.Timestamp}, &data)
+		err = row.Scan(&j.ID, &j.Attempts, &j.Base, &j.Claims, exactTime{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
+			&j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 		j.Envelope.Data = []byte(data)
 		return j, err
 	})
@@ -162,8 +137,8 @@ func (t *Tx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, er
 }
 
 // Lease gives a delivery to owner until a time.
-func (t *Tx) Lease(ctx context.Context, delivery, owner string, until time.Time) error {
-	if err := t.post(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
+func (t WebhookTx) Lease(ctx context.Context, delivery, owner string, until time.Time) error {
+	if err := t.queueExec(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
 		until.UnixMicro(), owner, delivery); err != nil {
 		return fmt.Errorf("lease delivery %s: %w", delivery, err)
 	}
@@ -172,23 +147,13 @@ func (t *Tx) Lease(ctx context.Context, delivery, owner string, until time.Time)
 
 // FailDelivery gives up a delivery that is due and under no lease, for a reason, and
 // makes what waits for it due.
-func (t *Tx) FailDelivery(ctx context.Context, endpoint, delivery, reason string, now time.Time) error {
+func (t WebhookTx) FailDelivery(ctx context.Context, endpoint, delivery, reason string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id = $3 AND state = 'due' AND lease_owner IS NULL`,
 		reason, now.UnixMicro(), delivery)
 	if err != nil {
 		return fmt.Errorf("fail delivery %s: %w", delivery, err)
 	}
 	return t.PromoteAll(ctx, endpoint, now)
-}
-
-// PutClock writes when an endpoint is to be looked at again and up to when its
-// rate is used.
-func (t *Tx) PutClock(ctx context.Context, endpoint string, wake, rate time.Time) error {
-	if err := t.post(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, moment(wake), moment(rate), endpoint); err != nil {
-		return fmt.Errorf("set the clock of endpoint %s: %w", endpoint, err)
-	}
-	clear(t.group.endpoints)
-	return nil
 }
 
 // Attempt is one try to deliver and what follows from it.
@@ -210,7 +175,7 @@ type Attempt struct {
 // time. It is idempotent on delivery and number. Of a worker that lost its lease
 // only a success is taken down: the worker that holds the lease now is at the
 // same attempt, and what became of that is to be known.
-func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
+func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	fail := func(err error) error {
 		return fmt.Errorf("record attempt %d of delivery %s: %w", a.Number, a.Delivery, err)
 	}
@@ -224,18 +189,18 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 			return nil
 		}
 	}
-	detail, err := text(a.Detail)
+	detail, err := jsonText(a.Detail)
 	if err != nil {
 		return fail(err)
 	}
 	// Who counts the attempt is told by the number: the second finds it counted.
-	err = t.post(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
+	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
 		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery, number) DO NOTHING`,
 		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
 	if err != nil {
 		return fail(err)
 	}
-	err = t.post(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL, claims = 0,
+	err = t.queueExec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL, claims = 0,
 		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7 AND attempts < $2`,
 		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
 	if err != nil {
@@ -245,7 +210,7 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 		return nil
 	}
 	// What was due to an endpoint that ended during the attempt ends with it.
-	err = t.post(ctx, `UPDATE delivery SET state = 'failed' WHERE id = $1 AND state = 'due'
+	err = t.queueExec(ctx, `UPDATE delivery SET state = 'failed' WHERE id = $1 AND state = 'due'
 		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, a.Delivery)
 	if err != nil {
 		return fail(err)
@@ -255,7 +220,7 @@ func (t *Tx) RecordAttempt(ctx context.Context, a Attempt) error {
 
 // Promote makes the next delivery about a topic due, if nothing before it is
 // still to be sent.
-func (t *Tx) Promote(ctx context.Context, endpoint, topic string, now time.Time) error {
+func (t WebhookTx) Promote(ctx context.Context, endpoint, topic string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id = (
 			SELECT d.id FROM delivery d WHERE d.endpoint = $2 AND d.topic = $3 AND d.topic <> '' AND d.state = 'waiting' ORDER BY d.event LIMIT 1)
 		AND NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = $2 AND b.topic = $3 AND b.state = 'due')`,
@@ -270,7 +235,7 @@ func (t *Tx) Promote(ctx context.Context, endpoint, topic string, now time.Time)
 // deliveries and none that is due, and schedules their endpoints. Endpoint ""
 // means all endpoints. Whatever ends or deletes deliveries other than by an
 // attempt calls it in the same transaction.
-func (t *Tx) PromoteAll(ctx context.Context, endpoint string, now time.Time) error {
+func (t WebhookTx) PromoteAll(ctx context.Context, endpoint string, now time.Time) error {
 	rows, err := t.query(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id IN (
 			SELECT d.id FROM delivery d JOIN (SELECT w.endpoint, w.topic, MIN(w.event) AS event FROM delivery w
 				WHERE w.state = 'waiting' AND (w.endpoint = $2 OR $2 = '') GROUP BY w.endpoint, w.topic) n
@@ -293,7 +258,7 @@ func (t *Tx) PromoteAll(ctx context.Context, endpoint string, now time.Time) err
 
 // ReleaseWaiting makes everything due that waits for its turn: the endpoint
 // wants no order any more.
-func (t *Tx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
+func (t WebhookTx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, topic = '' WHERE endpoint = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
 		now.UnixMicro(), endpoint)
 	if err != nil {
@@ -304,7 +269,7 @@ func (t *Tx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time)
 
 // SkipHeld gives up to limit held deliveries of an endpoint up, for a reason;
 // with newest the newest about each subject stays, and is due. It returns how many it gave up.
-func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
 	stays := ``
 	if newest {
 		stays = ` AND EXISTS (SELECT 1 FROM event e JOIN event l ON l.subject = e.subject JOIN delivery y ON y.event = l.number
@@ -321,7 +286,7 @@ func (t *Tx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool,
 
 // Hasten makes up to limit deliveries to an endpoint due that wait for their next
 // try; delivery "" means any. It returns how many.
-func (t *Tx) Hasten(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) Hasten(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `UPDATE delivery SET due_at = $1, updated_at = $1 WHERE id IN (SELECT x.id FROM delivery x
 		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3 OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
 		now.UnixMicro(), to.ID, delivery, limit)
@@ -337,7 +302,7 @@ func (t *Tx) Hasten(ctx context.Context, to *Subscriber, delivery string, now ti
 
 // GiveUpEnded gives up deliveries to endpoints that ended while a worker held
 // them who then died, for a reason.
-func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
+func (t WebhookTx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, lease_until = NULL, lease_owner = NULL
 		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
 		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, reason, now.UnixMicro())
@@ -345,4 +310,134 @@ func (t *Tx) GiveUpEnded(ctx context.Context, now time.Time, reason string) erro
 		return fmt.Errorf("give up deliveries to ended endpoints: %w", err)
 	}
 	return nil
+}
+
+// EndLeases frees deliveries whose lease is over, and has their endpoints looked
+// at.
+func (t WebhookTx) EndLeases(ctx context.Context, now time.Time) error {
+	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = NULL, lease_owner = NULL
+		WHERE lease_owner IS NOT NULL AND lease_until <= $1 RETURNING endpoint`, now.UnixMicro())
+	endpoints, err := collect(rows, err, scanText)
+	if err != nil {
+		return fmt.Errorf("end leases: %w", err)
+	}
+	for _, id := range endpoints {
+		if err := t.Wake(ctx, id, now); err != nil {
+			return err
+		}
+		t.touched[TopicDeliveries] = true
+	}
+	return nil
+}
+
+// Past is an event and what became of it at one endpoint.
+type Past struct {
+	Delivery string // empty: it was never due there
+	State    fieldmark.DeliveryState
+	Event    int64
+	Type     fieldmark.EventType
+	Subject  string
+	At       fieldmark.Time
+}
+
+func scanPast(row scanner) (p Past, err error) {
+	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At})
+}
+
+// FailedDeliveries lists deliveries to an endpoint that were given up, of events
+// in a span of time, in order.
+func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time, limit int) ([]Past, error) {
+	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e ON e.number = d.event
+		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping' ORDER BY d.id LIMIT $5`,
+		endpoint, after, since.UnixMicro(), until.UnixMicro(), limit)
+	list, err := collect(rows, err, scanPast)
+	if err != nil {
+		return nil, fmt.Errorf("list what failed at endpoint %s: %w", endpoint, err)
+	}
+	return list, nil
+}
+
+// PastEvents lists an account's events after a number and what became of them at
+// an endpoint, in order.
+func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time, limit int) ([]Past, error) {
+	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at
+		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
+		WHERE e.account = $2 AND e.account <> '' AND e.number > $3 AND e.at < $4 ORDER BY e.number LIMIT $5`,
+		endpoint, account, after, until.UnixMicro(), limit)
+	list, err := collect(rows, err, scanPast)
+	if err != nil {
+		return nil, fmt.Errorf("list the events of %s after %d: %w", account, after, err)
+	}
+	return list, nil
+}
+
+// Requeue makes a finished delivery due again under a schedule that begins anew.
+// It reports whether it was finished.
+func (t WebhookTx) Requeue(ctx context.Context, delivery string, to *Subscriber, topic string, at time.Time) (bool, error) {
+	state := fieldmark.DeliveryDue
+	if !to.Ordered {
+		topic = ""
+	} else if busy, err := t.unfinished(ctx, to.ID, topic); err != nil {
+		return false, err
+	} else if busy {
+		state = fieldmark.DeliveryWaiting
+	}
+	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, claims = 0, topic = $3
+		WHERE id = $4 AND endpoint = $5 AND state IN ('done', 'failed')`, string(state), at.UnixMicro(), topic, delivery, to.ID)
+	if err != nil {
+		return false, fmt.Errorf("queue delivery %s again: %w", delivery, err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	t.touched[TopicDeliveries] = true
+	return true, t.wake(ctx, to, at)
+}
+
+// SubjectOf returns what a delivery is about.
+func (t WebhookTx) SubjectOf(ctx context.Context, delivery string) (string, error) {
+	var subject string
+	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).Scan(&subject)
+	if err != nil {
+		return "", fmt.Errorf("read delivery %s: %w", delivery, none(err))
+	}
+	return subject, nil
+}
+
+// JobOf reads what a delivery carries.
+func (db WebhookReader) JobOf(ctx context.Context, delivery string) (Job, error) {
+	var data string
+	j := Job{ID: delivery}
+	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
+		Scan(&j.Subject, &j.Account, &j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
+	if err != nil {
+		return j, fmt.Errorf("read what delivery %s carries: %w", delivery, none(err))
+	}
+	j.Envelope.Data = []byte(data)
+	return j, nil
+}
+
+// TrimDeliveries deletes up to limit deliveries that were created before a time,
+// with their attempts. Those being sent stay, and those queued again since then,
+// by a resend or a replay, which are not sent yet. What waited for a deleted one
+// is due. It returns how many it deleted.
+func (t WebhookTx) TrimDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
+	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
+		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
+		fieldmark.FirstID(fieldmark.PrefixDelivery, before), before.UnixMicro(), limit)
+	ids, err := collect(rows, err, scanText)
+	if err != nil {
+		return 0, fmt.Errorf("list old deliveries: %w", err)
+	}
+	for _, id := range ids {
+		for _, text := range []string{`DELETE FROM attempt WHERE delivery = $1`, `DELETE FROM delivery WHERE id = $1`} {
+			if err := t.queueExec(ctx, text, id); err != nil {
+				return 0, fmt.Errorf("forget delivery %s: %w", id, err)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return int64(len(ids)), t.PromoteAll(ctx, "", now)
 }

@@ -3,9 +3,21 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/check"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
+
+// EventReader reads the event log.
+type EventReader struct{ querier }
+
+// EventTx writes the event log, in a transaction.
+type EventTx struct {
+	EventReader
+	*tx
+}
 
 // Event is a line of the log and what it is about.
 type Event struct {
@@ -15,34 +27,100 @@ type Event struct {
 	Trace   string // the traceparent of what caused it; only written
 }
 
+// logState numbers events inside a transaction. The row of table log is read once
+// and written once, however many events there are.
+type logState struct {
+	read     bool
+	head     int64 // number of the newest event before the transaction
+	numbered int64 // events of the transaction
+	stamp    int64 // the newest, in microseconds
+	stamped  bool  // stamp is later than what was read
+}
+
+const logQuery = `SELECT number, at FROM log WHERE name = $1`
+
+func (l *logState) scan(row commit.Scanner) error {
+	l.read = true
+	return row.Scan(&l.head, &l.stamp)
+}
+
+// readLog reads the row of the log, once for each transaction.
+func (t *tx) readLog(ctx context.Context) (*logState, error) {
+	l := &t.state.log
+	if l.read {
+		return l, nil
+	}
+	if err := t.queryRow(ctx, logQuery, logName).Scan(&l.head, &l.stamp); err != nil {
+		return nil, err
+	}
+	l.read = true
+	return l, nil
+}
+
+// updateLog writes the number of the newest event and the newest stamp. If the row
+// is not as it was read, a process without the lock wrote: the number becomes NULL,
+// which the schema refuses.
+func (state *txState) updateLog() []commit.Statement {
+	l := &state.log
+	if l.numbered == 0 && !l.stamped {
+		return nil
+	}
+	return []commit.Statement{{
+		Text: `UPDATE log SET number = CASE WHEN number = $4 THEN number + $1 END, at = $2 WHERE name = $3`,
+		Args: []any{l.numbered, l.stamp, logName, l.head},
+	}}
+}
+
+// Stamp returns the time of what is being written, in microseconds since 1970. It
+// is the clock's, but later than every stamp before it, so that a reader of all
+// changes since a stamp misses none. The commit stores it in the log.
+func (t EventTx) Stamp(ctx context.Context) (int64, error) {
+	l, err := t.readLog(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("take a stamp: %w", err)
+	}
+	l.stamp, l.stamped = max(time.Now().UnixMicro(), l.stamp+1), true
+	return l.stamp, nil
+}
+
+// nextNumber returns the next event number.
+func (t *tx) nextNumber(ctx context.Context) (int64, error) {
+	l, err := t.readLog(ctx)
+	if err != nil {
+		return 0, err
+	}
+	l.numbered++
+	return l.head + l.numbered, nil
+}
+
 // AppendEvent writes the next line of the log and sets its number.
-func (t *Tx) AppendEvent(ctx context.Context, e *Event) error {
-	number, err := t.group.number(ctx, t)
+func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
+	number, err := t.nextNumber(ctx)
 	if err != nil {
 		return fmt.Errorf("take an event number: %w", err)
 	}
 	e.Number = number
-	tags, err := text(e.Tags)
+	tags, err := jsonText(e.Tags)
 	if err != nil {
 		return fmt.Errorf("write the tags of event %d: %w", e.Number, err)
 	}
-	row := t.group.dialect.args([]any{e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags,
+	row := t.state.args([]any{e.Number, e.ID, string(e.Type), e.Time.Micros(), e.Subject, string(e.Brand), tags,
 		string(e.Data), e.Account, e.Trace})
-	sum, _ := checksum(row)
-	err = t.add(ctx, `INSERT INTO event (`+summedColumns+`, sum)
+	sum, _ := check.Checksum(row)
+	err = t.queueInsert(ctx, `INSERT INTO event (`+check.EventColumns+`, sum)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, append(row, sum)...)
 	if err != nil {
 		return fmt.Errorf("append event %d: %w", e.Number, err)
 	}
 	t.touched[TopicEvents] = true
-	t.told = append(t.told, e.Type)
+	t.emitted = append(t.emitted, e.Type)
 	return nil
 }
 
 // Head returns the number of the newest event, 0 while there is none.
-func (s *Store) Head(ctx context.Context) (int64, error) {
+func (db EventReader) Head(ctx context.Context) (int64, error) {
 	var n int64
-	if err := s.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
+	if err := db.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
 		return 0, fmt.Errorf("read the head of the log: %w", none(err))
 	}
 	return n, nil
@@ -58,9 +136,9 @@ type LogStatus struct {
 
 // LogStatus reads the state of the log and the id of the event numbered after.
 // The name is read each time: another process may rename the log.
-func (s *Store) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
+func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
 	var l LogStatus
-	err := s.queryRow(ctx, `SELECT id, number, (SELECT COALESCE(MIN(number), 0) FROM event),
+	err := db.queryRow(ctx, `SELECT id, number, (SELECT COALESCE(MIN(number), 0) FROM event),
 		COALESCE((SELECT id FROM event WHERE number = $2), '') FROM log WHERE name = $1`, logName, after).
 		Scan(&l.Name, &l.Head, &l.Oldest, &l.AfterID)
 	if err != nil {
@@ -70,9 +148,9 @@ func (s *Store) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
 }
 
 // Oldest returns the number of the oldest event still kept, 0 while there is none.
-func (s *Store) Oldest(ctx context.Context) (int64, error) {
+func (db EventReader) Oldest(ctx context.Context) (int64, error) {
 	var n int64
-	if err := s.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
+	if err := db.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("read the tail of the log: %w", none(err))
 	}
 	return n, nil
@@ -80,8 +158,8 @@ func (s *Store) Oldest(ctx context.Context) (int64, error) {
 
 // Events returns events after a number in order: at most limit of them, and no
 // more than fit into size bytes of data, but one at least.
-func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fieldmark.Event, error) {
-	rows, err := s.query(ctx, `SELECT number, id, type, at, brand, tags, data FROM event
+func (db EventReader) Events(ctx context.Context, after int64, limit, size int) ([]fieldmark.Event, error) {
+	rows, err := db.query(ctx, `SELECT number, id, type, at, brand, tags, data FROM event
 		WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read events after %d: %w", after, err)
@@ -91,7 +169,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fie
 	for rows.Next() {
 		var e fieldmark.Event
 		var data string
-		if err := rows.Scan(&e.Number, &e.ID, &e.Type, instant{&e.Time}, &e.Brand, document{&e.Tags}, &data); err != nil {
+		if err := rows.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Brand, jsonCol{&e.Tags}, &data); err != nil {
 			return nil, fmt.Errorf("read events after %d: %w", after, err)
 		}
 		if size -= len(data); size < 0 && len(events) > 0 {
@@ -108,12 +186,12 @@ func (s *Store) Events(ctx context.Context, after int64, limit, size int) ([]fie
 
 // EventsAbout returns the newest events about two subjects, the newest first; the
 // second may be empty.
-func (s *Store) EventsAbout(ctx context.Context, subject, other string, limit int) ([]fieldmark.Event, error) {
-	rows, err := s.query(ctx, `SELECT number, id, type, at, data FROM event
+func (db EventReader) EventsAbout(ctx context.Context, subject, other string, limit int) ([]fieldmark.Event, error) {
+	rows, err := db.query(ctx, `SELECT number, id, type, at, data FROM event
 		WHERE subject IN ($1, $2) AND subject <> '' ORDER BY number DESC LIMIT $3`, subject, other, limit)
 	list, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) {
 		var data string
-		err = row.Scan(&e.Number, &e.ID, &e.Type, instant{&e.Time}, &data)
+		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &data)
 		e.Data = []byte(data)
 		return e, err
 	})
@@ -125,9 +203,9 @@ func (s *Store) EventsAbout(ctx context.Context, subject, other string, limit in
 
 // LastEventTime returns when the newest event of a type about a subject was, or
 // the zero Time.
-func (t *Tx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
+func (t EventTx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
 	var at *fieldmark.Time
-	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject, string(kind)).Scan(maybe{&at})
+	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject, string(kind)).Scan(nullTime{&at})
 	if err != nil {
 		return fieldmark.Time{}, fmt.Errorf("look for the last %s of %s: %w", kind, subject, err)
 	}
@@ -135,4 +213,72 @@ func (t *Tx) LastEventTime(ctx context.Context, subject string, kind fieldmark.E
 		return fieldmark.Time{}, nil
 	}
 	return *at, nil
+}
+
+// AccountEvents lists events of an account after a number, as Events does of all.
+func (db EventReader) AccountEvents(ctx context.Context, account string, after int64, limit int) ([]Event, error) {
+	rows, err := db.query(ctx, `SELECT number, id, type, at, subject, account, data FROM event
+		WHERE account = $1 AND account <> '' AND number > $2 ORDER BY number LIMIT $3`, account, after, limit)
+	list, err := collect(rows, err, func(row scanner) (e Event, err error) {
+		var data string
+		err = row.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Subject, &e.Account, &data)
+		e.Data = []byte(data)
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the events of %s after %d: %w", account, after, err)
+	}
+	return list, nil
+}
+
+// eventTimeWindow is how many of the newest events NewestEventTime compares. Clocks
+// of origins differ by seconds; an account has fewer events in that time.
+const eventTimeWindow = 1000
+
+// NewestEventTime returns the latest time of an account's newest events, or the
+// zero Time. The event with the highest number need not be the latest: each origin
+// sets times by its own clock.
+func (db EventReader) NewestEventTime(ctx context.Context, account string) (time.Time, error) {
+	var at time.Time
+	err := db.queryRow(ctx, `SELECT MAX(at) FROM (SELECT at FROM event WHERE account = $1 AND account <> ''
+		ORDER BY number DESC LIMIT $2) AS newest`, account, eventTimeWindow).Scan(exactTime{&at})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the time of the newest event of %s: %w", account, none(err))
+	}
+	return at, nil
+}
+
+// TrimEvents forgets up to limit events from the tail of the log that are older
+// than a time and that no delivery needs. The newest event always stays, so that
+// the log's end is known. It returns how many it forgot.
+func (t EventTx) TrimEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
+	fail := func(err error) (int64, error) { return 0, fmt.Errorf("forget old events: %w", none(err)) }
+	var newest, needed int64
+	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0) FROM event`).Scan(&newest, &needed)
+	if err != nil {
+		return fail(err)
+	}
+	if needed == 0 {
+		needed = newest
+	}
+	rows, err := t.query(ctx, `SELECT number, at FROM event WHERE number < $1 ORDER BY number LIMIT $2`, min(newest, needed), limit)
+	tail, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) { return e, row.Scan(&e.Number, timeCol{&e.Time}) })
+	if err != nil {
+		return fail(err)
+	}
+	var upTo int64
+	for _, e := range tail {
+		if !e.Time.Std().Before(before) {
+			break
+		}
+		upTo = e.Number
+	}
+	if upTo == 0 {
+		return 0, nil
+	}
+	n, err := t.exec(ctx, `DELETE FROM event WHERE number <= $1`, upTo)
+	if err != nil {
+		return fail(err)
+	}
+	return n, nil
 }

@@ -140,11 +140,7 @@ func (s *Store) Bound(ctx context.Context, more int) error {
 }
 
 // Waiting is how many writes wait for the group at work to end.
-func (s *Store) Waiting() int {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	return len(s.group.waiting)
-}
+func (s *Store) Waiting() int { return s.group.Waiting() }
 
 // MigrateTo brings the schema up to a version.
 func MigrateTo(ctx context.Context, cfg Config, version int64) error {

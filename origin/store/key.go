@@ -9,6 +9,77 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// AccessReader reads accounts, API keys, administrators and the audit log.
+type AccessReader struct{ querier }
+
+// AccessTx writes accounts, API keys, administrators and the audit log, in a transaction.
+type AccessTx struct {
+	AccessReader
+	*tx
+}
+
+// PutAccount makes an account unless it is there.
+func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO account (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, at.Micros())
+	if err != nil {
+		return fmt.Errorf("put account %s: %w", id, err)
+	}
+	return nil
+}
+
+// AddAccount makes an account and reports whether its id was free.
+func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
+		a.ID, a.Name, a.Note, a.CreatedAt.Micros())
+	if err != nil {
+		return false, fmt.Errorf("add account %s: %w", a.ID, err)
+	}
+	return n == 1, nil
+}
+
+// NameAccount changes what an account is called.
+func (t AccessTx) NameAccount(ctx context.Context, a fieldmark.Account) error {
+	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note, a.ID); err != nil {
+		return fmt.Errorf("name account %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+const accountColumns = `id, name, note, created_at`
+
+func scanAccount(row scanner) (a fieldmark.Account, err error) {
+	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt})
+	return a, none(err)
+}
+
+// Account reads an account as the transaction sees it.
+func (t AccessTx) Account(ctx context.Context, id string) (fieldmark.Account, error) {
+	a, err := scanAccount(t.queryRow(ctx, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id))
+	if err != nil {
+		return a, fmt.Errorf("read account %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// Accounts lists accounts by id.
+func (db AccessReader) Accounts(ctx context.Context, limit int) ([]fieldmark.Account, error) {
+	rows, err := db.query(ctx, `SELECT `+accountColumns+` FROM account ORDER BY id LIMIT $1`, limit)
+	list, err := collect(rows, err, scanAccount)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	return list, nil
+}
+
+// HasAccount reports whether there is an account with the given id.
+func (t AccessTx) HasAccount(ctx context.Context, id string) (bool, error) {
+	var n int64
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE id = $1`, id).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for account %s: %w", id, err)
+	}
+	return n > 0, nil
+}
+
 // Key is an API key and what proves it.
 type Key struct {
 	fieldmark.Key
@@ -23,9 +94,9 @@ const keyColumns = `id, public, hash, hash_version, account, name, scopes, creat
 func scanKey(row scanner, before ...any) (k Key, err error) {
 	var rate fieldmark.RateLimit
 	var replaces, replacedBy *string
-	err = row.Scan(append(before, &k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, document{&k.Scopes},
-		instant{&k.CreatedAt}, maybe{&k.ExpiresAt}, maybe{&k.RevokedAt}, maybe{&k.LastUsedAt}, &rate.Reads, &rate.Writes,
-		document{&k.Networks}, &replaces, &replacedBy, maybe{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)...)
+	err = row.Scan(append(before, &k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, jsonCol{&k.Scopes},
+		timeCol{&k.CreatedAt}, nullTime{&k.ExpiresAt}, nullTime{&k.RevokedAt}, nullTime{&k.LastUsedAt}, &rate.Reads, &rate.Writes,
+		jsonCol{&k.Networks}, &replaces, &replacedBy, nullTime{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)...)
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
 	}
@@ -39,15 +110,15 @@ func scanKey(row scanner, before ...any) (k Key, err error) {
 }
 
 // AddKey adds a key.
-func (t *Tx) AddKey(ctx context.Context, k *Key) error {
-	scopes, err := text(k.Scopes)
+func (t AccessTx) AddKey(ctx context.Context, k *Key) error {
+	scopes, err := jsonText(k.Scopes)
 	if err != nil {
 		return fmt.Errorf("write the scopes of key %s: %w", k.ID, err)
 	}
 	if k.Networks == nil {
 		k.Networks = []netip.Prefix{}
 	}
-	networks, err := text(k.Networks)
+	networks, err := jsonText(k.Networks)
 	if err != nil {
 		return fmt.Errorf("write the networks of key %s: %w", k.ID, err)
 	}
@@ -61,7 +132,7 @@ func (t *Tx) AddKey(ctx context.Context, k *Key) error {
 	}
 	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at, rate_reads, rate_writes, networks, replaces)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), micros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
+		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), nullMicros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
 	if err != nil {
 		return fmt.Errorf("add key %s: %w", k.ID, err)
 	}
@@ -71,10 +142,10 @@ func (t *Tx) AddKey(ctx context.Context, k *Key) error {
 // KeyByPublic reads a key by the public part of its token. Callers may share an
 // answer and must not change it.
 func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err error) {
-	if s.dialect.prepares {
+	if s.dialect.Prepare {
 		k, err = scanKey(s.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE public = $1`, public))
 	} else {
-		k, err = s.keys.get(ctx, public)
+		k, err = s.keys.Get(ctx, public)
 	}
 	if err != nil {
 		return Key{}, fmt.Errorf("read a key by its public part: %w", none(err))
@@ -82,17 +153,17 @@ func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err erro
 	return k, nil
 }
 
-const askKeys = `SELECT n.i, ` + keyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
+const keysQuery = `SELECT n.i, ` + keyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
 	LATERAL (SELECT * FROM api_key k WHERE k.public = n.asked LIMIT 1) k`
 
-// keysByPublic asks for several callers.
-func (s *Store) keysByPublic(ctx context.Context, publics []string) (map[string]Key, error) {
+// loadKeys reads keys for several callers.
+func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key, error) {
 	names := columns(publics, func(public string) []string { return []string{public} })
-	return answers(ctx, s, publics, askKeys, names, scanKey)
+	return load(ctx, s, publics, keysQuery, names, scanKey)
 }
 
 // Key reads a key as the transaction sees it.
-func (t *Tx) Key(ctx context.Context, id string) (Key, error) {
+func (t AccessTx) Key(ctx context.Context, id string) (Key, error) {
 	k, err := scanKey(t.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))
 	if err != nil {
 		return Key{}, fmt.Errorf("read key %s: %w", id, err)
@@ -101,8 +172,8 @@ func (t *Tx) Key(ctx context.Context, id string) (Key, error) {
 }
 
 // Keys lists up to limit keys, the newest first.
-func (s *Store) Keys(ctx context.Context, limit int) ([]Key, error) {
-	rows, err := s.query(ctx, `SELECT `+keyColumns+` FROM api_key ORDER BY id DESC LIMIT $1`, limit)
+func (db AccessReader) Keys(ctx context.Context, limit int) ([]Key, error) {
+	rows, err := db.query(ctx, `SELECT `+keyColumns+` FROM api_key ORDER BY id DESC LIMIT $1`, limit)
 	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
@@ -111,30 +182,12 @@ func (s *Store) Keys(ctx context.Context, limit int) ([]Key, error) {
 }
 
 // NewestKey returns the id of the newest key; "" without one.
-func (t *Tx) NewestKey(ctx context.Context) (string, error) {
+func (t AccessTx) NewestKey(ctx context.Context) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM api_key`)
 }
 
-// NewestCalendar returns the id of the newest calendar; "" without one.
-func (t *Tx) NewestCalendar(ctx context.Context) (string, error) {
-	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)
-}
-
-// NewestEndpoint returns the id of the newest endpoint that is neither deleted
-// nor expired; "" without one.
-func (t *Tx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
-	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
-}
-
-func (t *Tx) newest(ctx context.Context, text string, args ...any) (id string, err error) {
-	if err := t.queryRow(ctx, text, args...).Scan(&id); err != nil {
-		return "", fmt.Errorf("read the newest id: %w", none(err))
-	}
-	return id, nil
-}
-
 // RevokeKey notes that a key was revoked, and why.
-func (t *Tx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
+func (t AccessTx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why, id); err != nil {
 		return fmt.Errorf("revoke key %s: %w", id, err)
 	}
@@ -142,8 +195,8 @@ func (t *Tx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why st
 }
 
 // ReplaceKey notes which key takes a key's place, and when the old one ends.
-func (t *Tx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, ends *fieldmark.Time) error {
-	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by, at.Micros(), micros(ends), id)
+func (t AccessTx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, ends *fieldmark.Time) error {
+	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by, at.Micros(), nullMicros(ends), id)
 	if err != nil {
 		return fmt.Errorf("replace key %s: %w", id, err)
 	}
@@ -152,7 +205,7 @@ func (t *Tx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, e
 
 // Ending returns up to limit keys that are in use, are replaced by none, end
 // before a time, and whose account was not told so within the last days of them.
-func (t *Tx) Ending(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
+func (t AccessTx) Ending(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
 	rows, err := t.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE expires_at > $1 AND expires_at <= $2
 		AND revoked_at IS NULL AND replaced_by IS NULL AND (told_days = 0 OR told_days > $3) ORDER BY id LIMIT $4`,
 		now.UnixMicro(), before.UnixMicro(), days, limit)
@@ -164,7 +217,7 @@ func (t *Tx) Ending(ctx context.Context, now, before time.Time, days, limit int)
 }
 
 // ToldOfKey notes that a key's account was told of its end some days before it.
-func (t *Tx) ToldOfKey(ctx context.Context, id string, days int) error {
+func (t AccessTx) ToldOfKey(ctx context.Context, id string, days int) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET told_days = $1 WHERE id = $2`, days, id); err != nil {
 		return fmt.Errorf("note what was told of key %s: %w", id, err)
 	}
@@ -172,7 +225,7 @@ func (t *Tx) ToldOfKey(ctx context.Context, id string, days int) error {
 }
 
 // TouchKey notes when a key was used, from which network and by what program.
-func (t *Tx) TouchKey(ctx context.Context, id string, at time.Time, from, by string) error {
+func (t AccessTx) TouchKey(ctx context.Context, id string, at time.Time, from, by string) error {
 	_, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1, used_from = $2, used_by = $3 WHERE id = $4`, at.UnixMicro(), from, by, id)
 	if err != nil {
 		return fmt.Errorf("touch key %s: %w", id, err)

@@ -33,7 +33,7 @@ type Lease struct {
 
 // RenewLease moves the end of a lease of owner, if it is not over.
 func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until time.Time) error {
-	err := t.post(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leased[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
+	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leased[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
 		until.UnixMicro(), l.ID, owner, now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("renew the lease of %s %s: %w", l.Kind, l.ID, err)
@@ -65,35 +65,23 @@ func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 	return t.WakeAll(ctx)
 }
 
-// EndLeases frees deliveries whose lease is over, and has their endpoints looked
-// at.
-func (t *Tx) EndLeases(ctx context.Context, now time.Time) error {
-	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = NULL, lease_owner = NULL
-		WHERE lease_owner IS NOT NULL AND lease_until <= $1 RETURNING endpoint`, now.UnixMicro())
-	endpoints, err := collect(rows, err, scanText)
-	if err != nil {
-		return fmt.Errorf("end leases: %w", err)
-	}
-	for _, id := range endpoints {
-		if err := t.Wake(ctx, id, now); err != nil {
-			return err
-		}
-		t.touched[TopicDeliveries] = true
-	}
-	return nil
-}
+// What is due to the sweeper, as parts of its claims.
+const (
+	dueClocks = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+		ORDER BY s.due_at LIMIT $4`
+	staleClocks = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+		ORDER BY s.rules LIMIT $4`
+	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
+		ORDER BY p.check_at LIMIT $4`
+	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
+		ORDER BY p.due_at LIMIT $4`
+)
 
-// WakeAll has every endpoint looked at that nobody would look at although
-// something is due to it: after a stop, and where an older program wrote.
-func (t *Tx) WakeAll(ctx context.Context) error {
-	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
-		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
+func (t *tx) claim(ctx context.Context, question string, args ...any) ([]string, error) {
+	rows, err := t.query(ctx, question, args...)
+	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
-		return fmt.Errorf("wake endpoints: %w", err)
+		return nil, fmt.Errorf("claim what is due: %w", err)
 	}
-	if n > 0 {
-		t.touched[TopicDeliveries] = true
-		clear(t.group.endpoints)
-	}
-	return nil
+	return ids, nil
 }

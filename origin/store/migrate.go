@@ -49,7 +49,7 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	free := func() error { return nil }
 	if d.shared {
 		if free, err = lockSchema(ctx, db); err != nil {
-			return nil, fmt.Errorf("migrate: %w", unreachable(err))
+			return nil, fmt.Errorf("migrate: %w", unavailable(err))
 		}
 	}
 	p, err := provider(d, db)
@@ -113,7 +113,7 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	}
 	all, err := p.Status(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list migrations: %w", unreachable(err))
+		return nil, fmt.Errorf("list migrations: %w", unavailable(err))
 	}
 	known := map[int64]bool{}
 	for _, m := range all {
@@ -124,7 +124,7 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE version_id > 0 ORDER BY version_id`)
 	applied, err := collect(rows, err, func(row scanner) (v int64, err error) { return v, row.Scan(&v) })
 	if err != nil {
-		return nil, fmt.Errorf("list migrations: %w", unreachable(err))
+		return nil, fmt.Errorf("list migrations: %w", unavailable(err))
 	}
 	for _, v := range applied {
 		if !known[v] {
@@ -138,7 +138,7 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 // file that is not there. The pragmas are those of a file.
 func bare(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 	if cfg.URL != "" {
-		from, err := address(cfg.URL, nil)
+		from, err := connConfig(cfg.URL, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -160,7 +160,7 @@ func bare(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 }
 
 func provider(d *dialect, db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, d.folder)
+	files, err := fs.Sub(migrations, d.migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Store) schema(ctx context.Context, cfg Config) error {
 	pending, err := p.HasPending(ctx)
 	switch {
 	case err != nil:
-		return unreachable(err)
+		return unavailable(err)
 	case !pending:
 		return nil
 	case cfg.KeepSchema:

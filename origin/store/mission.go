@@ -4,9 +4,107 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
+
+// MissionReader reads missions, SLA timers, payments, calendar feeds and saved responses.
+type MissionReader struct{ querier }
+
+// MissionTx writes missions, SLA timers, payments, calendar feeds and saved responses, in a transaction.
+type MissionTx struct {
+	MissionReader
+	*tx
+}
+
+// NewestAlerted reads the newest of the missions that alerts under a key were
+// opened as: those whose external id is the key, a hyphen and more.
+func (t MissionTx) NewestAlerted(ctx context.Context, account, source, key string) (Mission, error) {
+	// A dot is the character after the hyphen, so this is a stretch of the index
+	// on names.
+	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
+		WHERE account = $1 AND source_key = $2 AND external_id >= $3 AND external_id < $4 ORDER BY id DESC LIMIT 1`,
+		account, sourceKey(source), key+"-", key+"."))
+	if err == nil {
+		err = fill(ctx, t, []*Mission{&m})
+	}
+	if err != nil {
+		return Mission{}, fmt.Errorf("read the newest mission of an alert: %w", err)
+	}
+	return m, nil
+}
+
+// CountAlerted counts the missions that alerts whose external id begins so were
+// opened as: the id itself, and those with a hyphen and more after it.
+func (t MissionTx) CountAlerted(ctx context.Context, account, source, externalID string) (int, error) {
+	var n int
+	err := t.queryRow(ctx, `SELECT COUNT(*) FROM mission WHERE account = $1 AND source_key = $2
+		AND (external_id = $3 OR external_id >= $4 AND external_id < $5)`,
+		account, sourceKey(source), externalID, externalID+"-", externalID+".").Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the missions of an alert: %w", none(err))
+	}
+	return n, nil
+}
+
+// PutOccurrences writes how often the alert of a mission was received, with the
+// version and the stamp of the mission as they are now. A repeat that is only
+// counted leaves both unchanged.
+func (t MissionTx) PutOccurrences(ctx context.Context, m *Mission) error {
+	seen, err := nullJSON(m.Occurrences)
+	if err != nil {
+		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
+	}
+	_, err = t.exec(ctx, `UPDATE mission SET occurrences = $1, version = $2, updated_at = $3 WHERE id = $4`,
+		seen, m.Version, m.Changed, m.ID)
+	if err != nil {
+		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// PutPendingAlert sets when the alert of a mission that has ended opens another
+// one, in place of what was set before. The alert is kept as JSON.
+func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert any, due time.Time) error {
+	body, err := jsonText(alert)
+	if err != nil {
+		return fmt.Errorf("write the pending alert of mission %s: %w", mission, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO pending_alert (mission, alert, due_at) VALUES ($1, $2, $3)
+		ON CONFLICT (mission) DO UPDATE SET alert = excluded.alert, due_at = excluded.due_at, lease_until = NULL, lease_owner = NULL`,
+		mission, body, due.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("put the pending alert of mission %s: %w", mission, err)
+	}
+	return nil
+}
+
+// PendingAlert decodes the pending alert of a mission into alert; the error is
+// ErrNone if there is none.
+func (t MissionTx) PendingAlert(ctx context.Context, mission string, alert any) error {
+	err := t.queryRow(ctx, `SELECT alert FROM pending_alert WHERE mission = $1`, mission).Scan(jsonCol{alert})
+	if err != nil {
+		return fmt.Errorf("read the pending alert of mission %s: %w", mission, none(err))
+	}
+	return nil
+}
+
+// DeletePendingAlert deletes the pending alert of a mission, if there is one.
+func (t MissionTx) DeletePendingAlert(ctx context.Context, mission string) error {
+	if _, err := t.exec(ctx, `DELETE FROM pending_alert WHERE mission = $1`, mission); err != nil {
+		return fmt.Errorf("delete the pending alert of mission %s: %w", mission, err)
+	}
+	return nil
+}
+
+// ClaimPendingAlerts leases up to limit pending alerts that are due to owner and
+// returns their missions.
+func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
+		lease.UnixMicro(), owner, now.UnixMicro(), limit)
+}
 
 // Mission is a mission and what only the record knows of it.
 type Mission struct {
@@ -27,7 +125,7 @@ type Mission struct {
 // Prepare readies a mission to be added as far as that takes no transaction, for
 // which others would wait. What it says must not change after it.
 func (m *Mission) Prepare() (err error) {
-	if m.request, err = text(m.MissionRequest); err != nil {
+	if m.request, err = jsonText(m.MissionRequest); err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
 	return nil
@@ -44,16 +142,47 @@ func (m *Mission) Intake() fieldmark.MissionRequest {
 // sourceKey is how sources are compared.
 func sourceKey(source string) string { return strings.ToLower(source) }
 
+// MissionName is the natural key of a mission.
+type MissionName struct{ Account, Source, ExternalID string }
+
+func (n MissionName) compared() MissionName {
+	n.Source = sourceKey(n.Source)
+	return n
+}
+
+// prefetchMissions reads which names are taken.
+func (state *txState) prefetchMissions(missions []MissionName) commit.Query {
+	names := columns(missions, func(n MissionName) []string { return []string{n.Account, n.Source, n.ExternalID} })
+	return commit.Query{Text: takenMissions, Args: names, Scan: func(row commit.Scanner) error {
+		var i int
+		err := row.Scan(&i)
+		if err == nil {
+			state.prefetched.missions[missions[i-1]] = true
+		}
+		return err
+	}}
+}
+
+// takenMissions asks which names are taken. A server that knows nothing of a new
+// table yet would look them up by whatever index begins with the account,
+// and keep to that plan: the comparison of rows fits one index alone. LIMIT
+// keeps it from reading the table whole.
+const takenMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account, source_key, external_id, i),
+		LATERAL (SELECT m.account, m.source_key, m.external_id FROM mission m
+			WHERE (m.account, m.source_key, m.external_id) >= (n.account, n.source_key, n.external_id)
+			ORDER BY m.account, m.source_key, m.external_id LIMIT 1) m
+		WHERE m.account = n.account AND m.source_key = n.source_key AND m.external_id = n.external_id`
+
 const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at, updated_at,
 	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version,
 	scheduled_start, scheduled_end, assignee, occurrences, sequence`
 
 func scanMission(row scanner) (m Mission, err error) {
 	var start, end *fieldmark.Time
-	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, document{&m.MissionRequest}, document{&m.opened}, &m.Status, &m.Held,
-		document{&m.StatusReason}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, &m.Changed, maybe{&m.ScheduledAt}, maybe{&m.DispatchedAt},
-		maybe{&m.StartedAt}, maybe{&m.CompletedAt}, maybe{&m.CanceledAt}, maybe{&m.ClosedAt}, &m.Version,
-		maybe{&start}, maybe{&end}, document{&m.Assignee}, document{&m.Occurrences}, &m.Sequence)
+	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, jsonCol{&m.MissionRequest}, jsonCol{&m.opened}, &m.Status, &m.Held,
+		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.Changed, nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
+		nullTime{&m.StartedAt}, nullTime{&m.CompletedAt}, nullTime{&m.CanceledAt}, nullTime{&m.ClosedAt}, &m.Version,
+		nullTime{&start}, nullTime{&end}, jsonCol{&m.Assignee}, jsonCol{&m.Occurrences}, &m.Sequence)
 	if start != nil && end != nil {
 		m.Scheduled = &fieldmark.Span{Start: *start, End: *end}
 	}
@@ -65,27 +194,27 @@ const insertMission = `INSERT INTO mission (id, account, source_key, external_id
 
 // AddMission adds a mission and reports whether its natural key was free. Where
 // that is known nobody waits for the record.
-func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
+func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if m.request == "" {
 		if err := m.Prepare(); err != nil {
 			return false, err
 		}
 	}
-	seen, err := maybeText(m.Occurrences)
+	seen, err := nullJSON(m.Occurrences)
 	if err != nil {
 		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
 	name := MissionName{m.Account, m.Source, m.ExternalID}.compared()
 	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status), string(m.Held),
 		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen}
-	taken, known := t.group.known.missions[name]
+	taken, known := t.state.prefetched.missions[name]
 	if known && taken {
 		return false, nil
 	}
 	n := int64(1)
 	if known {
-		t.group.known.missions[name], t.opened = true, append(t.opened, name)
-		err = t.add(ctx, insertMission, args...)
+		t.state.prefetched.missions[name], t.missions = true, append(t.missions, name)
+		err = t.queueInsert(ctx, insertMission, args...)
 	} else {
 		n, err = t.exec(ctx, insertMission+` ON CONFLICT (account, source_key, external_id) DO NOTHING`, args...)
 	}
@@ -96,7 +225,7 @@ func (t *Tx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 }
 
 // MissionBySource reads a mission by its natural key.
-func (t *Tx) MissionBySource(ctx context.Context, account, source, externalID string) (Mission, error) {
+func (t MissionTx) MissionBySource(ctx context.Context, account, source, externalID string) (Mission, error) {
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id = $3`, account, sourceKey(source), externalID))
 	if err == nil {
@@ -108,10 +237,11 @@ func (t *Tx) MissionBySource(ctx context.Context, account, source, externalID st
 	return m, nil
 }
 
-func mission(ctx context.Context, from asker, id string) (Mission, error) {
-	m, err := scanMission(from.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
+// Mission reads a mission; the error is ErrNone if there is none.
+func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error) {
+	m, err := scanMission(db.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
 	if err == nil {
-		err = fill(ctx, from, []*Mission{&m})
+		err = fill(ctx, db, []*Mission{&m})
 	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read mission %s: %w", id, err)
@@ -119,19 +249,13 @@ func mission(ctx context.Context, from asker, id string) (Mission, error) {
 	return m, nil
 }
 
-// Mission reads a mission; the error is ErrNone where there is none.
-func (s *Store) Mission(ctx context.Context, id string) (Mission, error) { return mission(ctx, s, id) }
-
-// Mission reads a mission as the transaction sees it.
-func (t *Tx) Mission(ctx context.Context, id string) (Mission, error) { return mission(ctx, t, id) }
-
 // MoveMission writes where a mission stands now, who is to go and when.
-func (t *Tx) MoveMission(ctx context.Context, m *Mission) error {
-	reason, err := maybeText(m.StatusReason)
+func (t MissionTx) MoveMission(ctx context.Context, m *Mission) error {
+	reason, err := nullJSON(m.StatusReason)
 	if err != nil {
 		return fmt.Errorf("write the reason of mission %s: %w", m.ID, err)
 	}
-	assignee, err := maybeText(m.Assignee)
+	assignee, err := nullJSON(m.Assignee)
 	if err != nil {
 		return fmt.Errorf("write the assignee of mission %s: %w", m.ID, err)
 	}
@@ -142,8 +266,8 @@ func (t *Tx) MoveMission(ctx context.Context, m *Mission) error {
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
 		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15 WHERE id = $16`,
-		string(m.Status), string(m.Held), reason, m.Changed, micros(m.ScheduledAt), micros(m.DispatchedAt),
-		micros(m.StartedAt), micros(m.CompletedAt), micros(m.CanceledAt), micros(m.ClosedAt), m.Version,
+		string(m.Status), string(m.Held), reason, m.Changed, nullMicros(m.ScheduledAt), nullMicros(m.DispatchedAt),
+		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
 		start, end, assignee, m.Sequence, m.ID)
 	if err != nil {
 		return fmt.Errorf("move mission %s: %w", m.ID, err)
@@ -152,15 +276,15 @@ func (t *Tx) MoveMission(ctx context.Context, m *Mission) error {
 }
 
 // EditMission writes what a mission says now; was is what it said before.
-func (t *Tx) EditMission(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
+func (t MissionTx) EditMission(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
 	if m.opened == nil {
 		m.opened = &was
 	}
-	opened, err := text(m.opened)
+	opened, err := jsonText(m.opened)
 	if err != nil {
 		return fmt.Errorf("write the intake of mission %s: %w", m.ID, err)
 	}
-	request, err := text(m.MissionRequest)
+	request, err := jsonText(m.MissionRequest)
 	if err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
@@ -168,6 +292,210 @@ func (t *Tx) EditMission(ctx context.Context, m *Mission, was fieldmark.MissionR
 		request, opened, string(m.Priority), m.Changed, m.Version, m.ID)
 	if err != nil {
 		return fmt.Errorf("edit mission %s: %w", m.ID, err)
+	}
+	return nil
+}
+
+// MissionQuery asks for a page of missions. Every combination of its fields is
+// answered from an index; without Account only Status and the ids narrow.
+type MissionQuery struct {
+	Account    string
+	Status     []fieldmark.MissionStatus // without doubles
+	Priority   fieldmark.Priority
+	Source     string
+	ExternalID string // with Source
+
+	From, Until string // ids: not before the first, and before the second; empty means any
+	Limit       int
+
+	// Changes asks for the order of changes instead of the newest first: those
+	// after the stamp Since and, at that stamp, after the id SinceID.
+	Changes bool
+	Since   int64
+	SinceID string
+}
+
+// lastID sorts after every id.
+const lastID = "~"
+
+// Missions lists missions, the newest first or in the order of their changes.
+func (db MissionReader) Missions(ctx context.Context, q MissionQuery) ([]Mission, error) {
+	question, args := q.sql()
+	rows, err := db.query(ctx, question, args...)
+	list, err := collect(rows, err, scanMission)
+	if err == nil {
+		all := make([]*Mission, len(list))
+		for i := range list {
+			all[i] = &list[i]
+		}
+		err = fill(ctx, db, all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list missions: %w", err)
+	}
+	return list, nil
+}
+
+// sql writes the question.
+func (q *MissionQuery) sql() (string, []any) {
+	if q.Until == "" {
+		q.Until = lastID
+	}
+	var w where
+	switch {
+	case q.Changes:
+		w.with("account = %s", q.Account)
+		w.with("(updated_at, id) > (%s, %s)", q.Since, q.SinceID)
+		q.filters(&w)
+		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY updated_at, id LIMIT ` + w.arg(q.Limit), w.args
+	case q.ExternalID != "":
+		w.with("account = %s", q.Account)
+		w.with("external_id = %s", q.ExternalID)
+		q.filters(&w)
+		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY id DESC LIMIT ` + w.arg(q.Limit), w.args
+	}
+	return q.newest(&w), w.args
+}
+
+// filters are the conditions besides the order's own.
+func (q *MissionQuery) filters(w *where) {
+	if q.Source != "" {
+		w.with("source_key = %s", sourceKey(q.Source))
+	}
+	if len(q.Status) > 0 {
+		values := make([]any, len(q.Status))
+		for i, st := range q.Status {
+			values[i] = string(st)
+		}
+		w.with("status IN (%s"+strings.Repeat(", %s", len(values)-1)+")", values...)
+	}
+	if q.Priority != "" {
+		w.with("priority = %s", string(q.Priority))
+	}
+	w.with("id >= %s", q.From)
+	w.with("id < %s", q.Until)
+}
+
+// newest asks for one stretch of an index for each pair of a status and a
+// priority, and takes the newest of them all: neither engine would sort out by
+// itself that this reads no more than a page of each.
+func (q *MissionQuery) newest(w *where) string {
+	var equal []string
+	if q.Account != "" {
+		equal = append(equal, "account = "+w.arg(q.Account))
+	}
+	if q.Source != "" {
+		equal = append(equal, "source_key = "+w.arg(sourceKey(q.Source)))
+	}
+	from, until, limit := w.arg(q.From), w.arg(q.Until), w.arg(q.Limit)
+	stretch := func(conditions ...string) string {
+		conditions = append(conditions, "id >= "+from, "id < "+until)
+		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...), " AND ") + ` ORDER BY id DESC LIMIT ` + limit
+	}
+	var stretches []string
+	switch {
+	case len(q.Status) == 0 && q.Priority == "" && q.Source == "":
+		stretches = []string{stretch()}
+	case q.Account == "":
+		for _, st := range q.Status {
+			stretches = append(stretches, stretch("status = "+w.arg(string(st))))
+		}
+	default:
+		priorities := fieldmark.Priorities()
+		if q.Priority != "" {
+			priorities = []fieldmark.Priority{q.Priority}
+		}
+		statuses := q.Status
+		if len(statuses) == 0 {
+			statuses = fieldmark.MissionStatuses()
+		}
+		for _, p := range priorities {
+			priority := w.arg(string(p))
+			for _, st := range statuses {
+				stretches = append(stretches, stretch("status = "+w.arg(string(st)), "priority = "+priority))
+			}
+		}
+	}
+	return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (SELECT id FROM (` +
+		strings.Join(stretches, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC LIMIT ` + limit + `) ORDER BY id DESC`
+}
+
+// where gathers conditions and their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// arg returns the placeholder of a value.
+func (w *where) arg(value any) string {
+	w.args = append(w.args, value)
+	return fmt.Sprintf("$%d", len(w.args))
+}
+
+// with adds a condition, in which %s stands for each value.
+func (w *where) with(condition string, values ...any) {
+	marks := make([]any, len(values))
+	for i, v := range values {
+		marks[i] = w.arg(v)
+	}
+	w.conditions = append(w.conditions, fmt.Sprintf(condition, marks...))
+}
+
+func (w *where) text() string { return strings.Join(w.conditions, " AND ") }
+
+// fillSizes are how many missions one question about their clocks and payments
+// names: a text for each number there is would be prepared for each.
+var fillSizes = []int{1, 51, 201}
+
+// fill adds to missions what stands in other tables: clocks and payment.
+func fill(ctx context.Context, db querier, list []*Mission) error {
+	if len(list) == 0 {
+		return nil
+	}
+	size := len(list)
+	for _, n := range fillSizes {
+		if n >= len(list) {
+			size = n
+			break
+		}
+	}
+	byID := make(map[string]*Mission, len(list))
+	ids := make([]any, size)
+	for i := range ids {
+		m := list[min(i, len(list)-1)] // the rest of the places names the last again
+		ids[i], byID[m.ID] = m.ID, m
+	}
+	var marks strings.Builder
+	for i := range ids {
+		fmt.Fprintf(&marks, ", $%d", i+1)
+	}
+	rows, err := db.query(ctx, `SELECT m.id, s.policy, s.timers, s.revision, s.rules, s.due_at, `+paymentColumns+`
+		FROM mission m LEFT JOIN sla s ON s.mission = m.id LEFT JOIN payment p ON p.mission = m.id
+		WHERE m.id IN (`+marks.String()[2:]+`)`, ids...)
+	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) {
+		var id string
+		var policy *fieldmark.Priority
+		var revision, counted *int64
+		var s SLA
+		var p paymentScan
+		if err := row.Scan(append([]any{&id, &policy, jsonCol{&s.Timers}, &revision, &counted, nullTime{&s.DueAt}}, p.into()...)...); err != nil {
+			return none, err
+		}
+		m := byID[id]
+		if policy != nil {
+			s.Policy, s.Revision = *policy, int(*revision)
+			if counted != nil {
+				s.Rules = *counted
+			}
+			m.Clocks, m.SLA = &s, s.wire()
+		}
+		if pay := p.payment(); pay != nil {
+			m.Paid, m.Payment = pay, &pay.Payment
+		}
+		return none, nil
+	})
+	if err != nil {
+		return fmt.Errorf("read clocks and payments: %w", err)
 	}
 	return nil
 }

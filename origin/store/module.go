@@ -5,13 +5,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
 
+// ModuleReader reads scoring modules.
+type ModuleReader struct{ querier }
+
+// ModuleTx writes scoring modules, in a transaction.
+type ModuleTx struct {
+	ModuleReader
+	*tx
+}
+
+// Activations lists which module was in force from when on, oldest first.
+func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
+	rows, err := db.query(ctx, `SELECT e.at, m.name, m.version, m.digest FROM activation a
+		JOIN event e ON e.number = a.event JOIN module m ON m.digest = a.digest ORDER BY a.event`)
+	list, err := collect(rows, err, func(row scanner) (a fieldmark.Activation, err error) {
+		return a, row.Scan(timeCol{&a.At}, &a.Module.Name, &a.Module.Version, &a.Module.Digest)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list activations: %w", err)
+	}
+	return list, nil
+}
+
 // PutModule keeps a scoring module under its digest, with what its check said. A
 // module that is there stays, but takes over a signature.
-func (t *Tx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage, at fieldmark.Time) error {
+func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage, at fieldmark.Time) error {
 	var signature, said *string
 	if m.Signature != nil {
 		text, err := json.Marshal(m.Signature)
@@ -34,7 +57,7 @@ func (t *Tx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byt
 
 // ActivateModule puts a kept module in force as of an event, or on trial where
 // percent is below 100.
-func (t *Tx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int) error {
+func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int) error {
 	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent) VALUES ($1, $2, $3)`, event, string(digest), percent)
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", digest, err)
@@ -54,21 +77,21 @@ func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) 
 	return m, err
 }
 
-// modulePlan reads which modules score; the error is ErrNone where there is none.
-func modulePlan(ctx context.Context, from asker) (plan fieldmark.ModulePlan, err error) {
+// ModulePlan reads which modules score; the error is ErrNone if there is none.
+func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a JOIN module m ON m.digest = a.digest `
 	var event, newest int64
 	var percent int
-	if plan.SignedModule, err = scanSigned(from.queryRow(ctx, chosen+`WHERE a.percent = 100 ORDER BY a.event DESC LIMIT 1`), &event, &percent); err != nil {
+	if plan.SignedModule, err = scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 ORDER BY a.event DESC LIMIT 1`), &event, &percent); err != nil {
 		return plan, fmt.Errorf("read the active module: %w", err)
 	}
-	before, err := scanSigned(from.queryRow(ctx, chosen+`WHERE a.percent = 100 AND a.digest <> $1 ORDER BY a.event DESC LIMIT 1`, string(plan.Digest)), &newest, &percent)
+	before, err := scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 AND a.digest <> $1 ORDER BY a.event DESC LIMIT 1`, string(plan.Digest)), &newest, &percent)
 	if err == nil {
 		plan.Previous = &before
 	} else if !errors.Is(err, ErrNone) {
 		return plan, fmt.Errorf("read the module before: %w", err)
 	}
-	latest, err := scanSigned(from.queryRow(ctx, chosen+`ORDER BY a.event DESC LIMIT 1`), &newest, &percent)
+	latest, err := scanSigned(db.queryRow(ctx, chosen+`ORDER BY a.event DESC LIMIT 1`), &newest, &percent)
 	if err != nil {
 		return plan, fmt.Errorf("read the module on trial: %w", err)
 	}
@@ -78,18 +101,8 @@ func modulePlan(ctx context.Context, from asker) (plan fieldmark.ModulePlan, err
 	return plan, nil
 }
 
-// ModulePlan reads which modules score; the error is ErrNone where there is none.
-func (s *Store) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
-	return modulePlan(ctx, s)
-}
-
-// ModulePlan reads which modules score, as the transaction sees it.
-func (t *Tx) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
-	return modulePlan(ctx, t)
-}
-
 // SignedModule names a kept module by its digest.
-func (t *Tx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldmark.SignedModule, error) {
+func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldmark.SignedModule, error) {
 	m, err := scanSigned(t.queryRow(ctx, `SELECT name, version, digest, signature FROM module WHERE digest = $1`, string(digest)))
 	if err != nil {
 		return m, fmt.Errorf("read the name of module %s: %w", digest, err)
@@ -98,17 +111,17 @@ func (t *Tx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldma
 }
 
 // Module reads the bytes of a kept module; the error is ErrNone where there is none.
-func (s *Store) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
+func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
-	if err := none(s.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
+	if err := none(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
 		return nil, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	return body, nil
 }
 
 // Modules lists up to limit kept modules, the newest first, without reports.
-func (s *Store) Modules(ctx context.Context, limit int) ([]fieldmark.ModuleRecord, error) {
-	rows, err := s.query(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at FROM module
+func (db ModuleReader) Modules(ctx context.Context, limit int) ([]fieldmark.ModuleRecord, error) {
+	rows, err := db.query(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at FROM module
 		ORDER BY created_at DESC, digest LIMIT $1`, limit)
 	list, err := collect(rows, err, func(row scanner) (r fieldmark.ModuleRecord, err error) {
 		var at int64
@@ -123,10 +136,10 @@ func (s *Store) Modules(ctx context.Context, limit int) ([]fieldmark.ModuleRecor
 }
 
 // ModuleRecord reads what is known of one module, with its report.
-func (s *Store) ModuleRecord(ctx context.Context, digest fieldmark.Digest) (r fieldmark.ModuleRecord, err error) {
+func (db ModuleReader) ModuleRecord(ctx context.Context, digest fieldmark.Digest) (r fieldmark.ModuleRecord, err error) {
 	var at int64
 	var report *string
-	r.SignedModule, err = scanSigned(s.queryRow(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at, report
+	r.SignedModule, err = scanSigned(db.queryRow(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at, report
 		FROM module WHERE digest = $1`, string(digest)), &r.Bytes, &at, &report)
 	if err != nil {
 		return r, fmt.Errorf("read the record of module %s: %w", digest, err)
@@ -135,4 +148,80 @@ func (s *Store) ModuleRecord(ctx context.Context, digest fieldmark.Digest) (r fi
 		r.Report = json.RawMessage(*report)
 	}
 	return r, nil
+}
+
+const previewColumns = `digest, against, state, done, total, error, result, requested_at`
+
+func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
+	var result *string
+	var at int64
+	if err := none(row.Scan(&p.Digest, &p.Against, &p.State, &p.Done, &p.Total, &p.Error, &result, &at)); err != nil {
+		return p, err
+	}
+	p.RequestedAt = fieldmark.AtMicros(at)
+	if result != nil {
+		err = json.Unmarshal([]byte(*result), &p.Result)
+	}
+	return p, err
+}
+
+// RequestPreview puts a preview in line, in place of an earlier one of the module.
+// One that is being worked on is begun again.
+func (t ModuleTx) RequestPreview(ctx context.Context, p fieldmark.ModulePreview) error {
+	_, err := t.exec(ctx, `INSERT INTO preview (`+previewColumns+`) VALUES ($1, $2, $3, 0, 0, '', NULL, $4)
+		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0, error = '', result = NULL,
+		requested_at = excluded.requested_at, lease_until = NULL, lease_owner = NULL, claims = 0`,
+		string(p.Digest), string(p.Against), string(fieldmark.PreviewWaiting), p.RequestedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("request a preview of %s: %w", p.Digest, err)
+	}
+	t.touched[TopicPreviews] = true
+	return nil
+}
+
+// ClaimPreviews claims up to limit previews for owner until the lease ends. One that
+// was claimed most times without a result fails instead, for a reason.
+func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit, most int, reason string) ([]fieldmark.ModulePreview, error) {
+	_, err := t.exec(ctx, `UPDATE preview SET state = 'failed', error = $1, lease_until = NULL, lease_owner = NULL
+		WHERE state IN ('waiting', 'running') AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $3)`, reason, most, now.UnixMicro())
+	if err != nil {
+		return nil, fmt.Errorf("fail previews: %w", err)
+	}
+	rows, err := t.query(ctx, `UPDATE preview SET lease_until = $1, lease_owner = $2, state = 'running', claims = claims + 1
+		WHERE digest IN (SELECT p.digest FROM preview p WHERE p.state IN ('waiting', 'running') AND (p.lease_until IS NULL OR p.lease_until <= $3)
+			ORDER BY p.requested_at, p.digest LIMIT $4)
+		AND (lease_until IS NULL OR lease_until <= $3)
+		RETURNING `+previewColumns, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+	list, err := collect(rows, err, scanPreview)
+	if err != nil {
+		return nil, fmt.Errorf("claim previews: %w", err)
+	}
+	return list, nil
+}
+
+// NotePreview writes how far a preview is, unless its owner has lost it.
+func (t ModuleTx) NotePreview(ctx context.Context, owner string, p fieldmark.ModulePreview) error {
+	var result *string
+	if p.Result != nil {
+		text, err := json.Marshal(p.Result)
+		if err != nil {
+			return fmt.Errorf("note a preview: %w", err)
+		}
+		result = new(string(text))
+	}
+	_, err := t.exec(ctx, `UPDATE preview SET state = $1, done = $2, total = $3, error = $4, result = $5 WHERE digest = $6 AND lease_owner = $7`,
+		string(p.State), p.Done, p.Total, p.Error, result, string(p.Digest), owner)
+	if err != nil {
+		return fmt.Errorf("note a preview of %s: %w", p.Digest, err)
+	}
+	return nil
+}
+
+// Preview reads a module's preview; the error is ErrNone where none was asked for.
+func (db ModuleReader) Preview(ctx context.Context, digest fieldmark.Digest) (fieldmark.ModulePreview, error) {
+	p, err := scanPreview(db.queryRow(ctx, `SELECT `+previewColumns+` FROM preview WHERE digest = $1`, string(digest)))
+	if err != nil {
+		return p, fmt.Errorf("read the preview of %s: %w", digest, err)
+	}
+	return p, nil
 }

@@ -38,8 +38,8 @@ type paymentScan struct {
 }
 
 func (s *paymentScan) into() []any {
-	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, maybe{&s.p.DueAt}, maybe{&s.p.PaidAt},
-		document{&s.p.Failure}, &s.refunded, &s.version, maybe{&s.created}, maybe{&s.updated}, maybe{&s.p.OverdueAt}}
+	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, nullTime{&s.p.DueAt}, nullTime{&s.p.PaidAt},
+		jsonCol{&s.p.Failure}, &s.refunded, &s.version, nullTime{&s.created}, nullTime{&s.updated}, nullTime{&s.p.OverdueAt}}
 }
 
 func (s *paymentScan) payment() *Payment {
@@ -65,9 +65,9 @@ func money(m *fieldmark.Money) (amount, currency any) {
 }
 
 // AddPayment adds the payment of a mission.
-func (t *Tx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
+func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 	amount, currency := money(p.Amount)
-	err := t.add(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
+	err := t.queueInsert(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version, p.CreatedAt.Micros())
 	if err != nil {
@@ -78,16 +78,16 @@ func (t *Tx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 }
 
 // PutPayment writes where a payment stands now, and ends any lease.
-func (t *Tx) PutPayment(ctx context.Context, p *Payment) error {
-	failure, err := maybeText(p.Failure)
+func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
+	failure, err := nullJSON(p.Failure)
 	if err != nil {
 		return fmt.Errorf("write the failure of payment %s: %w", p.ID, err)
 	}
 	amount, currency := money(p.Amount)
 	_, err = t.exec(ctx, `UPDATE payment SET direction = $1, amount = $2, currency = $3, terms = $4, status = $5, due_at = $6, paid_at = $7,
 		failure = $8, refunded = $9, version = $10, updated_at = $11, check_at = $12, overdue_at = $13, lease_until = NULL, lease_owner = NULL WHERE id = $14`,
-		string(p.Direction), amount, currency, p.Terms, string(p.Status), micros(p.DueAt), micros(p.PaidAt),
-		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.checkAt(), micros(p.OverdueAt), p.ID)
+		string(p.Direction), amount, currency, p.Terms, string(p.Status), nullMicros(p.DueAt), nullMicros(p.PaidAt),
+		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.checkAt(), nullMicros(p.OverdueAt), p.ID)
 	if err != nil {
 		return fmt.Errorf("put payment %s: %w", p.ID, err)
 	}
@@ -96,14 +96,14 @@ func (t *Tx) PutPayment(ctx context.Context, p *Payment) error {
 
 // ClaimPayments takes up to limit payments that are overdue by now for owner
 // until the lease ends.
-func (t *Tx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`) RETURNING id`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
 // PaymentMission returns whose payment it is; the error is ErrNone where there
 // is none.
-func (t *Tx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
+func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
 	if err := t.queryRow(ctx, `SELECT mission FROM payment WHERE id = $1`, id).Scan(&mission); err != nil {
 		return "", fmt.Errorf("read payment %s: %w", id, none(err))
 	}
@@ -111,7 +111,7 @@ func (t *Tx) PaymentMission(ctx context.Context, id string) (mission string, err
 }
 
 // AddRefund notes a refund under a reference that is new to its payment.
-func (t *Tx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
+func (t MissionTx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
 	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		r.ID, payment, r.Amount, reference(r), r.Reason, r.CreatedAt.Micros())
 	if err != nil {
@@ -128,10 +128,11 @@ func reference(r *fieldmark.Refund) string {
 	return r.Reference
 }
 
-func refunds(ctx context.Context, from asker, payment string) ([]fieldmark.Refund, error) {
-	rows, err := from.query(ctx, `SELECT id, amount, reference, reason, created_at FROM refund WHERE payment = $1 ORDER BY id`, payment)
+// Refunds lists the refunds of a payment, the oldest first.
+func (db MissionReader) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
+	rows, err := db.query(ctx, `SELECT id, amount, reference, reason, created_at FROM refund WHERE payment = $1 ORDER BY id`, payment)
 	list, err := collect(rows, err, func(row scanner) (r fieldmark.Refund, err error) {
-		err = row.Scan(&r.ID, &r.Amount, &r.Reference, &r.Reason, instant{&r.CreatedAt})
+		err = row.Scan(&r.ID, &r.Amount, &r.Reference, &r.Reason, timeCol{&r.CreatedAt})
 		if r.Reference == r.ID {
 			r.Reference = ""
 		}
@@ -143,19 +144,9 @@ func refunds(ctx context.Context, from asker, payment string) ([]fieldmark.Refun
 	return list, nil
 }
 
-// Refunds lists the refunds of a payment, the oldest first.
-func (t *Tx) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
-	return refunds(ctx, t, payment)
-}
-
-// Refunds lists the refunds of a payment, the oldest first.
-func (s *Store) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
-	return refunds(ctx, s, payment)
-}
-
 // Payments lists up to limit payments with their missions, the newest first;
 // status "" means any, before means older than the payment of that id.
-func (s *Store) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string, limit int) ([]fieldmark.MissionPayment, error) {
+func (db MissionReader) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string, limit int) ([]fieldmark.MissionPayment, error) {
 	if before == "" {
 		before = lastID
 	}
@@ -165,7 +156,7 @@ func (s *Store) Payments(ctx context.Context, status fieldmark.PaymentStatus, be
 		question += ` AND p.status = $3`
 		args = append(args, string(status))
 	}
-	rows, err := s.query(ctx, question+` ORDER BY p.id DESC LIMIT $2`, args...)
+	rows, err := db.query(ctx, question+` ORDER BY p.id DESC LIMIT $2`, args...)
 	list, err := collect(rows, err, scanMissionPayment)
 	if err != nil {
 		return nil, fmt.Errorf("list payments: %w", err)
@@ -176,7 +167,7 @@ func (s *Store) Payments(ctx context.Context, status fieldmark.PaymentStatus, be
 func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 	var scan paymentScan
 	var said fieldmark.MissionRequest
-	if err := row.Scan(append(scan.into(), document{&said})...); err != nil {
+	if err := row.Scan(append(scan.into(), jsonCol{&said})...); err != nil {
 		return p, none(err)
 	}
 	kept := scan.payment()
@@ -186,10 +177,10 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 
 // Payment reads a payment with its mission and refunds; the error is ErrNone
 // where there is none.
-func (s *Store) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
-	p, err := scanMissionPayment(s.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
+func (db MissionReader) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
+	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
 	if err == nil && p.RefundedTotal > 0 {
-		p.Refunds, err = s.Refunds(ctx, id)
+		p.Refunds, err = db.Refunds(ctx, id)
 	}
 	if err != nil {
 		return p, fmt.Errorf("read payment %s: %w", id, err)

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,34 +10,93 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/fieldmark/fieldmark/origin/store/check"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// connectTimeout bounds the wait for a server that does not answer; a caller
-// waits for it.
+// connectTimeout bounds connecting to a server that does not answer, while a caller
+// waits.
 const connectTimeout = 5 * time.Second
 
-// comeBack is when a caller may try again: a server that restarts takes seconds.
-const comeBack = 2 * time.Second
+// txTimeout bounds a transaction on a server that may be far away: its lock blocks
+// all other writers. A group of 256 writes at ten slow milliseconds each fits.
+const txTimeout = 15 * time.Second
 
-// Settings of a session, unless the address has its own.
+// lockKey is the advisory lock of writers, and lockKey+1 that of migrations. It is
+// "fieldmar" in ASCII, to differ from the locks of other programs in the database.
+const lockKey = "7379540980639031666"
+
+func postgres() *dialect {
+	return &dialect{
+		goose: goose.DialectPostgres, migrations: "migrations/postgres", shared: true,
+		Engine: commit.Engine{
+			// A statement sees what was committed before it began; so once the lock is
+			// held, it sees everything earlier writers did. The lock is not the row of
+			// table log, because locking a row writes, and a claim that finds nothing
+			// should not write.
+			Begin:   []string{`BEGIN ISOLATION LEVEL READ COMMITTED`, `SELECT pg_advisory_xact_lock(` + lockKey + `)`},
+			Timeout: txTimeout, Args: validText,
+			Unavailable: unavailable, IsUnavailable: isUnavailable,
+		},
+		checks: []check.Rule{
+			{Name: "every index is valid", Query: `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+				WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`},
+			{Name: "every reference leads to a row", Query: `SELECT c.conname::text FROM pg_constraint c
+				WHERE c.connamespace = current_schema()::regnamespace AND NOT c.convalidated`},
+		},
+	}
+}
+
+// validText replaces what PostgreSQL refuses in texts and SQLite stores: NUL and
+// invalid UTF-8. A name to look up with such bytes has no row on either engine, and
+// values to store were validated before.
+func validText(args []any) []any {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			if !isValid(a) {
+				args[i] = valid(a)
+			}
+		case []string:
+			for j, s := range a {
+				a[j] = valid(s)
+			}
+		}
+	}
+	return args
+}
+
+func isValid(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
+
+func valid(s string) string {
+	if isValid(s) {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
+}
+
+// Settings of a session, unless the URL sets them.
 var (
 	writerSettings = map[string]string{
-		"lock_timeout":                        "10000", // ms in line behind other origins, then the caller hears of it
-		"idle_in_transaction_session_timeout": "10000", // ms an origin that stands still may hold up the others
+		"lock_timeout":                        "10000", // milliseconds to wait for other origins; then the write fails
+		"idle_in_transaction_session_timeout": "10000", // milliseconds an origin that hangs may block the others
 		"synchronous_commit":                  "on",    // an acknowledged mission survives a power cut
 	}
 	readerSettings = map[string]string{"default_transaction_read_only": "on"}
 )
 
-// address reads where a PostgreSQL is.
-func address(from string, settings map[string]string) (*pgx.ConnConfig, error) {
+// connConfig parses the URL of a database.
+func connConfig(from string, settings map[string]string) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(from)
 	if err != nil {
-		return nil, errors.New("the address of the database cannot be read; it is written postgres://USER:PASSWORD@HOST:PORT/NAME")
+		return nil, errors.New("invalid database URL; the form is postgres://USER:PASSWORD@HOST:PORT/NAME")
 	}
 	own := cfg.RuntimeParams
 	cfg.RuntimeParams = map[string]string{"application_name": "fieldmark", "timezone": "UTC", "client_encoding": "UTF8"}
@@ -51,11 +108,11 @@ func address(from string, settings map[string]string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
-// readWriteSetting is target_session_attrs=read-write in either form of an address.
+// readWriteSetting is target_session_attrs=read-write in either form of a URL.
 var readWriteSetting = regexp.MustCompile(`\btarget_session_attrs\s*=\s*'?read-write\b`)
 
-// readWrite reports whether an address, or the environment in its place, asks for
-// a server that accepts writes.
+// readWrite reports whether a URL, or else the environment, requires a server that
+// accepts writes.
 func readWrite(from string) bool {
 	if strings.Contains(from, "target_session_attrs") {
 		return readWriteSetting.MatchString(from)
@@ -63,26 +120,26 @@ func readWrite(from string) bool {
 	return os.Getenv("PGTARGETSESSIONATTRS") == "read-write"
 }
 
-// openPostgres opens the database at an address.
+// openPostgres opens the database at a URL.
 func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error {
-	writer, err := address(from, writerSettings)
+	writer, err := connConfig(from, writerSettings)
 	if err != nil {
 		return err
 	}
-	reader, err := address(from, readerSettings)
+	reader, err := connConfig(from, readerSettings)
 	if err != nil {
 		return err
 	}
 	if readWrite(from) {
-		// The check of read-write would find the readers' own setting and refuse a
-		// primary; a server is read-write if it is not in recovery.
+		// The check for read-write would see the read-only setting of readers and
+		// reject a primary. A server that is not in recovery is a primary.
 		reader.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	s.writer = stdlib.OpenDB(*writer)
 	s.writer.SetMaxOpenConns(1)
 	var encoding string
 	if err := s.writer.QueryRowContext(ctx, `SHOW server_encoding`).Scan(&encoding); err != nil {
-		return unreachable(err)
+		return unavailable(err)
 	}
 	if encoding != "UTF8" {
 		return fmt.Errorf("the database has encoding %s; create it with ENCODING 'UTF8'", encoding)
@@ -94,61 +151,7 @@ func (s *Store) openPostgres(ctx context.Context, from string, cfg Config) error
 	return nil
 }
 
-// together sends statements in one go: a group spends most of its time waiting
-// for the server. It says how many were done and returns the result of the last.
-func (g *group) together(ctx context.Context, steps []statement) (done int, res sql.Result, err error) {
-	b := &pgx.Batch{}
-	for _, step := range steps {
-		b.Queue(step.text, step.args...)
-	}
-	err = g.conn.Raw(func(c any) error {
-		results := c.(*stdlib.Conn).Conn().SendBatch(ctx, b)
-		for range steps {
-			tag, err := results.Exec()
-			if err != nil {
-				_ = results.Close() // says the same
-				return err
-			}
-			done, res = done+1, driver.RowsAffected(tag.RowsAffected())
-		}
-		return results.Close()
-	})
-	return done, res, err
-}
-
-// question is a query and what becomes of each row of its answer.
-type question struct {
-	text string
-	args []any
-	take func(scanner) error
-}
-
-// unread are statements whose answers nobody reads.
-func unread(texts []string) (all []question) {
-	for _, text := range texts {
-		all = append(all, question{text: text, take: func(scanner) error { return nil }})
-	}
-	return all
-}
-
-// ask sends questions in one go.
-func (g *group) ask(ctx context.Context, all []question) error {
-	b := &pgx.Batch{}
-	for _, q := range all {
-		b.Queue(q.text, g.dialect.args(q.args)...).Query(func(rows pgx.Rows) error {
-			defer rows.Close()
-			for rows.Next() {
-				if err := q.take(rows); err != nil {
-					return err
-				}
-			}
-			return rows.Err()
-		})
-	}
-	return g.conn.Raw(func(c any) error { return c.(*stdlib.Conn).Conn().SendBatch(ctx, b).Close() })
-}
-
-// redacted returns an address without its password.
+// redacted returns a URL without its password.
 func redacted(from string) string {
 	u, err := url.Parse(from)
 	if err != nil {

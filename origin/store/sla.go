@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/sla"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
 // Rules are the policies and calendars in force: those of the program, and in
@@ -25,10 +25,10 @@ const (
 	ruleCalendar = "calendar"
 )
 
-const askRules = `SELECT kind, name, body, revision FROM sla_rule`
+const rulesQuery = `SELECT kind, name, body, revision FROM sla_rule`
 
 // newRules are those of the program.
-func newRules() *Rules {
+func defaultRules() *Rules {
 	r := &Rules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, Calendars: map[string]fieldmark.SLACalendar{}}
 	for _, p := range sla.DefaultPolicies() {
 		r.Policies[p.Priority] = p
@@ -39,18 +39,8 @@ func newRules() *Rules {
 	return r
 }
 
-func readRules(ctx context.Context, from asker) (*Rules, error) {
-	r := newRules()
-	rows, err := from.query(ctx, askRules)
-	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) { return none, r.take(row) })
-	if err != nil {
-		return nil, fmt.Errorf("read the rules of clocks: %w", err)
-	}
-	return r, nil
-}
-
-// take reads a rule that was set.
-func (r *Rules) take(row scanner) error {
+// scan reads a rule that was set.
+func (r *Rules) scan(row commit.Scanner) error {
 	var kind, name, body string
 	var revision int64
 	if err := row.Scan(&kind, &name, &body, &revision); err != nil {
@@ -76,35 +66,43 @@ func (r *Rules) put(kind, name, body string) (err error) {
 	return err
 }
 
-// Rules reads the rules in force.
-func (s *Store) Rules(ctx context.Context) (*Rules, error) { return readRules(ctx, s) }
+// Rules reads the active rules.
+func (db MissionReader) Rules(ctx context.Context) (*Rules, error) {
+	r := defaultRules()
+	rows, err := db.query(ctx, rulesQuery)
+	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) { return none, r.scan(row) })
+	if err != nil {
+		return nil, fmt.Errorf("read the SLA rules: %w", err)
+	}
+	return r, nil
+}
 
 // Rules reads the rules as the transaction sees them. Every new mission asks for
 // them, so members of a group share the answer.
-func (t *Tx) Rules(ctx context.Context) (r *Rules, err error) {
-	if t.group.rules == nil {
-		t.group.rules, err = readRules(ctx, t)
+func (t MissionTx) Rules(ctx context.Context) (r *Rules, err error) {
+	if t.state.rules == nil {
+		t.state.rules, err = t.MissionReader.Rules(ctx)
 	}
-	return t.group.rules, err
+	return t.state.rules, err
 }
 
 // PutPolicy sets the policy of a priority; nil is the program's own again.
-func (t *Tx) PutPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
+func (t MissionTx) PutPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
 	return t.putRule(ctx, rulePolicy, string(priority), p, p == nil, at)
 }
 
 // PutCalendar sets a calendar; nil takes it away, or is the program's own again.
-func (t *Tx) PutCalendar(ctx context.Context, name string, c *fieldmark.SLACalendar, at time.Time) error {
+func (t MissionTx) PutCalendar(ctx context.Context, name string, c *fieldmark.SLACalendar, at time.Time) error {
 	return t.putRule(ctx, ruleCalendar, name, c, c == nil, at)
 }
 
 // putRule makes the revision of all rules one greater. Clocks that were counted
 // by an older one are found by it and counted again.
-func (t *Tx) putRule(ctx context.Context, kind, name string, rule any, away bool, at time.Time) error {
+func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, away bool, at time.Time) error {
 	body := ""
 	if !away {
 		var err error
-		if body, err = text(rule); err != nil {
+		if body, err = jsonText(rule); err != nil {
 			return fmt.Errorf("write %s %s: %w", kind, name, err)
 		}
 	}
@@ -115,7 +113,7 @@ func (t *Tx) putRule(ctx context.Context, kind, name string, rule any, away bool
 	if err != nil {
 		return fmt.Errorf("put %s %s: %w", kind, name, err)
 	}
-	t.group.rules = nil
+	t.state.rules = nil
 	t.touched[TopicDeadlines] = true
 	return nil
 }
@@ -143,13 +141,13 @@ func (s *SLA) counted() any {
 }
 
 // AddSLA starts the clocks of a mission.
-func (t *Tx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
-	timers, err := text(s.Timers)
+func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
+	timers, err := jsonText(s.Timers)
 	if err != nil {
 		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
 	}
-	err = t.add(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		m.ID, string(s.Policy), timers, s.Revision, s.counted(), micros(s.DueAt))
+	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		m.ID, string(s.Policy), timers, s.Revision, s.counted(), nullMicros(s.DueAt))
 	if err != nil {
 		return fmt.Errorf("add the clocks of mission %s: %w", m.ID, err)
 	}
@@ -158,13 +156,13 @@ func (t *Tx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 }
 
 // PutSLA writes where the clocks of a mission stand now, and ends any lease.
-func (t *Tx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
-	timers, err := text(s.Timers)
+func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
+	timers, err := jsonText(s.Timers)
 	if err != nil {
 		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5, lease_until = NULL, lease_owner = NULL
-		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.counted(), micros(s.DueAt), m.ID)
+		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.counted(), nullMicros(s.DueAt), m.ID)
 	if err != nil {
 		return fmt.Errorf("put the clocks of mission %s: %w", m.ID, err)
 	}
@@ -174,7 +172,7 @@ func (t *Tx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 
 // NoteSLAEvent takes down that something is told of a clock under the id of an
 // event, and reports false if it was told before.
-func (t *Tx) NoteSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
+func (t MissionTx) NoteSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle, string(c.Type), c.Turn, event, at.UnixMicro())
 	if err != nil {
@@ -186,7 +184,7 @@ func (t *Tx) NoteSLAEvent(ctx context.Context, mission string, c sla.Change, eve
 // ClaimClocks takes up to limit missions whose clocks have something to take
 // down, or were counted by older rules than those in force, for owner until the
 // lease ends. Both are read off an index: what it costs follows what is due.
-func (t *Tx) ClaimClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+func (t MissionTx) ClaimClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueClocks+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 	if err != nil || len(due) >= limit {
@@ -199,82 +197,4 @@ func (t *Tx) ClaimClocks(ctx context.Context, owner string, now, lease time.Time
 	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleClocks+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit-len(due), r.Revision)
 	return append(due, stale...), err
-}
-
-// What is due to the sweeper, as parts of its claims.
-const (
-	dueClocks = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
-		ORDER BY s.due_at LIMIT $4`
-	staleClocks = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND (s.lease_until IS NULL OR s.lease_until <= $3)
-		ORDER BY s.rules LIMIT $4`
-	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
-		ORDER BY p.check_at LIMIT $4`
-	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
-		ORDER BY p.due_at LIMIT $4`
-)
-
-func (t *Tx) claim(ctx context.Context, question string, args ...any) ([]string, error) {
-	rows, err := t.query(ctx, question, args...)
-	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
-	if err != nil {
-		return nil, fmt.Errorf("claim what is due: %w", err)
-	}
-	return ids, nil
-}
-
-// fillSizes are how many missions one question about their clocks and payments
-// names: a text for each number there is would be prepared for each.
-var fillSizes = []int{1, 51, 201}
-
-// fill adds to missions what stands in other tables: clocks and payment.
-func fill(ctx context.Context, from asker, list []*Mission) error {
-	if len(list) == 0 {
-		return nil
-	}
-	size := len(list)
-	for _, n := range fillSizes {
-		if n >= len(list) {
-			size = n
-			break
-		}
-	}
-	byID := make(map[string]*Mission, len(list))
-	ids := make([]any, size)
-	for i := range ids {
-		m := list[min(i, len(list)-1)] // the rest of the places names the last again
-		ids[i], byID[m.ID] = m.ID, m
-	}
-	var marks strings.Builder
-	for i := range ids {
-		fmt.Fprintf(&marks, ", $%d", i+1)
-	}
-	rows, err := from.query(ctx, `SELECT m.id, s.policy, s.timers, s.revision, s.rules, s.due_at, `+paymentColumns+`
-		FROM mission m LEFT JOIN sla s ON s.mission = m.id LEFT JOIN payment p ON p.mission = m.id
-		WHERE m.id IN (`+marks.String()[2:]+`)`, ids...)
-	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) {
-		var id string
-		var policy *fieldmark.Priority
-		var revision, counted *int64
-		var s SLA
-		var p paymentScan
-		if err := row.Scan(append([]any{&id, &policy, document{&s.Timers}, &revision, &counted, maybe{&s.DueAt}}, p.into()...)...); err != nil {
-			return none, err
-		}
-		m := byID[id]
-		if policy != nil {
-			s.Policy, s.Revision = *policy, int(*revision)
-			if counted != nil {
-				s.Rules = *counted
-			}
-			m.Clocks, m.SLA = &s, s.wire()
-		}
-		if pay := p.payment(); pay != nil {
-			m.Paid, m.Payment = pay, &pay.Payment
-		}
-		return none, nil
-	})
-	if err != nil {
-		return fmt.Errorf("read clocks and payments: %w", err)
-	}
-	return nil
 }

@@ -10,29 +10,45 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/store/check"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// Config says where the record is: in a file of SQLite, or in a PostgreSQL.
+// Config names a database: a file of SQLite or a PostgreSQL server.
 type Config struct {
-	Path       string // of the SQLite file; made, readable by its owner only, when it does not exist
-	URL        string // postgres://… of a PostgreSQL database; Path is not looked at then
+	Path       string // of the SQLite file; created, readable by its owner only, if it does not exist
+	URL        string // postgres://… of a PostgreSQL database; then Path is ignored
 	Readers    int    // connections that read; 0 means twice the processors, at least 4
-	KeepSchema bool   // a record older than this program is ErrOldSchema instead of being migrated
+	KeepSchema bool   // return ErrOldSchema for a database older than this program instead of migrating it
 
-	Tracer *trace.Tracer // tells of writes; nil: nobody
-	Events Events        // what is counted
+	Tracer *trace.Tracer // records a span for each write; may be nil
+	Events Events        // for metrics
 }
 
-// Events are what whoever watches a record hears of; any may be nil. They are
-// called by those who wait for the record, and must be quick.
+// Events are functions to call when something happens, for metrics. Each may be
+// nil. They run while callers wait and must be quick.
 type Events struct {
-	Wrote func(took time.Duration, writes int) // a transaction was over, with so many callers' writes in it
-	Read  func(took time.Duration)             // a question was answered, up to its first row
+	Wrote func(took time.Duration, writes int) // a transaction ended that ran this many callers' writes
+	Read  func(took time.Duration)             // a query returned its first row
 	Told  func(fieldmark.EventType)            // an event was committed
-	// Refused: the database answered and did not write, as when its disk is full.
+	// Refused: the database answered and did not write, for example because its
+	// disk is full.
 	Refused func()
+}
+
+// dialect holds the differences between the two engines. All other SQL is the same
+// for both: $1 placeholders, BIGINT microseconds, TEXT states, 0 and 1.
+type dialect struct {
+	commit.Engine
+
+	goose      goose.Dialect
+	migrations string       // their directory
+	shared     bool         // several processes may use the database at once
+	checks     []check.Rule // that the engine makes of itself
 }
 
 // Pool is the use of a pool of connections.
@@ -52,25 +68,35 @@ func (s *Store) Pools() []Pool {
 	return pools
 }
 
-// Store is an open record. Its methods may be called from any goroutine.
+// Store is an open database. Its methods may be called from any goroutine. Those
+// that read rows are grouped by noun: BrandReader, MissionReader and so on.
 type Store struct {
+	AccessReader
+	BrandReader
+	EventReader
+	MissionReader
+	ModuleReader
+	StatsReader
+	WebhookReader
+
 	dialect *dialect
 	writer  *sql.DB
 	readers *sql.DB
-	log     string
+	logID   string
 	watch   watch
-	group   group
+	group   *commit.Group[*write]
+	state   txState
 	tracer  *trace.Tracer
 	events  Events
 
-	// Questions that come with every request.
-	keys gather[string, Key]
-	kept gather[KeptName, Kept]
+	// Reads that come with every request.
+	keys      commit.Loader[string, Key]
+	responses commit.Loader[KeptName, Kept]
 
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
-// Open opens the record cfg names, making and migrating it as needed.
+// Open opens the database cfg names, and creates and migrates it as needed.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{dialect: sqlite(), tracer: cfg.Tracer, events: cfg.Events}
 	name := redacted(cfg.URL)
@@ -103,19 +129,22 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	}
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
-	s.group.dialect, s.group.db, s.group.several = s.dialect, s.writer, several{}
-	s.keys.ask, s.kept.ask = s.keysByPublic, s.keptBy
+	s.group = s.newGroup()
+	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
+	s.MissionReader, s.ModuleReader = MissionReader{s}, ModuleReader{s}
+	s.StatsReader, s.WebhookReader = StatsReader{s}, WebhookReader{s}
+	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
 	s.watch.make()
-	return s.nameLog(ctx)
+	return s.readLogID(ctx)
 }
 
 // logName is the one row of table log.
 const logName = "main"
 
-// nameLog reads the name of the log, giving a new one its name.
-func (s *Store) nameLog(ctx context.Context) error {
+// readLogID reads the id of the event log, and gives a new log one.
+func (s *Store) readLogID(ctx context.Context) error {
 	read := func() error {
-		return none(s.queryRow(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&s.log))
+		return none(s.queryRow(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&s.logID))
 	}
 	err := read()
 	if !errors.Is(err, ErrNone) {
@@ -132,37 +161,50 @@ func (s *Store) nameLog(ctx context.Context) error {
 	return read()
 }
 
-// Log returns the name of this record's event log. Numbers of events mean
-// something under one name only.
-func (s *Store) Log() string { return s.log }
+// Log returns the id of the event log. Event numbers of different logs must not be
+// compared.
+func (s *Store) Log() string { return s.logID }
 
-// Shared reports whether other processes may be working on the record: then
-// their leases are theirs until they run out.
+// Shared reports whether other processes may use the database: then their leases
+// are valid until they expire.
 func (s *Store) Shared() bool { return s.dialect.shared }
 
-// Ping reports whether the record can be read.
+// Ping reports whether the database can be read.
 func (s *Store) Ping(ctx context.Context) error {
 	var n int64
 	if err := s.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
-		return fmt.Errorf("ping store: %w", unreachable(err))
+		return fmt.Errorf("ping store: %w", unavailable(err))
 	}
 	return nil
 }
 
-// Close ends all connections. No other method may be running.
+// Inspect reads the whole database and reports on every consistency rule. It is
+// for tests and operators, not for the request path.
+func (s *Store) Inspect(ctx context.Context) ([]check.Finding, error) {
+	return check.Inspect(ctx, s.query, s.dialect.checks)
+}
+
+// Check returns every violated consistency rule as one error.
+func (s *Store) Check(ctx context.Context) error {
+	findings, err := s.Inspect(ctx)
+	all := []error{err}
+	for _, f := range findings {
+		for _, name := range f.Broken {
+			all = append(all, fmt.Errorf("%s: not %s", f.Rule, name))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Close closes all connections. No other method may be running.
 func (s *Store) Close() error {
 	var errs []error
-	// A connection of SQLite stays open, and its lock held, while it has
-	// statements that were not closed.
-	for _, st := range s.group.prepared {
-		errs = append(errs, st.Close())
-	}
 	s.prepared.Range(func(_, st any) bool {
 		errs = append(errs, st.(*sql.Stmt).Close())
 		return true
 	})
-	if s.group.conn != nil {
-		errs = append(errs, s.group.conn.Close())
+	if s.group != nil {
+		errs = append(errs, s.group.Close())
 	}
 	for _, db := range []*sql.DB{s.readers, s.writer} {
 		if db != nil {
@@ -170,4 +212,52 @@ func (s *Store) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Topic is something a reader may wait for.
+type Topic int
+
+// The topics: the event log grew; a delivery, an audit, a preview, a replay or a
+// deadline became due.
+const (
+	TopicEvents Topic = iota
+	TopicDeliveries
+	TopicAudits
+	TopicPreviews
+	TopicReplays
+	TopicDeadlines
+	topics
+)
+
+// watch wakes readers of this process after a commit. It is a hint: to find what
+// another process wrote, readers poll.
+type watch struct {
+	mu      sync.Mutex
+	changed [topics]chan struct{}
+}
+
+func (w *watch) make() {
+	for i := range w.changed {
+		w.changed[i] = make(chan struct{})
+	}
+}
+
+// Watch returns a channel that is closed at the next commit that touches t. Take
+// it before reading, or a commit in between goes unnoticed.
+func (s *Store) Watch(t Topic) <-chan struct{} {
+	s.watch.mu.Lock()
+	defer s.watch.mu.Unlock()
+	return s.watch.changed[t]
+}
+
+// notify wakes all waiters of touched topics.
+func (w *watch) notify(touched [topics]bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, hit := range touched {
+		if hit {
+			close(w.changed[i])
+			w.changed[i] = make(chan struct{})
+		}
+	}
 }

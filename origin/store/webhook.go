@@ -8,7 +8,152 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
+
+// WebhookReader reads webhook endpoints, deliveries and replays.
+type WebhookReader struct{ querier }
+
+// WebhookTx writes webhook endpoints, deliveries and replays, in a transaction.
+type WebhookTx struct {
+	WebhookReader
+	*tx
+}
+
+// Ready is an endpoint that may have something to send.
+type Ready struct {
+	Endpoint
+	Flying int   // deliveries under a lease
+	Err    error // why the row cannot be decoded; then only ID is valid
+}
+
+// ReadyEndpoints lists up to limit enabled endpoints whose time to be looked at
+// has come, those that have waited longest first. A row that cannot be decoded is
+// in the list with its error, so that it does not hold up the others.
+func (t WebhookTx) ReadyEndpoints(ctx context.Context, now time.Time, limit int) ([]Ready, error) {
+	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
+		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (r Ready, err error) {
+		if r.Endpoint, err = scanEndpointWith(row, &r.Flying); err != nil && r.ID != "" {
+			return Ready{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list ready endpoints: %w", err)
+	}
+	return list, nil
+}
+
+// PutClock writes when an endpoint is to be looked at again and up to when its
+// rate is used.
+func (t WebhookTx) PutClock(ctx context.Context, endpoint string, wake, rate time.Time) error {
+	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake), exactMicros(rate), endpoint); err != nil {
+		return fmt.Errorf("set the clock of endpoint %s: %w", endpoint, err)
+	}
+	clear(t.state.endpoints)
+	return nil
+}
+
+// NewestEndpoint returns the id of the newest endpoint that is neither deleted
+// nor expired; "" without one.
+func (t WebhookTx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
+}
+
+// WakeAll has every endpoint looked at that nobody would look at although
+// something is due to it: after a stop, and where an older program wrote.
+func (t WebhookTx) WakeAll(ctx context.Context) error {
+	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
+		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
+	if err != nil {
+		return fmt.Errorf("wake endpoints: %w", err)
+	}
+	if n > 0 {
+		t.touched[TopicDeliveries] = true
+		clear(t.state.endpoints)
+	}
+	return nil
+}
+
+// Replay is a replay and how far it has come.
+type Replay struct {
+	fieldmark.Replay
+	AtDelivery string // the last delivery looked at
+	AtEvent    int64  // the last event looked at
+}
+
+const replayColumns = `id, endpoint, request, state, at_delivery, at_event, looked, queued, created_at, updated_at`
+
+func scanReplay(row scanner) (r Replay, err error) {
+	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.AtDelivery, &r.AtEvent, &r.Looked, &r.Queued,
+		timeCol{&r.CreatedAt}, timeCol{&r.UpdatedAt})
+	return r, none(err)
+}
+
+// AddReplay adds a replay.
+func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
+	request, err := jsonText(r.ReplayRequest)
+	if err != nil {
+		return fmt.Errorf("write replay %s: %w", r.ID, err)
+	}
+	_, err = t.exec(ctx, `INSERT INTO replay (`+replayColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		r.ID, r.EndpointID, request, string(r.State), r.AtDelivery, r.AtEvent, r.Looked, r.Queued, r.CreatedAt.Micros(), r.UpdatedAt.Micros())
+	if err != nil {
+		return fmt.Errorf("add replay %s: %w", r.ID, err)
+	}
+	t.touched[TopicReplays] = true
+	return nil
+}
+
+// PutReplay writes how far a replay has come.
+func (t WebhookTx) PutReplay(ctx context.Context, r *Replay) error {
+	_, err := t.exec(ctx, `UPDATE replay SET state = $1, at_delivery = $2, at_event = $3, looked = $4, queued = $5, updated_at = $6 WHERE id = $7`,
+		string(r.State), r.AtDelivery, r.AtEvent, r.Looked, r.Queued, r.UpdatedAt.Micros(), r.ID)
+	if err != nil {
+		return fmt.Errorf("write replay %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Replays lists the replays of an endpoint, the newest first.
+func (db WebhookReader) Replays(ctx context.Context, endpoint string, limit int) ([]Replay, error) {
+	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE endpoint = $1 ORDER BY id DESC LIMIT $2`, endpoint, limit)
+	list, err := collect(rows, err, scanReplay)
+	if err != nil {
+		return nil, fmt.Errorf("list the replays of endpoint %s: %w", endpoint, err)
+	}
+	return list, nil
+}
+
+// RunningReplays lists replays that are not done, the oldest first.
+func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay, error) {
+	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE state = 'running' ORDER BY id LIMIT $1`, limit)
+	list, err := collect(rows, err, scanReplay)
+	if err != nil {
+		return nil, fmt.Errorf("list running replays: %w", err)
+	}
+	return list, nil
+}
+
+// RunningReplay reads a replay anew; the error is ErrNone when it is done.
+func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error) {
+	r, err := scanReplay(t.queryRow(ctx, `SELECT `+replayColumns+` FROM replay WHERE id = $1 AND state = 'running'`, id))
+	if err != nil {
+		return Replay{}, fmt.Errorf("read replay %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// Subscriber reads one endpoint as telling of an event asks for it.
+func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
+	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
+		WHERE id = $1 AND deleted_at IS NULL`, id))
+	if err != nil {
+		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, none(err))
+	}
+	return s, nil
+}
 
 // Endpoint is an address that gets webhooks, with all that is kept about it.
 type Endpoint struct {
@@ -40,17 +185,17 @@ const endpointColumns = `id, account, url, events, description, secret, created_
 func scanEndpoint(row scanner) (Endpoint, error) { return scanEndpointWith(row) }
 
 func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
-	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, document{&e.Events}, &e.Description, &e.Secret, instant{&e.CreatedAt}, maybe{&e.ExpiresAt},
-		document{&e.EndpointSettings}, &e.Credentials, document{&e.OldSecrets}, &e.PublicKey,
-		&e.State, &e.StateReason, maybe{&e.StateAt}, clock{&e.Changed}, &e.Health, clock{&e.OpenUntil}, clock{&e.RateAt}, clock{&e.WakeAt}}, more...)...)
+	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, jsonCol{&e.Events}, &e.Description, &e.Secret, timeCol{&e.CreatedAt}, nullTime{&e.ExpiresAt},
+		jsonCol{&e.EndpointSettings}, &e.Credentials, jsonCol{&e.OldSecrets}, &e.PublicKey,
+		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.Changed}, &e.Health, exactTime{&e.OpenUntil}, exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
 	return e, none(err)
 }
 
 // AddEndpoint adds an endpoint.
-func (t *Tx) AddEndpoint(ctx context.Context, e *Endpoint) error {
+func (t WebhookTx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at, expires_at, wake_at)
 		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL)`,
-		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), micros(e.ExpiresAt)); err != nil {
+		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt)); err != nil {
 		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
 	}
 	return t.PutEndpoint(ctx, e)
@@ -58,55 +203,46 @@ func (t *Tx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 
 // PutEndpoint writes what an endpoint wants, how it is known and its state, and
 // has it looked at.
-func (t *Tx) PutEndpoint(ctx context.Context, e *Endpoint) error {
-	events, err := text(e.Events)
+func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
+	events, err := jsonText(e.Events)
 	if err != nil {
 		return fmt.Errorf("write the events of endpoint %s: %w", e.ID, err)
 	}
-	settings, err := text(e.EndpointSettings)
+	settings, err := jsonText(e.EndpointSettings)
 	if err != nil {
 		return fmt.Errorf("write the settings of endpoint %s: %w", e.ID, err)
 	}
-	old, err := text(e.OldSecrets)
+	old, err := jsonText(e.OldSecrets)
 	if err != nil {
 		return fmt.Errorf("write the secrets of endpoint %s: %w", e.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5, credentials = $6, old_secrets = $7,
 		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0 WHERE id = $14`,
-		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, bit(e.Ordering == fieldmark.OrderingMission),
-		string(e.State), e.StateReason, micros(e.StateAt), moment(e.Changed), e.ID)
+		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, boolInt(e.Ordering == fieldmark.OrderingMission),
+		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.Changed), e.ID)
 	if err != nil {
 		return fmt.Errorf("change endpoint %s: %w", e.ID, err)
 	}
-	clear(t.group.endpoints)
+	clear(t.state.endpoints)
 	t.touched[TopicDeliveries] = true
 	return nil
 }
 
 // PutHealth writes how an endpoint has been doing; since is when it began to
 // fail, zero when it does not, and until is how long its circuit is open.
-func (t *Tx) PutHealth(ctx context.Context, id, health string, since, until time.Time) error {
-	err := t.post(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, moment(since), moment(until), id)
+func (t WebhookTx) PutHealth(ctx context.Context, id, health string, since, until time.Time) error {
+	err := t.queueExec(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, exactMicros(since), exactMicros(until), id)
 	if err != nil {
 		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
 	}
-	clear(t.group.endpoints)
+	clear(t.state.endpoints)
 	return nil
 }
 
 // Endpoint reads an endpoint that is neither deleted nor expired; the error is
-// ErrNone where there is none.
-func (s *Store) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
-	return endpoint(ctx, s, id, now)
-}
-
-// Endpoint is Store.Endpoint inside a transaction.
-func (t *Tx) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
-	return endpoint(ctx, t, id, now)
-}
-
-func endpoint(ctx context.Context, from asker, id string, now time.Time) (Endpoint, error) {
-	e, err := scanEndpoint(from.queryRow(ctx, `SELECT `+endpointColumns+` FROM endpoint
+// ErrNone if there is none.
+func (db WebhookReader) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
+	e, err := scanEndpoint(db.queryRow(ctx, `SELECT `+endpointColumns+` FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, id, now.UnixMicro()))
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
@@ -132,7 +268,7 @@ func (s *Subscriber) Wants(e fieldmark.EventType) bool {
 
 func scanSubscriber(row scanner) (s Subscriber, err error) {
 	var state fieldmark.EndpointState
-	err = row.Scan(&s.account, &s.ID, document{&s.Events}, &s.Ordered, &state, clock{&s.OpenUntil}, clock{&s.WakeAt}, maybe{&s.expiresAt})
+	err = row.Scan(&s.account, &s.ID, jsonCol{&s.Events}, &s.Ordered, &state, exactTime{&s.OpenUntil}, exactTime{&s.WakeAt}, nullTime{&s.expiresAt})
 	s.Enabled = state == fieldmark.EndpointEnabled
 	return s, err
 }
@@ -140,16 +276,16 @@ func scanSubscriber(row scanner) (s Subscriber, err error) {
 const subscribersOf = `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
 	WHERE deleted_at IS NULL AND account`
 
-// askEndpoints asks for what Subscribers will tell of accounts.
-func (g *group) askEndpoints(accounts map[string]bool) question {
+// prefetchEndpoints reads the endpoints of accounts.
+func (state *txState) prefetchEndpoints(accounts map[string]bool) commit.Query {
 	names := slices.Collect(maps.Keys(accounts))
 	for _, account := range names {
-		g.endpoints[account] = []Subscriber{}
+		state.endpoints[account] = []Subscriber{}
 	}
-	return question{subscribersOf + ` = ANY($1)`, []any{names}, func(row scanner) error {
+	return commit.Query{Text: subscribersOf + ` = ANY($1)`, Args: []any{names}, Scan: func(row commit.Scanner) error {
 		s, err := scanSubscriber(row)
 		if err == nil {
-			g.endpoints[s.account] = append(g.endpoints[s.account], s)
+			state.endpoints[s.account] = append(state.endpoints[s.account], s)
 		}
 		return err
 	}}
@@ -158,14 +294,14 @@ func (g *group) askEndpoints(accounts map[string]bool) question {
 // Subscribers lists the endpoints of an account that are neither deleted nor
 // expired. Every event asks for them; within a transaction the answer changes by
 // its own writes only, so members of a group share it. Callers must not change it.
-func (t *Tx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
-	list, known := t.group.endpoints[account]
+func (t WebhookTx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
+	list, known := t.state.endpoints[account]
 	if !known {
 		rows, err := t.query(ctx, subscribersOf+` = $1`, account)
 		if list, err = collect(rows, err, scanSubscriber); err != nil {
 			return nil, fmt.Errorf("list the endpoints of %s: %w", account, err)
 		}
-		t.group.endpoints[account] = list
+		t.state.endpoints[account] = list
 	}
 	expired := func(s Subscriber) bool { return s.expiresAt != nil && s.expiresAt.Micros() <= now.UnixMicro() }
 	if slices.ContainsFunc(list, expired) { // seldom: they are deleted within a second
@@ -176,7 +312,7 @@ func (t *Tx) Subscribers(ctx context.Context, account string, now time.Time) ([]
 
 // wake has an endpoint looked at, at once or when its circuit lets something
 // through, if it is not to be looked at by then.
-func (t *Tx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
+func (t WebhookTx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
 	if s.OpenUntil.After(now) {
 		now = s.OpenUntil
 	}
@@ -186,7 +322,7 @@ func (t *Tx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
 	if err := t.Wake(ctx, s.ID, now); err != nil {
 		return err
 	}
-	for _, list := range t.group.endpoints {
+	for _, list := range t.state.endpoints {
 		for i := range list {
 			if list[i].ID == s.ID {
 				list[i].WakeAt = now
@@ -197,8 +333,8 @@ func (t *Tx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
 }
 
 // Wake has an endpoint looked at by a time.
-func (t *Tx) Wake(ctx context.Context, id string, by time.Time) error {
-	err := t.post(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
+func (t WebhookTx) Wake(ctx context.Context, id string, by time.Time) error {
+	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
 	if err != nil {
 		return fmt.Errorf("wake endpoint %s: %w", id, err)
 	}
@@ -207,8 +343,8 @@ func (t *Tx) Wake(ctx context.Context, id string, by time.Time) error {
 
 // Endpoints lists up to limit endpoints that are neither deleted nor expired,
 // the newest first; account "" means any.
-func (s *Store) Endpoints(ctx context.Context, account string, now time.Time, limit int) ([]Endpoint, error) {
-	rows, err := s.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
+func (db WebhookReader) Endpoints(ctx context.Context, account string, now time.Time, limit int) ([]Endpoint, error) {
+	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
 		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ($3 = '' OR account = $3) ORDER BY id DESC LIMIT $2`,
 		now.UnixMicro(), limit, account)
 	list, err := collect(rows, err, scanEndpoint)
@@ -219,8 +355,8 @@ func (s *Store) Endpoints(ctx context.Context, account string, now time.Time, li
 }
 
 // FailingEndpoints lists enabled endpoints that took nothing since a time.
-func (s *Store) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	rows, err := s.query(ctx, `SELECT id FROM endpoint WHERE failing_since IS NOT NULL AND failing_since <= $1
+func (db WebhookReader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE failing_since IS NOT NULL AND failing_since <= $1
 		AND state = 'enabled' AND deleted_at IS NULL ORDER BY failing_since LIMIT $2`, since.UnixMicro(), limit)
 	list, err := collect(rows, err, scanText)
 	if err != nil {
@@ -229,16 +365,14 @@ func (s *Store) FailingEndpoints(ctx context.Context, since time.Time, limit int
 	return list, nil
 }
 
-func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
-
 // EndEndpoint deletes an endpoint and gives up what was due to it, for a reason.
 // It reports whether the endpoint was there.
-func (t *Tx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
+func (t WebhookTx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
 	if err != nil {
 		return false, fmt.Errorf("end endpoint %s: %w", id, err)
 	}
-	clear(t.group.endpoints)
+	clear(t.state.endpoints)
 	// Deliveries under a lease are on the wire: their attempt is recorded first.
 	_, err = t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2
 		WHERE endpoint = $3 AND state IN ('due', 'waiting') AND lease_owner IS NULL`, reason, now.UnixMicro(), id)
@@ -252,8 +386,8 @@ func (t *Tx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) 
 }
 
 // ExpiredEndpoints lists endpoints whose time is over but that were not ended.
-func (s *Store) ExpiredEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	rows, err := s.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`, now.UnixMicro(), limit)
+func (db WebhookReader) ExpiredEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, scanText)
 	if err != nil {
 		return nil, fmt.Errorf("list expired endpoints: %w", err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
 // Kept is an answer that is kept for repeats of the request it was given to.
@@ -24,12 +25,12 @@ const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.b
 
 // scanKept reads an answer behind other columns.
 func scanKept(row scanner, before ...any) (k Kept, err error) {
-	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, document{&k.Fields}, &k.Body, &k.Sealed, clock{&k.At})...)
+	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed, exactTime{&k.At})...)
 	return k, none(err)
 }
 
-func kept(ctx context.Context, from asker, account, key string, since time.Time) (Kept, error) {
-	k, err := scanKept(from.queryRow(ctx, `SELECT `+keptColumns+` FROM idempotency k
+func kept(ctx context.Context, db querier, account, key string, since time.Time) (Kept, error) {
+	k, err := scanKept(db.queryRow(ctx, `SELECT `+keptColumns+` FROM idempotency k
 		WHERE k.account = $1 AND k.name = $2 AND k.at > $3`, account, key, since.UnixMicro()))
 	if err != nil {
 		return Kept{}, fmt.Errorf("look for a kept answer: %w", err)
@@ -41,10 +42,10 @@ func kept(ctx context.Context, from asker, account, key string, since time.Time)
 // Kept reads the answer kept under an account's key since a time; the error is
 // ErrNone where there is none.
 func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
-	if s.dialect.prepares {
+	if s.dialect.Prepare {
 		return kept(ctx, s, account, key, since)
 	}
-	k, err := s.kept.get(ctx, KeptName{account, key})
+	k, err := s.responses.Get(ctx, KeptName{account, key})
 	if err == nil && !k.At.After(since) {
 		err = ErrNone
 	}
@@ -55,21 +56,37 @@ func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) 
 	return k, nil
 }
 
-const askKept = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
+// KeptName is the key of an account's that an answer is kept under.
+type KeptName struct{ Account, Key string }
+
+// prefetchResponses reads saved responses by their keys.
+func (state *txState) prefetchResponses(names []KeptName) commit.Query {
+	return commit.Query{Text: responsesQuery, Args: keptNames(names), Scan: func(row commit.Scanner) error {
+		var i int
+		k, err := scanKept(row, &i)
+		if err == nil {
+			k.Account, k.Key = names[i-1].Account, names[i-1].Key
+			state.prefetched.responses[names[i-1]] = &k
+		}
+		return err
+	}}
+}
+
+const responsesQuery = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
 	LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
 
 func keptNames(names []KeptName) []any {
 	return columns(names, func(n KeptName) []string { return []string{n.Account, n.Key} })
 }
 
-// keptBy asks for several callers.
-func (s *Store) keptBy(ctx context.Context, names []KeptName) (map[KeptName]Kept, error) {
-	return answers(ctx, s, names, askKept, keptNames(names), scanKept)
+// loadResponses reads saved responses for several callers.
+func (s *Store) loadResponses(ctx context.Context, names []KeptName) (map[KeptName]Kept, error) {
+	return load(ctx, s, names, responsesQuery, keptNames(names), scanKept)
 }
 
 // Kept reads a kept answer as the transaction sees it.
-func (t *Tx) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
-	k, known := t.group.known.kept[KeptName{account, key}]
+func (t MissionTx) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
+	k, known := t.state.prefetched.responses[KeptName{account, key}]
 	if !known {
 		return kept(ctx, t, account, key, since)
 	}
@@ -80,8 +97,8 @@ func (t *Tx) Kept(ctx context.Context, account, key string, since time.Time) (Ke
 }
 
 // Keep keeps an answer in place of one that is too old.
-func (t *Tx) Keep(ctx context.Context, k Kept) error {
-	fields, err := text(k.Fields)
+func (t MissionTx) Keep(ctx context.Context, k Kept) error {
+	fields, err := jsonText(k.Fields)
 	if err != nil {
 		return fmt.Errorf("write the fields of an answer: %w", err)
 	}
@@ -89,35 +106,35 @@ func (t *Tx) Keep(ctx context.Context, k Kept) error {
 	if k.Mission != "" {
 		mission = k.Mission
 	}
-	err = t.add(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at, sealed)
+	err = t.queueInsert(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at, sealed)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (account, name) DO UPDATE SET request = excluded.request, mission = excluded.mission,
 			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at, sealed = excluded.sealed`,
-		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(), bit(k.Sealed))
+		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(), boolInt(k.Sealed))
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
 	}
 	name := KeptName{k.Account, k.Key}
-	if _, known := t.group.known.kept[name]; known {
-		t.group.known.kept[name], t.kept = &k, append(t.kept, name)
+	if _, known := t.state.prefetched.responses[name]; known {
+		t.state.prefetched.responses[name], t.responses = &k, append(t.responses, name)
 	}
 	return nil
 }
 
 // DropKept deletes what is kept under an account's key.
-func (t *Tx) DropKept(ctx context.Context, account, key string) error {
+func (t MissionTx) DropKept(ctx context.Context, account, key string) error {
 	if _, err := t.exec(ctx, `DELETE FROM idempotency WHERE account = $1 AND name = $2`, account, key); err != nil {
 		return fmt.Errorf("delete a kept answer: %w", err)
 	}
-	if name := (KeptName{account, key}); t.group.known.kept != nil {
-		delete(t.group.known.kept, name)
+	if name := (KeptName{account, key}); t.state.prefetched.responses != nil {
+		delete(t.state.prefetched.responses, name)
 	}
 	return nil
 }
 
 // SweepKept deletes up to limit answers kept since before a time, the oldest
 // first, and says how many.
-func (t *Tx) SweepKept(ctx context.Context, before time.Time, limit int) (int64, error) {
+func (t MissionTx) SweepKept(ctx context.Context, before time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `DELETE FROM idempotency WHERE (account, name) IN
 		(SELECT account, name FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)`, before.UnixMicro(), limit)
 	if err != nil {

@@ -2,11 +2,73 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 )
+
+// StatsReader reads statistics and reports of edge nodes.
+type StatsReader struct{ querier }
+
+// StatsTx writes statistics and reports of edge nodes, in a transaction.
+type StatsTx struct {
+	StatsReader
+	*tx
+}
+
+// PutNode notes what a node says of itself and returns what it said before; the
+// error is not ErrNone for one that is new, whose former report is zero.
+func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fieldmark.NodeReport, err error) {
+	list, err := nodes(ctx, t, `SELECT report, seen_at FROM node WHERE id = $1`, r.Node)
+	if err != nil {
+		return before, err
+	}
+	if len(list) == 1 {
+		before = list[0]
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		_, err = t.exec(ctx, `INSERT INTO node (id, report, seen_at) VALUES ($1, $2, $3)
+			ON CONFLICT (id) DO UPDATE SET report = excluded.report, seen_at = excluded.seen_at`, r.Node, string(text), r.SeenAt.Micros())
+	}
+	if err != nil {
+		return before, fmt.Errorf("note node %s: %w", r.Node, err)
+	}
+	return before, nil
+}
+
+// Nodes lists the nodes heard of since, by their address.
+func (db StatsReader) Nodes(ctx context.Context, since fieldmark.Time, limit int) ([]fieldmark.NodeReport, error) {
+	return nodes(ctx, db, `SELECT report, seen_at FROM node WHERE seen_at >= $1 ORDER BY id LIMIT $2`, since.Micros(), limit)
+}
+
+func nodes(ctx context.Context, db querier, text string, args ...any) ([]fieldmark.NodeReport, error) {
+	rows, err := db.query(ctx, text, args...)
+	list, err := collect(rows, err, func(row scanner) (r fieldmark.NodeReport, err error) {
+		var report string
+		var at int64
+		if err := row.Scan(&report, &at); err != nil {
+			return r, err
+		}
+		err = json.Unmarshal([]byte(report), &r)
+		r.SeenAt = fieldmark.AtMicros(at)
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read nodes: %w", err)
+	}
+	return list, nil
+}
+
+// DropNodes forgets nodes not heard of since.
+func (t StatsTx) DropNodes(ctx context.Context, since fieldmark.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM node WHERE seen_at < $1`, since.Micros()); err != nil {
+		return fmt.Errorf("forget nodes: %w", err)
+	}
+	return nil
+}
 
 // maxCounted bounds what Vitals counts one by one: beyond it "very many" is all
 // an operator needs, and a look must not cost more the worse things are.
@@ -28,40 +90,40 @@ type Vitals struct {
 }
 
 // Vitals looks at the record as of now.
-func (s *Store) Vitals(ctx context.Context, now time.Time) (v Vitals, err error) {
-	if v.Event, err = s.Head(ctx); err != nil {
+func (db StatsReader) Vitals(ctx context.Context, now time.Time) (v Vitals, err error) {
+	if v.Event, err = (EventReader{db.querier}).Head(ctx); err != nil {
 		return v, err
 	}
 	var due int64
 	// What is held is late by the receiver's doing: it must not look like ours.
 	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due' AND d.lease_owner IS NULL AND `
-	if err = s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
+	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
 		now.UnixMicro(), maxCounted).Scan(&v.Backlog, &due); err != nil {
 		return v, fmt.Errorf("count deliveries: %w", err)
 	}
-	if err = s.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) LIMIT $2) AS held`,
+	if err = db.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) LIMIT $2) AS held`,
 		now.UnixMicro(), maxCounted).Scan(&v.Held); err != nil {
 		return v, fmt.Errorf("count held deliveries: %w", err)
 	}
 	if late := now.Sub(time.UnixMicro(due)); due > 0 && late > 0 {
 		v.Oldest = late
 	}
-	err = s.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END),
+	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END),
 		COUNT(CASE WHEN state = 'enabled' AND open_until > $1 THEN 1 END)
 		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.Open)
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
-	return v, s.missionVitals(ctx, now, &v)
+	return v, db.missionVitals(ctx, now, &v)
 }
 
 // missionVitals counts missions and clocks.
-func (s *Store) missionVitals(ctx context.Context, now time.Time, v *Vitals) error {
+func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Vitals) error {
 	v.Missions = map[fieldmark.MissionStatus]int{}
 	for _, status := range fieldmark.OpenStatuses() {
 		v.Missions[status] = 0
 	}
-	rows, err := s.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
+	rows, err := db.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
 		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') LIMIT $1) AS those GROUP BY status`, maxCounted)
 	if err != nil {
 		return fmt.Errorf("count missions: %w", err)
@@ -79,7 +141,7 @@ func (s *Store) missionVitals(ctx context.Context, now time.Time, v *Vitals) err
 		return fmt.Errorf("count missions: %w", err)
 	}
 	var due int64
-	if err := s.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
+	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
 			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
 		now.UnixMicro(), maxCounted).Scan(&v.Due, &due); err != nil {
 		return fmt.Errorf("count clocks: %w", err)
@@ -102,14 +164,14 @@ type Activity struct {
 // Activity counts deliveries that ended since a time and breached SLAs of open
 // missions. Delivery ids are in order of creation, so the newest rows of the
 // primary key are enough.
-func (s *Store) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
-	err = s.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed' THEN 1 END)
+func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
+	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed' THEN 1 END)
 		FROM (SELECT state, updated_at FROM delivery ORDER BY id DESC LIMIT $1) AS newest WHERE updated_at >= $2`,
 		maxActivity, since.UnixMicro()).Scan(&a.Sent, &a.Failed)
 	if err != nil {
 		return a, fmt.Errorf("count deliveries: %w", err)
 	}
-	err = s.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT m.id FROM mission m
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT m.id FROM mission m
 		WHERE m.status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
 		AND EXISTS (SELECT 1 FROM sla_event e WHERE e.mission = m.id AND e.kind = $1) LIMIT $2) AS breached`,
 		string(fieldmark.EventSLABreached), maxActivity).Scan(&a.Breached)

@@ -1,25 +1,13 @@
-package store
+package check
 
-import (
-	"context"
-	"crypto/sha256"
-	"database/sql"
-	"errors"
-	"fmt"
-	"slices"
+// Rule is something that must hold in a database.
+type Rule struct {
+	Name  string
+	Query string // finds rows that break the rule; the first column names the row
+}
 
-	modernc "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"github.com/fieldmark/fieldmark"
-)
-
-// rule is something that must hold of the record: a question whose every answer
-// is a row that breaks it.
-type rule struct{ name, question string }
-
-// rules are asked by Inspect, beside those of the engine. Each names the rows that break it.
-var rules = []rule{
+// rules are the consistency rules of the tables.
+var rules = []Rule{
 	{"the log counts its events", `SELECT l.number FROM log l
 		WHERE l.number <> (SELECT COALESCE(MAX(e.number), 0) FROM event e)`},
 	{"event numbers have no gap", `SELECT e.number FROM event e
@@ -84,83 +72,4 @@ var rules = []rule{
 // with a minute to spare for clocks that differ.
 func untrimmed(at string) string {
 	return at + ` > (SELECT CASE WHEN MIN(o.number) > 1 THEN MIN(o.at) + 60000000 ELSE 0 END FROM event o)`
-}
-
-// maxFindings bounds what one kind of damage may add to a report.
-const maxFindings = 100
-
-// Finding is something that must hold of the record, and what breaks it.
-type Finding struct {
-	Rule   string
-	Broken []string // names the rows that break it, the first hundred; empty when it holds
-}
-
-// Inspect reads the whole record and reports on every rule. It is for tests and
-// for an operator's peace of mind, not for the request path.
-func (s *Store) Inspect(ctx context.Context) ([]Finding, error) {
-	var report []Finding
-	for _, r := range slices.Concat(rules, s.dialect.engine) {
-		rows, err := s.query(ctx, fmt.Sprintf(`SELECT * FROM (%s) AS broken LIMIT %d`, r.question, maxFindings))
-		broken, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
-		if broken, err = damaged(broken, err); err != nil {
-			return report, fmt.Errorf("check that %s: %w", r.name, err)
-		}
-		report = append(report, Finding{Rule: r.name, Broken: broken})
-	}
-	named := Finding{Rule: "a digest names its bytes"}
-	for _, question := range []string{`SELECT digest, body FROM facts`, `SELECT digest, body FROM module`} {
-		rows, err := s.query(ctx, question)
-		wrong, err := collectDigests(rows, err)
-		if wrong, err = damaged(wrong, err); err != nil {
-			return report, fmt.Errorf("check that %s: %w", named.Rule, err)
-		}
-		named.Broken = append(named.Broken, wrong...)
-	}
-	summed := Finding{Rule: "every event matches its checksum"}
-	var err error
-	if summed.Broken, err = damaged(damagedEvents(ctx, s.query)); err != nil {
-		return report, fmt.Errorf("check that %s: %w", summed.Rule, err)
-	}
-	return append(report, named, summed), nil
-}
-
-// damaged turns the engine's word that its file is damaged into a row that breaks
-// a rule, so that the other rules are checked as well.
-func damaged(broken []string, err error) ([]string, error) {
-	e, ok := errors.AsType[*modernc.Error](err)
-	if !ok || e.Code()&0xff != sqlite3.SQLITE_CORRUPT && e.Code() != sqlite3.SQLITE_NOTADB {
-		return broken, err
-	}
-	return append(broken, "(unreadable) "+e.Error()+"; restore a backup with fieldmark restore"), nil
-}
-
-// collectDigests names the documents that are not what their digest says.
-func collectDigests(rows *sql.Rows, err error) (wrong []string, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() && len(wrong) < maxFindings {
-		var digest fieldmark.Digest
-		var body []byte
-		if err := rows.Scan(&digest, &body); err != nil {
-			return nil, err
-		}
-		if fieldmark.DigestOf(sha256.Sum256(body)) != digest {
-			wrong = append(wrong, string(digest))
-		}
-	}
-	return wrong, rows.Err()
-}
-
-// Check returns every way in which the record is wrong, as one error.
-func (s *Store) Check(ctx context.Context) error {
-	report, err := s.Inspect(ctx)
-	wrong := []error{err}
-	for _, f := range report {
-		for _, name := range f.Broken {
-			wrong = append(wrong, fmt.Errorf("%s: not %s", f.Rule, name))
-		}
-	}
-	return errors.Join(wrong...)
 }

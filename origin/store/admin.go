@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Identity is somebody a sign-in provider knows.
+type Identity struct {
+	Issuer, Subject string // together they are who it is
+	User            string // the administrator
+}
+
+// Identity returns the administrator somebody is; the error is ErrNone for who
+// has not been here.
+func (t AccessTx) Identity(ctx context.Context, issuer, subject string) (user string, err error) {
+	err = none(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer, subject).Scan(&user))
+	if err != nil {
+		return "", fmt.Errorf("look for an identity: %w", err)
+	}
+	return user, nil
+}
+
+// AddIdentity makes an administrator of who comes for the first time, without a
+// password. It reports whether the name was free; if it was not, nothing is made.
+func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.Role, at time.Time) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, '', $2, $3, $3)
+		ON CONFLICT (name) DO NOTHING`, id.User, string(role), at.UnixMicro())
+	if err == nil && n == 1 {
+		_, err = t.exec(ctx, `INSERT INTO admin_identity (issuer, subject, user_name, created_at, seen_at) VALUES ($1, $2, $3, $4, $4)`,
+			id.Issuer, id.Subject, id.User, at.UnixMicro())
+	}
+	if err != nil {
+		return false, fmt.Errorf("add an identity: %w", err)
+	}
+	return n == 1, nil
+}
+
+// SeeIdentity notes that somebody signed in, and what for this time.
+func (t AccessTx) SeeIdentity(ctx context.Context, user string, role fieldmark.Role, at time.Time) error {
+	_, err := t.exec(ctx, `UPDATE admin_identity SET seen_at = $1 WHERE user_name = $2`, at.UnixMicro(), user)
+	if err == nil {
+		_, err = t.exec(ctx, `UPDATE admin_user SET role = $1, updated_at = $2 WHERE name = $3 AND role <> $1`, string(role), at.UnixMicro(), user)
+	}
+	if err != nil {
+		return fmt.Errorf("note the sign-in of %s: %w", user, err)
+	}
+	return nil
+}
+
+// IsIdentity reports whether an administrator is somebody of a sign-in provider.
+func (t AccessTx) IsIdentity(ctx context.Context, user string) (bool, error) {
+	var n int
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM admin_identity WHERE user_name = $1`, user).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for the identity of %s: %w", user, err)
+	}
+	return n > 0, nil
+}
+
+// Admin is somebody who may sign in.
+type Admin struct {
+	Name      string
+	Password  string // hashed
+	Role      fieldmark.Role
+	TOTP      string // the sealed secret of the second factor; empty without one
+	TOTPStep  int64  // the newest that a code was used of
+	CreatedAt time.Time
+}
+
+const adminColumns = `name, password, role, totp, totp_step, created_at`
+
+func scanAdmin(row scanner) (a Admin, err error) {
+	err = row.Scan(&a.Name, &a.Password, &a.Role, &a.TOTP, &a.TOTPStep, exactTime{&a.CreatedAt})
+	return a, none(err)
+}
+
+// PutAdmin makes an administrator or changes the password and role of one.
+func (t AccessTx) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role, at time.Time) error {
+	_, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+		ON CONFLICT (name) DO UPDATE SET password = excluded.password, role = excluded.role, updated_at = excluded.updated_at`,
+		user, password, string(role), at.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("put administrator %s: %w", user, err)
+	}
+	return nil
+}
+
+// RehashAdmin keeps a password under another hash.
+func (t AccessTx) RehashAdmin(ctx context.Context, user, password string) error {
+	if _, err := t.exec(ctx, `UPDATE admin_user SET password = $1 WHERE name = $2`, password, user); err != nil {
+		return fmt.Errorf("hash the password of %s anew: %w", user, err)
+	}
+	return nil
+}
+
+// PutSecondFactor keeps the sealed secret of an administrator's second factor,
+// and the step its first code was of. The error is ErrNone for nobody.
+func (t AccessTx) PutSecondFactor(ctx context.Context, user, sealed string, step int64) error {
+	n, err := t.exec(ctx, `UPDATE admin_user SET totp = $1, totp_step = $2 WHERE name = $3`, sealed, step, user)
+	if err == nil && n == 0 {
+		err = ErrNone
+	}
+	if err != nil {
+		return fmt.Errorf("keep the second factor of %s: %w", user, err)
+	}
+	return nil
+}
+
+// UseCode notes that the code of a step was used, and reports whether it was
+// the newest.
+func (t AccessTx) UseCode(ctx context.Context, user string, step int64) (bool, error) {
+	n, err := t.exec(ctx, `UPDATE admin_user SET totp_step = $1 WHERE name = $2 AND totp_step < $1`, step, user)
+	if err != nil {
+		return false, fmt.Errorf("use up a code of %s: %w", user, err)
+	}
+	return n == 1, nil
+}
+
+// Admin reads an administrator; the error is ErrNone if there is none.
+func (db AccessReader) Admin(ctx context.Context, user string) (Admin, error) {
+	a, err := scanAdmin(db.queryRow(ctx, `SELECT `+adminColumns+` FROM admin_user WHERE name = $1`, user))
+	if err != nil {
+		return a, fmt.Errorf("read an administrator: %w", err)
+	}
+	return a, nil
+}
+
+// Admins lists administrators by name.
+func (db AccessReader) Admins(ctx context.Context, limit int) ([]Admin, error) {
+	rows, err := db.query(ctx, `SELECT `+adminColumns+` FROM admin_user ORDER BY name LIMIT $1`, limit)
+	list, err := collect(rows, err, scanAdmin)
+	if err != nil {
+		return nil, fmt.Errorf("list administrators: %w", err)
+	}
+	return list, nil
+}
+
+// Session is a signed-in administrator.
+type Session struct {
+	Hash      string // of the token
+	User      string
+	Role      fieldmark.Role // the user's; not written
+	Address   string         // the network it was begun from
+	Agent     string         // and the program
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ProvedAt  time.Time // when the password was last given in it
+	Foreign   bool      // the user has no password; not written
+	Factor    bool      // the user has a second factor; not written
+}
+
+// AddSession adds a session.
+func (t AccessTx) AddSession(ctx context.Context, se Session) error {
+	_, err := t.exec(ctx, `INSERT INTO session (hash, user_name, created_at, seen_at, proved_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		se.Hash, se.User, se.CreatedAt.UnixMicro(), se.SeenAt.UnixMicro(), se.ProvedAt.UnixMicro(), se.Address, se.Agent)
+	if err != nil {
+		return fmt.Errorf("add a session: %w", err)
+	}
+	return nil
+}
+
+const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.created_at, s.seen_at, s.proved_at,
+	a.password = '', a.totp <> ''
+	FROM session s JOIN admin_user a ON a.name = s.user_name `
+
+func scanSession(row scanner) (se Session, err error) {
+	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt}, exactTime{&se.SeenAt}, exactTime{&se.ProvedAt}, &se.Foreign, &se.Factor)
+	return se, none(err)
+}
+
+// Session reads a session by the hash of its token; the error is ErrNone where
+// there is none.
+func (db AccessReader) Session(ctx context.Context, hash string) (Session, error) {
+	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE db.hash = $1`, hash))
+	if err != nil {
+		return se, fmt.Errorf("read a session: %w", err)
+	}
+	return se, nil
+}
+
+// Sessions lists sessions begun and last seen after the given times, the newest
+// first.
+func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limit int) ([]Session, error) {
+	rows, err := db.query(ctx, sessionQuery+`WHERE db.created_at > $1 AND db.seen_at > $2 ORDER BY db.created_at DESC, db.hash LIMIT $3`,
+		begun.UnixMicro(), seen.UnixMicro(), limit)
+	list, err := collect(rows, err, scanSession)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return list, nil
+}
+
+// TouchSession notes that a session was used.
+func (t AccessTx) TouchSession(ctx context.Context, hash string, at time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE session SET seen_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
+		return fmt.Errorf("touch a session: %w", err)
+	}
+	return nil
+}
+
+// ProveSession notes that the password was given in a session.
+func (t AccessTx) ProveSession(ctx context.Context, hash string, at time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE session SET proved_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
+		return fmt.Errorf("prove a session: %w", err)
+	}
+	return nil
+}
+
+// EndSession forgets a session.
+func (t AccessTx) EndSession(ctx context.Context, hash string) error {
+	if _, err := t.exec(ctx, `DELETE FROM session WHERE hash = $1`, hash); err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// EndSessionNamed forgets the session whose hash begins so, and returns whose it
+// was; the error is ErrNone where there is none.
+func (t AccessTx) EndSessionNamed(ctx context.Context, name string) (user string, err error) {
+	err = none(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
+	if err != nil {
+		return "", fmt.Errorf("end a session: %w", err)
+	}
+	return user, nil
+}
+
+// EndSessionsOf forgets all sessions of an administrator.
+func (t AccessTx) EndSessionsOf(ctx context.Context, user string) error {
+	if _, err := t.exec(ctx, `DELETE FROM session WHERE user_name = $1`, user); err != nil {
+		return fmt.Errorf("end the sessions of %s: %w", user, err)
+	}
+	return nil
+}
+
+// SweepSessions forgets sessions begun or last seen before the given times.
+func (t AccessTx) SweepSessions(ctx context.Context, begun, seen time.Time) error {
+	_, err := t.exec(ctx, `DELETE FROM session WHERE created_at < $1 OR seen_at < $2`, begun.UnixMicro(), seen.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("sweep sessions: %w", err)
+	}
+	return nil
+}
+
+// LoginThrottle is how often sign-ins under a name failed in a row.
+type LoginThrottle struct {
+	Name     string // an HMAC of a user's name or a network
+	Failures int64
+	Until    time.Time // no sign-in is tried earlier
+}
+
+// LoginDelay returns until when sign-ins under any of two names are delayed, or
+// the zero Time; the second may be empty.
+func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (until time.Time, err error) {
+	err = db.queryRow(ctx, `SELECT MAX(until_at) FROM login_throttle WHERE name IN ($1, $2)`, name, other).Scan(exactTime{&until})
+	if err != nil {
+		return until, fmt.Errorf("read the delay of a sign-in: %w", unavailable(err))
+	}
+	return until, nil
+}
+
+// LoginThrottle reads the failures under a name; zero failures where there are none.
+func (t AccessTx) LoginThrottle(ctx context.Context, name string) (LoginThrottle, error) {
+	l := LoginThrottle{Name: name}
+	err := none(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`, name).Scan(&l.Failures, exactTime{&l.Until}))
+	if err != nil && !errors.Is(err, ErrNone) {
+		return l, fmt.Errorf("read failed sign-ins: %w", err)
+	}
+	return l, nil
+}
+
+// PutLoginThrottle stores the failures under a name.
+func (t AccessTx) PutLoginThrottle(ctx context.Context, l LoginThrottle) error {
+	_, err := t.exec(ctx, `INSERT INTO login_throttle (name, failures, until_at) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET failures = excluded.failures, until_at = excluded.until_at`, l.Name, l.Failures, l.Until.UnixMicro())
+	if err != nil {
+		return fmt.Errorf("store failed sign-ins: %w", err)
+	}
+	return nil
+}
+
+// DeleteLoginThrottle deletes the failures under a name.
+func (t AccessTx) DeleteLoginThrottle(ctx context.Context, name string) error {
+	if _, err := t.exec(ctx, `DELETE FROM login_throttle WHERE name = $1`, name); err != nil {
+		return fmt.Errorf("delete failed sign-ins: %w", err)
+	}
+	return nil
+}
+
+// PruneLoginThrottles deletes failures whose delay ended before a time.
+func (t AccessTx) PruneLoginThrottles(ctx context.Context, before time.Time) error {
+	if _, err := t.exec(ctx, `DELETE FROM login_throttle WHERE until_at < $1`, before.UnixMicro()); err != nil {
+		return fmt.Errorf("prune failed sign-ins: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package commit
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxGroup bounds how many writes share one transaction. Past a few hundred the
+// cost of the sync per write is small, and a longer group only delays its first
+// member.
+const maxGroup = 256
+
+// Engine is what a Group must know about a database engine.
+type Engine struct {
+	// Begin opens a transaction and excludes all other writers, of every process,
+	// until it ends.
+	Begin []string
+	// Prepare says that statements are prepared once per connection and run one by
+	// one, as is best for an embedded engine. Otherwise the engine is a server, and
+	// statements are sent in batches to save round trips.
+	Prepare bool
+	// Timeout bounds a transaction; 0 leaves that to the engine.
+	Timeout time.Duration
+	// Args changes arguments in place to what the engine accepts.
+	Args func([]any) []any
+	// Unavailable wraps errors of an engine that cannot be reached or does not
+	// write, and returns other errors as they are. IsUnavailable recognizes them.
+	Unavailable   func(error) error
+	IsUnavailable func(error) bool
+}
+
+// Write is one caller's work. A Group calls its methods one at a time.
+type Write interface {
+	// Run runs statements. Its error or panic undoes this write alone.
+	Run(ctx context.Context, tx *Tx) error
+	// Repeatable reports whether Run may be called again after its statements were
+	// undone, and so whether they may be sent without a savepoint.
+	Repeatable() bool
+	// RolledBack is called when the statements of Run were undone and the
+	// transaction goes on.
+	RolledBack()
+	// Committed is called when the write is on disk.
+	Committed()
+}
+
+// Config is what a Group needs. All functions are called by one goroutine at a
+// time, and none may be nil.
+type Config[W Write] struct {
+	Engine
+	DB *sql.DB // where connections come from
+
+	// Begin is called before each attempt at a transaction.
+	Begin func()
+	// Prefetch returns the queries that answer what repeatable writes will ask. They
+	// are sent together with the begin of the transaction, to servers only.
+	Prefetch func([]W) []Query
+	// End returns statements to run before the commit.
+	End func() []Statement
+	// Done is called after each transaction and the Committed of its writes.
+	Done func(took time.Duration, writes int)
+}
+
+// Group runs writes of concurrent callers in shared transactions. It has no
+// goroutine of its own: the first caller becomes the leader, runs all waiting
+// writes in one transaction, and passes the lead to the first caller that came
+// in the meantime.
+type Group[W Write] struct {
+	cfg Config[W]
+	conn
+
+	mu      sync.Mutex
+	waiting []*member[W]
+	led     bool
+}
+
+// NewGroup returns a Group. It connects at the first write.
+func NewGroup[W Write](cfg Config[W]) *Group[W] {
+	return &Group[W]{cfg: cfg, conn: conn{engine: cfg.Engine, texts: multiInsert{}}}
+}
+
+// member is one write on its way through the group.
+type member[W Write] struct {
+	write W
+	ready chan struct{} // receives one value: the write is done or leads
+
+	// lead and taken are guarded by Group.mu; the rest belongs to the leader until
+	// ready receives.
+	lead  bool // it leads the next group
+	taken bool // it is part of a running group and can no longer be canceled
+
+	group     int // members of its transaction
+	err       error
+	panicked  string
+	uncertain bool
+}
+
+func (m *member[W]) succeeded() bool { return m.err == nil && m.panicked == "" }
+
+// Result describes the transaction of a write.
+type Result struct {
+	Writes    int    // that shared it, this one included; 0 if the write was not begun
+	Panicked  string // what Run panicked with, and the stack
+	Uncertain bool   // the COMMIT was not answered: the write may be on disk although it failed
+}
+
+// Do runs a write and returns when it is on disk or has failed. The caller may
+// cancel until the write is begun; after that it runs to its end, because
+// interrupting one statement would roll back the others.
+func (g *Group[W]) Do(ctx context.Context, w W) (Result, error) {
+	m := &member[W]{write: w, ready: make(chan struct{}, 1)}
+	if !g.join(m) {
+		select {
+		case <-m.ready:
+		case <-ctx.Done():
+			if g.cancel(m) {
+				return Result{}, ctx.Err()
+			}
+			<-m.ready
+		}
+	}
+	if g.leads(m) {
+		g.lead(m)
+	}
+	return Result{m.group, m.panicked, m.uncertain}, m.err
+}
+
+// Waiting returns how many writes wait for the running transaction to end.
+func (g *Group[W]) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting)
+}
+
+// join queues m and reports whether it leads.
+func (g *Group[W]) join(m *member[W]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, m)
+	if g.led {
+		return false
+	}
+	g.led, m.lead = true, true
+	return true
+}
+
+// cancel removes m from the queue and reports whether it was still there. A lead
+// that m has just received passes to the next.
+func (g *Group[W]) cancel(m *member[W]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m.taken {
+		return false
+	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(o *member[W]) bool { return o == m })
+	if m.lead {
+		g.passLead()
+	}
+	return true
+}
+
+func (g *Group[W]) leads(m *member[W]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return m.lead && !m.taken
+}
+
+// passLead makes the first in the queue the leader. Callers hold mu.
+func (g *Group[W]) passLead() {
+	if len(g.waiting) == 0 {
+		g.led = false
+		return
+	}
+	next := g.waiting[0]
+	next.lead = true
+	next.ready <- struct{}{}
+}
+
+// lead runs one group, of which first is the first member.
+func (g *Group[W]) lead(first *member[W]) {
+	g.mu.Lock()
+	n := min(len(g.waiting), maxGroup)
+	batch := slices.Clone(g.waiting[:n])
+	g.waiting = slices.Delete(g.waiting, 0, n)
+	for _, m := range batch {
+		m.taken = true
+		m.group = n
+	}
+	g.mu.Unlock()
+
+	began := time.Now()
+	g.commit(batch)
+	took := time.Since(began)
+	for _, m := range batch {
+		if m.succeeded() {
+			m.write.Committed()
+		}
+	}
+	g.cfg.Done(took, n)
+
+	g.mu.Lock()
+	g.passLead()
+	g.mu.Unlock()
+	for _, m := range batch {
+		if m != first {
+			m.ready <- struct{}{}
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// DropFacts takes a brand's facts from it; the revisions stay.
+func (t BrandTx) DropFacts(ctx context.Context, slug fieldmark.Slug) error {
+	_, err := t.exec(ctx, `UPDATE brand SET facts_digest = NULL, facts_at = NULL WHERE slug = $1`, string(slug))
+	if err != nil {
+		return fmt.Errorf("drop the facts of brand %s: %w", slug, err)
+	}
+	return nil
+}
+
+// PutFacts keeps a document of facts under its digest and makes it what is true
+// of a brand from at on: as a new revision, or by moving the last one's end. Bare
+// is the document without its evidence.
+func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte, at fieldmark.Time) error {
+	fail := func(err error) error { return fmt.Errorf("put the facts of brand %s: %w", slug, err) }
+	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING`,
+		string(digest), string(body), string(bare), at.Micros())
+	if err != nil {
+		return fail(err)
+	}
+	moved, err := t.exec(ctx, `UPDATE revision SET last_at = $1 WHERE brand = $2 AND digest = $3
+		AND first_at = (SELECT MAX(r.first_at) FROM revision r WHERE r.brand = $2)`, at.Micros(), string(slug), string(digest))
+	if err != nil {
+		return fail(err)
+	}
+	if moved == 0 {
+		_, err := t.exec(ctx, `INSERT INTO revision (brand, first_at, last_at, digest) VALUES ($1, $2, $2, $3)
+			ON CONFLICT (brand, first_at) DO UPDATE SET digest = excluded.digest`, string(slug), at.Micros(), string(digest))
+		if err != nil {
+			return fail(err)
+		}
+	}
+	_, err = t.exec(ctx, `UPDATE brand SET facts_digest = $1, facts_at = $2 WHERE slug = $3`, string(digest), at.Micros(), string(slug))
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// stateColumns and bareColumns read a brand with its facts, and with its facts
+// without their evidence where the database has such a copy.
+const (
+	stateBrand = `b.slug, b.name, b.url, b.niche, b.language, b.description, b.public, b.created_at, b.updated_at,
+	COALESCE(b.facts_digest, ''), b.facts_at, `
+	stateTables  = ` FROM brand b LEFT JOIN facts f ON f.digest = b.facts_digest`
+	stateColumns = stateBrand + `f.body` + stateTables
+	bareColumns  = stateBrand + `COALESCE(f.bare, f.body)` + stateTables
+)
+
+func scanState(row scanner) (fieldmark.BrandState, error) {
+	var s fieldmark.BrandState
+	var public int64
+	var at *fieldmark.Time
+	b := &s.Brand
+	err := row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
+		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, &s.FactsDigest, nullTime{&at}, jsonCol{&s.Facts})
+	if err != nil {
+		return fieldmark.BrandState{}, none(err)
+	}
+	b.Public = public != 0
+	if s.Facts != nil && at != nil {
+		s.Facts.AsOf = *at
+	}
+	return s, nil
+}
+
+// BrandState reads a brand with its facts; the error is ErrNone where there is none.
+func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
+	state, err := scanState(db.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.slug = $1`, string(slug)))
+	if err != nil {
+		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s: %w", slug, err)
+	}
+	return state, nil
+}
+
+// PublicStates lists public brands with their facts in the order of their
+// slugs, from the one after after. Bare leaves out the evidence of the facts.
+func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+	columns := stateColumns
+	if bare {
+		columns = bareColumns
+	}
+	rows, err := db.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
+	list, err := collect(rows, err, scanState)
+	if err != nil {
+		return nil, fmt.Errorf("list the states of brands after %q: %w", after, err)
+	}
+	return list, nil
+}
+
+// Complete adds to states, which are sorted by slug, what else an edge is told of
+// a brand: earlier revisions that were in force at one of times or are the last
+// before the present one, answer samples, and other slugs.
+func (db BrandReader) Complete(ctx context.Context, states []fieldmark.BrandState, times [3]time.Time) error {
+	if len(states) == 0 {
+		return nil
+	}
+	first, last := states[0].Brand.Slug, states[len(states)-1].Brand.Slug
+	at := make(map[fieldmark.Slug]*fieldmark.BrandState, len(states))
+	for i := range states {
+		at[states[i].Brand.Slug] = &states[i]
+	}
+	if err := db.addPast(ctx, at, first, last, times); err != nil {
+		return fmt.Errorf("read revisions of brands %s to %s: %w", first, last, err)
+	}
+	samples, err := db.samples(ctx, first, last)
+	if err != nil {
+		return err
+	}
+	for _, v := range samples {
+		if b := at[v.Brand]; b != nil {
+			b.Visibility = append(b.Visibility, v)
+		}
+	}
+	others, err := aliases(ctx, db, first, last)
+	if err != nil {
+		return err
+	}
+	for _, a := range others {
+		if b := at[a.brand]; b != nil {
+			b.Aliases = append(b.Aliases, a.slug)
+		}
+	}
+	return nil
+}
+
+// revisionOf is a revision and whose it is.
+type revisionOf struct {
+	brand fieldmark.Slug
+	fieldmark.Revision
+}
+
+func scanRevision(row scanner) (r revisionOf, err error) {
+	if err = row.Scan(&r.brand, timeCol{&r.FirstAt}, timeCol{&r.LastAt}, &r.Digest, jsonCol{&r.Facts}); err == nil && r.Facts != nil {
+		r.Facts.AsOf = r.LastAt
+	}
+	return r, none(err)
+}
+
+// addPast gives each brand that has facts the revisions before them that times
+// ask for, oldest first.
+func (db BrandReader) addPast(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first, last fieldmark.Slug, times [3]time.Time) error {
+	const newest = `SELECT MAX(q.first_at) FROM revision q WHERE q.brand = r.brand`
+	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body)
+		FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand >= $1 AND r.brand <= $2 AND r.first_at IN (
+			(`+newest+`),
+			(`+newest+` AND q.first_at < (SELECT MAX(p.first_at) FROM revision p WHERE p.brand = r.brand)),
+			(`+newest+` AND q.first_at <= $3), (`+newest+` AND q.first_at <= $4), (`+newest+` AND q.first_at <= $5))
+		ORDER BY r.brand, r.first_at`,
+		string(first), string(last), times[0].UnixMicro(), times[1].UnixMicro(), times[2].UnixMicro())
+	all, err := collect(rows, err, scanRevision)
+	if err != nil {
+		return err
+	}
+	for i, r := range all {
+		b := to[r.brand]
+		switch {
+		case b == nil || b.Facts == nil:
+		case i+1 == len(all) || all[i+1].brand != r.brand:
+			b.FactsSince = &all[i].FirstAt
+		default:
+			b.Past = append(b.Past, r.Revision)
+		}
+	}
+	return nil
+}
+
+// BrandStateAt reads a brand with the facts that were held to be true at a time,
+// if there were any. When they were last confirmed before it is not kept, so they
+// are taken to be as young as they can have been.
+func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, error) {
+	fail := func(err error) (fieldmark.BrandState, error) {
+		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s at %s: %w", slug, at, err)
+	}
+	b, err := db.Brand(ctx, slug)
+	if err != nil {
+		return fail(err)
+	}
+	state := fieldmark.BrandState{Brand: b.Brand}
+	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, f.body FROM revision r JOIN facts f ON f.digest = r.digest
+		WHERE r.brand = $1 AND r.first_at <= $2 ORDER BY r.first_at DESC LIMIT 1`, string(slug), at.UnixMicro())
+	found, err := collect(rows, err, scanRevision)
+	if err != nil {
+		return fail(err)
+	}
+	for _, r := range found {
+		state.FactsDigest, state.Facts, state.FactsSince = r.Digest, r.Facts, &r.FirstAt
+		if at := fieldmark.At(at); at.Std().Before(r.LastAt.Std()) {
+			state.Facts.AsOf = at
+		}
+	}
+	return state, nil
+}
+
+// Revisions lists the newest of a brand's revisions that were in force between
+// two times, oldest first, without evidence where it is kept apart.
+func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, to time.Time, limit int) ([]fieldmark.Revision, error) {
+	rows, err := db.query(ctx, `SELECT brand, first_at, last_at, digest, facts FROM (
+			SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body) AS facts
+			FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand = $1 AND r.first_at <= $3
+			AND r.first_at >= COALESCE((SELECT MAX(q.first_at) FROM revision q WHERE q.brand = $1 AND q.first_at <= $2), 0)
+			ORDER BY r.first_at DESC LIMIT $4) AS newest ORDER BY first_at`,
+		string(slug), from.UnixMicro(), to.UnixMicro(), limit)
+	found, err := collect(rows, err, scanRevision)
+	if err != nil {
+		return nil, fmt.Errorf("list revisions of brand %s: %w", slug, err)
+	}
+	list := make([]fieldmark.Revision, len(found))
+	for i, r := range found {
+		list[i] = r.Revision
+	}
+	return list, nil
+}
+
+// FactsBody reads a document of facts as it was hashed, if it is or was a
+// brand's; the error is ErrNone where it is not.
+func (db BrandReader) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
+	var body string
+	err := db.queryRow(ctx, `SELECT f.body FROM facts f WHERE f.digest = $1
+		AND EXISTS (SELECT 1 FROM revision r WHERE r.brand = $2 AND r.digest = $1)`, string(digest), string(slug)).Scan(&body)
+	if err != nil {
+		return nil, fmt.Errorf("read facts %s of brand %s: %w", digest, slug, none(err))
+	}
+	return []byte(body), nil
+}
+
+// PutSample keeps an answer sample in place of one of the same engine, surface,
+// locale, prompts and end, and reports whether it says anything else.
+func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at fieldmark.Time) (changed bool, err error) {
+	fail := func(err error) (bool, error) {
+		return false, fmt.Errorf("put a sample of brand %s on %s: %w", v.Brand, v.Engine, err)
+	}
+	body, err := jsonText(v)
+	if err != nil {
+		return fail(err)
+	}
+	key := []any{string(v.Brand), v.Engine, v.Surface, v.Locale, v.To.Micros(), v.PromptSet}
+	rows, err := t.query(ctx, `SELECT body FROM visibility WHERE brand = $1 AND engine = $2 AND surface = $3 AND locale = $4
+		AND to_at = $5 AND prompt_set = $6`, key...)
+	kept, err := collect(rows, err, func(row scanner) (old fieldmark.VisibilitySample, err error) {
+		return old, row.Scan(jsonCol{&old})
+	})
+	if err != nil {
+		return fail(err)
+	}
+	for _, old := range kept {
+		old.Brand, old.FileHash, old.Signer = v.Brand, v.FileHash, v.Signer // where it came from is no difference
+		if old == v {
+			return false, nil
+		}
+	}
+	_, err = t.exec(ctx, `INSERT INTO visibility (brand, engine, surface, locale, to_at, prompt_set, body, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (brand, engine, surface, locale, to_at, prompt_set)
+		DO UPDATE SET body = excluded.body, created_at = excluded.created_at`, append(key, body, at.Micros())...)
+	if err != nil {
+		return fail(err)
+	}
+	return true, nil
+}
+
+// samples lists the newest sample of each engine, surface and locale of the
+// brands from first to last.
+func (db BrandReader) samples(ctx context.Context, first, last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
+	rows, err := db.query(ctx, `SELECT v.brand, v.body FROM visibility v WHERE v.brand >= $1 AND v.brand <= $2
+		AND v.to_at = (SELECT MAX(w.to_at) FROM visibility w WHERE w.brand = v.brand AND w.engine = v.engine
+			AND w.surface = v.surface AND w.locale = v.locale)
+		ORDER BY v.brand, v.engine, v.surface, v.locale, v.prompt_set`, string(first), string(last))
+	list, err := collect(rows, err, func(row scanner) (v fieldmark.VisibilitySample, err error) {
+		var brand fieldmark.Slug // the slug may have changed since
+		err = row.Scan(&brand, jsonCol{&v})
+		v.Brand = brand
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list samples of brands %s to %s: %w", first, last, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
+)
+
+// Tx is the database inside a transaction. It is valid until the function it was
+// given to returns. Its methods are grouped by noun, as those of Store are: each
+// part writes rows of its noun and has the methods of the reader as well, which
+// then see what the transaction wrote.
+type Tx struct {
+	AccessTx
+	BrandTx
+	EventTx
+	MissionTx
+	ModuleTx
+	StatsTx
+	WebhookTx
+	*tx
+}
+
+// tx is what all parts of a Tx share.
+type tx struct {
+	db      *commit.Tx
+	state   *txState
+	touched [topics]bool
+	emitted []fieldmark.EventType
+	wrote   bool // it ran or queued a statement that is not a query
+
+	// What to restore in state if the function fails.
+	events    int64 // numbered before
+	missions  []MissionName
+	responses []KeptName
+}
+
+func newTx(db *commit.Tx, state *txState) *Tx {
+	t := &tx{db: db, state: state, events: state.log.numbered}
+	return &Tx{
+		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, EventTx{EventReader{t}, t}, MissionTx{MissionReader{t}, t},
+		ModuleTx{ModuleReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
+	}
+}
+
+func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	t.wrote = true
+	return t.db.Exec(ctx, text, args...)
+}
+
+// queueExec is exec of a statement whose result is not needed.
+func (t *tx) queueExec(ctx context.Context, text string, args ...any) error {
+	t.wrote = true
+	return t.db.Queue(ctx, text, args...)
+}
+
+// queueInsert is queueExec of an INSERT of one row; see commit.Tx.QueueInsert for
+// the order of rows that refer to others.
+func (t *tx) queueInsert(ctx context.Context, text string, args ...any) error {
+	t.wrote = true
+	return t.db.QueueInsert(ctx, text, args...)
+}
+
+func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return t.db.Query(ctx, text, args...)
+}
+
+func (t *tx) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	return t.db.QueryRow(ctx, text, args...)
+}
+
+// txState is what the writes of one transaction share. They hold the lock of all
+// writers, so what they read changes by their own statements only. It belongs to
+// the leader of the group.
+type txState struct {
+	args       func([]any) []any
+	log        logState
+	endpoints  map[string][]Subscriber // by account
+	rules      *Rules                  // nil until they are read
+	prefetched prefetched
+
+	// Sums over the writes of a transaction, for Done.
+	touched [topics]bool
+}
+
+// Foresight names rows that a write will ask for. Each query is a round trip to
+// the server, and all members of a group wait for it; the rows of all members are
+// read at once, with the begin of the transaction. A write may read rows it did
+// not name, and need not read those it did.
+type Foresight struct {
+	Missions []MissionName // that may be added
+	Kept     []KeptName    // of responses that may be saved or repeated
+}
+
+// prefetched holds what was read ahead. A name that is not in a map is unknown.
+type prefetched struct {
+	missions  map[MissionName]bool // whether there is one
+	responses map[KeptName]*Kept   // nil if there is none
+}
+
+// write is one call of Store.Write.
+type write struct {
+	fn    func(context.Context, *Tx) error
+	ahead *Foresight // nil: fn must not run twice
+	store *Store
+	tx    *Tx
+}
+
+// Run implements commit.Write.
+func (w *write) Run(ctx context.Context, db *commit.Tx) error {
+	w.tx = newTx(db, &w.store.state)
+	return w.fn(ctx, w.tx)
+}
+
+// Repeatable implements commit.Write.
+func (w *write) Repeatable() bool { return w.ahead != nil }
+
+// RolledBack implements commit.Write: it removes from the shared state what the
+// write put there.
+func (w *write) RolledBack() {
+	t, state := w.tx.tx, &w.store.state
+	state.log.numbered = t.events
+	if t.wrote { // other members may have read what it wrote
+		clear(state.endpoints)
+		state.rules = nil
+	}
+	for _, name := range t.missions {
+		delete(state.prefetched.missions, name)
+	}
+	for _, name := range t.responses {
+		delete(state.prefetched.responses, name)
+	}
+}
+
+// Committed implements commit.Write.
+func (w *write) Committed() {
+	for topic, hit := range w.tx.touched {
+		w.store.state.touched[topic] = w.store.state.touched[topic] || hit
+	}
+	if w.store.events.Told != nil {
+		for _, kind := range w.tx.emitted {
+			w.store.events.Told(kind)
+		}
+	}
+}
+
+func (s *Store) newGroup() *commit.Group[*write] {
+	s.state.args = s.dialect.Args
+	return commit.NewGroup(commit.Config[*write]{
+		Engine: s.dialect.Engine, DB: s.writer,
+		Begin: func() {
+			s.state = txState{args: s.dialect.Args, endpoints: make(map[string][]Subscriber)}
+		},
+		Prefetch: s.prefetch,
+		End:      s.state.updateLog,
+		Done: func(took time.Duration, writes int) {
+			if s.events.Wrote != nil {
+				s.events.Wrote(took, writes)
+			}
+			s.watch.notify(s.state.touched)
+		},
+	})
+}
+
+// prefetch returns the queries for what writes named, and for what each of them
+// reads anyway.
+func (s *Store) prefetch(writes []*write) []commit.Query {
+	state := &s.state
+	state.prefetched = prefetched{make(map[MissionName]bool), make(map[KeptName]*Kept)}
+	var missions []MissionName
+	var responses []KeptName
+	accounts := make(map[string]bool)
+	for _, w := range writes {
+		for _, name := range w.ahead.Missions {
+			name = name.compared()
+			if _, ok := state.prefetched.missions[name]; !ok {
+				state.prefetched.missions[name] = false
+				missions, accounts[name.Account] = append(missions, name), true
+			}
+		}
+		for _, name := range w.ahead.Kept {
+			if _, ok := state.prefetched.responses[name]; !ok {
+				state.prefetched.responses[name] = nil
+				responses = append(responses, name)
+			}
+		}
+	}
+	queries := []commit.Query{{Text: logQuery, Args: []any{logName}, Scan: state.log.scan}}
+	if len(missions) > 0 {
+		state.rules = defaultRules()
+		queries = append(queries,
+			commit.Query{Text: rulesQuery, Scan: state.rules.scan}, state.prefetchEndpoints(accounts), state.prefetchMissions(missions))
+	}
+	if len(responses) > 0 {
+		queries = append(queries, state.prefetchResponses(responses))
+	}
+	return queries
+}
+
+// Write runs fn in a transaction and returns when what it wrote is on disk. No
+// other fn runs at the same time, in any process: fn may read and then write what
+// follows from it. The functions of several callers share one transaction, each
+// under a savepoint of its own: an error or panic of fn undoes fn alone and is
+// returned to its caller. The caller may cancel until fn begins; after that fn
+// runs to its end under a context that outlives the caller's, because interrupting
+// one statement would roll back the others. It has the values of the caller's.
+func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	return s.write(ctx, nil, fn)
+}
+
+// WriteForeseen is Write of a function that names the rows it will ask for and may
+// run twice. To a server the statements of all such functions of a group are sent
+// together, without savepoints. If one fails, the server does not say whose it
+// was: the transaction is undone, and each function runs once more, by itself. So
+// fn must have no effects but those on the database and results that the second
+// run overwrites.
+func (s *Store) WriteForeseen(ctx context.Context, ahead Foresight, fn func(context.Context, *Tx) error) error {
+	return s.write(ctx, &ahead, fn)
+}
+
+func (s *Store) write(ctx context.Context, ahead *Foresight, fn func(context.Context, *Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, span := s.tracer.Child(trace.From(ctx), "record.write", trace.Internal)
+	defer span.End()
+	w := &write{ahead: ahead, store: s, fn: func(group context.Context, t *Tx) error {
+		own := context.WithoutCancel(ctx)
+		if ends, ok := group.Deadline(); ok {
+			bounded, cancel := context.WithDeadline(own, ends)
+			defer cancel()
+			own = bounded
+		}
+		return fn(own, t)
+	}}
+	result, err := s.group.Do(ctx, w)
+	recordOutcome(ctx, w, result.Uncertain || err == nil && result.Panicked == "")
+	span.Number("fieldmark.group", int64(result.Writes))
+	if err != nil && span != nil {
+		span.Fail(string(fieldmark.AsError(err).Code))
+	}
+	if result.Panicked != "" {
+		panic("BUG: a write panicked: " + result.Panicked)
+	}
+	err = unavailable(err)
+	if e, ok := errors.AsType[*fieldmark.Error](err); ok && e.Detail == detailRefuses && s.events.Refused != nil {
+		s.events.Refused()
+	}
+	return err
+}
+
+// Outcome records whether a write may have been committed. It is safe for
+// concurrent use.
+type Outcome struct{ committed atomic.Bool }
+
+// MayHaveCommitted reports whether a write under the context of the Outcome was
+// committed, or ended without an answer to its COMMIT. False means that the
+// database is as it was.
+func (o *Outcome) MayHaveCommitted() bool { return o.committed.Load() }
+
+type outcomeKey struct{}
+
+// WithOutcome returns a context under which writes are recorded in o.
+func WithOutcome(ctx context.Context, o *Outcome) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, o)
+}
+
+// recordOutcome records the end of w in the Outcome of ctx, if there is one.
+func recordOutcome(ctx context.Context, w *write, committed bool) {
+	o, ok := ctx.Value(outcomeKey{}).(*Outcome)
+	if ok && committed && w.tx != nil && w.tx.wrote {
+		o.committed.Store(true)
+	}
+}
