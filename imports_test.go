@@ -34,10 +34,11 @@ var mayImport = map[string][]string{
 	"cache":         {},
 	"cache/rfc9111": {},
 
-	"wasm":      {"", "wasm/abi"},
-	"wasm/abi":  {"", "wasm/card"},
-	"wasm/card": {"", "wasm/abi"},
-	"wasm/geo":  {"wasm/card"},
+	"wasm":          {"", "wasm/abi", "wasm/bytecode"},
+	"wasm/abi":      {"", "wasm/bytecode", "wasm/card"},
+	"wasm/card":     {"", "wasm/abi", "wasm/bytecode"},
+	"wasm/bytecode": {},
+	"wasm/geo":      {"wasm/card"},
 
 	"wasm/guest":            {},
 	"wasm/examples":         {"wasm/guest", "wasm/card"},

@@ -1,43 +1,9 @@
 package wasm
 
-import "fmt"
+import (
+	"fmt"
 
-// The instructions the walk treats by name (Core Specification 5.4).
-const (
-	opUnreachable = 0x00
-	opBlock       = 0x02
-	opLoop        = 0x03
-	opIf          = 0x04
-	opElse        = 0x05
-	opEnd         = 0x0b
-	opBr          = 0x0c
-	opBrIf        = 0x0d
-	opBrTable     = 0x0e
-	opCall        = 0x10
-	opCallTable   = 0x11
-	opLocalGet    = 0x20
-	opLocalSet    = 0x21
-	opLocalTee    = 0x22
-	opGlobalGet   = 0x23
-	opGlobalSet   = 0x24
-	opMemorySize  = 0x3f
-	opMemoryGrow  = 0x40
-	opI32Const    = 0x41
-	opI64Const    = 0x42
-	opF32Const    = 0x43
-	opF64Const    = 0x44
-	opI32LtS      = 0x48
-	opI64LtS      = 0x53
-	opI32Add      = 0x6a
-	opI32Sub      = 0x6b
-	opI64Sub      = 0x7d
-	opI64ShrU     = 0x88
-	opI64Extend   = 0xad // of an unsigned i32
-	opMisc        = 0xfc // of a second byte
-
-	miscMemoryCopy = 10
-	miscMemoryFill = 11
-	miscLastTrunc  = 7 // 0 to 7 convert floats without trapping
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // What running an instruction costs, in units of fuel. Nearly all cost 1, which
@@ -86,7 +52,7 @@ type insertion struct {
 // region runs twice before a head is passed, so charging the whole region at
 // its head covers all that runs.
 func (p *program) function(index int, raw []byte) body {
-	c := cursor{b: raw}
+	c := bytecode.Reader{Buf: raw}
 	var b body
 	p.checkLimit(&p.used.body, len(raw), p.limits().body, "function %d has %d bytes", index, len(raw))
 	if len(p.params) > 0 {
@@ -95,17 +61,17 @@ func (p *program) function(index int, raw []byte) body {
 	if !p.locals(&c, &b, index) {
 		return b
 	}
-	b.code = raw[c.at:]
-	w := bodyValidator{p: p, b: &b, function: index, c: cursor{b: b.code}, open: []int{0}}
+	b.code = raw[c.Pos:]
+	w := bodyValidator{p: p, b: &b, function: index, c: bytecode.Reader{Buf: b.code}, open: []int{0}}
 	b.costs = []int{costEntry + b.locals/4}
 	b.insertions = []insertion{{kind: insertRegion}}
-	for len(w.open) > 0 && !w.c.failed {
+	for len(w.open) > 0 && !w.c.Failed {
 		if !w.step() {
 			return b
 		}
 	}
-	if w.c.failed || w.c.at != len(b.code) {
-		p.addProblem("function %d is malformed at byte %d", index, w.c.at)
+	if w.c.Failed || w.c.Pos != len(b.code) {
+		p.addProblem("function %d is malformed at byte %d", index, w.c.Pos)
 	}
 	p.checkLimit(&p.used.blocks, w.blocks, maxBlocks, "function %d has %d blocks", index, w.blocks)
 	p.checkLimit(&p.used.loops, w.loops, maxLoops, "function %d has %d loops", index, w.loops)
@@ -114,12 +80,12 @@ func (p *program) function(index int, raw []byte) body {
 }
 
 // locals reads the declarations of locals.
-func (p *program) locals(c *cursor, b *body, index int) bool {
-	start := c.at
-	for n := c.u32(); n > 0 && !c.failed; n-- {
-		count, kind := c.u32(), c.byte()
+func (p *program) locals(c *bytecode.Reader, b *body, index int) bool {
+	start := c.Pos
+	for n := c.U32(); n > 0 && !c.Failed; n-- {
+		count, kind := c.U32(), c.Byte()
 		b.locals += int(min(count, maxLocals+1))
-		if !isNumber(kind) && !c.failed {
+		if !isNumber(kind) && !c.Failed {
 			p.addProblem("function %d: local of type %#x", index, kind)
 			return false
 		}
@@ -130,11 +96,11 @@ func (p *program) locals(c *cursor, b *body, index int) bool {
 	if !p.checkLimit(&p.used.locals, b.locals, maxLocals, "function %d has %d or more locals", index, b.locals) {
 		return false
 	}
-	if c.failed {
+	if c.Failed {
 		p.addProblem("function %d: its locals are malformed", index)
 		return false
 	}
-	b.declarations = c.b[start:c.at]
+	b.declarations = c.Buf[start:c.Pos]
 	return true
 }
 
@@ -143,73 +109,73 @@ type bodyValidator struct {
 	p        *program
 	b        *body
 	function int
-	c        cursor
+	c        bytecode.Reader
 	open     []int // regions of the open blocks; the first is the function's
 	blocks   int
 	loops    int
 }
 
 func (w *bodyValidator) reject(format string, args ...any) bool {
-	w.p.addProblem("function %d, byte %d: %s", w.function, w.c.at, fmt.Sprintf(format, args...))
+	w.p.addProblem("function %d, byte %d: %s", w.function, w.c.Pos, fmt.Sprintf(format, args...))
 	return false
 }
 
 // step walks one instruction. It returns false when what follows cannot be
 // understood any more.
 func (w *bodyValidator) step() bool {
-	at := w.c.at
-	op := w.c.byte()
+	at := w.c.Pos
+	op := w.c.Byte()
 	region := w.open[len(w.open)-1]
 	w.b.costs[region]++
 	switch op {
-	case opBlock, opLoop, opIf:
+	case bytecode.Block, bytecode.Loop, bytecode.If:
 		return w.block(op, region)
-	case opEnd:
+	case bytecode.End:
 		w.open = w.open[:len(w.open)-1]
-	case opBrTable:
-		n := int(w.c.u32())
+	case bytecode.BrTable:
+		n := int(w.c.U32())
 		if !w.p.checkLimit(&w.p.used.branchTable, n, maxBranchTable, "function %d: br_table of %d targets", w.function, n) {
 			return false
 		}
 		for range n + 1 {
-			w.c.u32()
+			w.c.U32()
 		}
-	case opCall:
-		callee := w.c.u32()
+	case bytecode.Call:
+		callee := w.c.U32()
 		if int(callee) < w.p.imported {
 			w.b.costs[region] += costHost
 			return true
 		}
 		w.b.calls = true
-		w.b.insertions = append(w.b.insertions, insertion{kind: insertCall, at: at, after: w.c.at, callee: callee - uint32(w.p.imported)})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertCall, at: at, after: w.c.Pos, callee: callee - uint32(w.p.imported)})
 		if n := w.p.imported + len(w.p.functions); int(callee) >= n {
 			return w.reject("call of function %d, there are %d", callee, n)
 		}
-	case opCallTable:
-		w.c.u32()
-		if table := w.c.byte(); table != 0 || w.p.tables == 0 {
+	case bytecode.CallIndirect:
+		w.c.U32()
+		if table := w.c.Byte(); table != 0 || w.p.tables == 0 {
 			return w.reject("call through a table that is not there")
 		}
 		w.b.calls = true
 		w.b.costs[region] += costCallType
-		w.b.insertions = append(w.b.insertions, insertion{kind: insertIndirect, at: at, after: w.c.at})
-	case opMisc:
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertIndirect, at: at, after: w.c.Pos})
+	case bytecode.Misc:
 		return w.misc(at, region)
-	case opMemoryGrow:
+	case bytecode.MemoryGrow:
 		w.b.costs[region] += costGrow
-		w.c.byte()
+		w.c.Byte()
 	// The rewriter adds a local and globals behind the last: a module must not
 	// be able to name them.
-	case opLocalGet, opLocalSet, opLocalTee:
-		if i := w.c.u32(); int(i) >= w.b.locals {
+	case bytecode.LocalGet, bytecode.LocalSet, bytecode.LocalTee:
+		if i := w.c.U32(); int(i) >= w.b.locals {
 			return w.reject("local %d, there are %d", i, w.b.locals)
 		}
-	case opGlobalGet, opGlobalSet:
-		if i := w.c.u32(); int(i) >= len(w.p.mutable) {
+	case bytecode.GlobalGet, bytecode.GlobalSet:
+		if i := w.c.U32(); int(i) >= len(w.p.mutable) {
 			return w.reject("global %d, there are %d", i, len(w.p.mutable))
 		}
 	default:
-		if !w.c.immediates(op) {
+		if !skipImmediates(&w.c, op) {
 			return w.reject("instruction %#02x (%s) is not allowed", op, family(op))
 		}
 	}
@@ -217,15 +183,15 @@ func (w *bodyValidator) step() bool {
 }
 
 func (w *bodyValidator) block(op byte, region int) bool {
-	if t := w.c.byte(); t != typeEmpty && !isNumber(t) && !w.c.failed {
+	if t := w.c.Byte(); t != bytecode.TypeEmpty && !isNumber(t) && !w.c.Failed {
 		return w.reject("block of type %#x; blocks have no parameters and at most one result", t)
 	}
 	w.blocks++
-	if op == opLoop {
+	if op == bytecode.Loop {
 		w.loops++
 		region = len(w.b.costs)
 		w.b.costs = append(w.b.costs, 1)
-		w.b.insertions = append(w.b.insertions, insertion{kind: insertRegion, at: w.c.at})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertRegion, at: w.c.Pos})
 	}
 	w.open = append(w.open, region)
 	return true
@@ -234,14 +200,14 @@ func (w *bodyValidator) block(op byte, region int) bool {
 // misc walks the instructions of two bytes. Those on segments and tables are
 // refused: what they change, a copy of memory and globals does not restore.
 func (w *bodyValidator) misc(at, region int) bool {
-	second := w.c.byte() // more than one byte would be another number to some readers
+	second := w.c.Byte() // more than one byte would be another number to some readers
 	switch {
-	case second <= miscLastTrunc:
+	case second <= bytecode.MiscTruncLast:
 		return true
-	case second == miscMemoryCopy:
-		w.c.bytes(2)
-	case second == miscMemoryFill:
-		w.c.bytes(1)
+	case second == bytecode.MiscMemoryCopy:
+		w.c.Bytes(2)
+	case second == bytecode.MiscMemoryFill:
+		w.c.Bytes(1)
 	default:
 		return w.reject("instruction 0xfc %d (segments and tables) is not allowed", second)
 	}
@@ -251,28 +217,28 @@ func (w *bodyValidator) misc(at, region int) bool {
 	return true
 }
 
-// immediates passes over what follows an instruction of one byte that the walk
+// skipImmediates passes over what follows an instruction of one byte that the walk
 // does not treat by name. It returns false if the instruction is not allowed.
-func (c *cursor) immediates(op byte) bool {
+func skipImmediates(c *bytecode.Reader, op byte) bool {
 	switch {
-	case op == opUnreachable, op == 0x01, op == opElse, op == 0x0f, op == 0x1a, op == 0x1b:
-	case op == opBr, op == opBrIf:
-		c.u32()
+	case op == bytecode.Unreachable, op == 0x01, op == bytecode.Else, op == 0x0f, op == 0x1a, op == 0x1b:
+	case op == bytecode.Br, op == bytecode.BrIf:
+		c.U32()
 	case op >= 0x28 && op <= 0x3e: // loads and stores
-		if c.byte() > 3 { // alignment; a set bit 6 would name another memory
-			c.failed = true
+		if c.Byte() > 3 { // alignment; a set bit 6 would name another memory
+			c.Failed = true
 		}
-		c.u32()
-	case op == opMemorySize:
-		c.byte()
-	case op == opI32Const:
-		c.signed(5)
-	case op == opI64Const:
-		c.signed(10)
-	case op == opF32Const:
-		c.bytes(4)
-	case op == opF64Const:
-		c.bytes(8)
+		c.U32()
+	case op == bytecode.MemorySize:
+		c.Byte()
+	case op == bytecode.I32Const:
+		c.SkipSigned(5)
+	case op == bytecode.I64Const:
+		c.SkipSigned(10)
+	case op == bytecode.F32Const:
+		c.Bytes(4)
+	case op == bytecode.F64Const:
+		c.Bytes(8)
 	case op >= 0x45 && op <= 0xc4: // arithmetic
 	default:
 		return false

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // The budgets of one call. Compiled code cannot be interrupted, and while it
@@ -54,27 +55,30 @@ type metered struct {
 // when either falls below zero the module traps. Custom sections are dropped.
 func (p *program) meter() metered {
 	m := meter{p: p, fuel: uint32(len(p.mutable)), depth: uint32(len(p.mutable)) + 1}
-	out := []byte("\x00asm\x01\x00\x00\x00")
-	sections := map[byte][]byte{sectionGlobal: {0}}
+	out := []byte(bytecode.Header)
+	sections := map[byte][]byte{bytecode.SectionGlobal: {0}}
 	for _, s := range p.sections {
-		if s.ID != sectionCustom {
+		if s.ID != bytecode.SectionCustom {
 			sections[s.ID] = s.Body
 		}
 	}
-	exports, names := m.exports(sections[sectionExport])
-	for _, id := range []byte{1, sectionImport, 3, 4, 5, sectionGlobal, sectionExport, 8, sectionElement, sectionDataCount, sectionCode, sectionData} {
+	exports, names := m.exports(sections[bytecode.SectionExport])
+	for _, id := range []byte{
+		bytecode.SectionType, bytecode.SectionImport, bytecode.SectionFunction, bytecode.SectionTable,
+		bytecode.SectionMemory, bytecode.SectionGlobal, bytecode.SectionExport, bytecode.SectionStart,
+		bytecode.SectionElement, bytecode.SectionDataCount, bytecode.SectionCode, bytecode.SectionData,
+	} {
 		content, ok := sections[id]
 		switch id {
-		case sectionGlobal:
+		case bytecode.SectionGlobal:
 			content = m.globals(content)
-		case sectionExport:
+		case bytecode.SectionExport:
 			content = exports
-		case sectionCode:
+		case bytecode.SectionCode:
 			content = m.code()
 		}
 		if ok {
-			out = binary.AppendUvarint(append(out, id), uint64(len(content)))
-			out = append(out, content...)
+			out = bytecode.AppendSection(out, id, content)
 		}
 	}
 	return metered{binary: out, globals: names}
@@ -89,25 +93,24 @@ type meter struct {
 // globals appends fuel and depth, full: a host that forgot to fill them would
 // still not wait for ever.
 func (m *meter) globals(section []byte) []byte {
-	c := cursor{b: section}
-	n := c.u32()
+	c := bytecode.Reader{Buf: section}
+	n := c.U32()
 	b := binary.AppendUvarint(nil, uint64(n)+2)
-	b = append(b, section[c.at:]...)
-	b = appendSigned(append(b, typeI64, 1, opI64Const), m.p.limits().fuel)
-	b = appendSigned(append(b, opEnd, typeI32, 1, opI32Const), MaxDepth)
-	return append(b, opEnd)
+	b = append(b, c.Rest()...)
+	b = bytecode.AppendSigned(append(b, bytecode.TypeI64, 1, bytecode.I64Const), m.p.limits().fuel)
+	b = bytecode.AppendSigned(append(b, bytecode.End, bytecode.TypeI32, 1, bytecode.I32Const), MaxDepth)
+	return append(b, bytecode.End)
 }
 
 // exports appends the two and every mutable global, so that a host can set and
 // restore them.
 func (m *meter) exports(section []byte) (content []byte, names []string) {
-	const kindGlobal = 3
-	c := cursor{b: section}
-	n := c.u32()
+	c := bytecode.Reader{Buf: section}
+	n := c.U32()
 	var added []byte
 	export := func(name string, index uint32) {
 		added = binary.AppendUvarint(added, uint64(len(name)))
-		added = append(append(added, name...), kindGlobal)
+		added = append(append(added, name...), bytecode.KindGlobal)
 		added = binary.AppendUvarint(added, uint64(index))
 	}
 	for i, mutable := range m.p.mutable {
@@ -119,18 +122,16 @@ func (m *meter) exports(section []byte) (content []byte, names []string) {
 	export(exportFuel, m.fuel)
 	export(exportDepth, m.depth)
 	content = binary.AppendUvarint(nil, uint64(n)+uint64(len(names))+2)
-	content = append(content, section[c.at:]...)
+	content = append(content, c.Rest()...)
 	return append(content, added...), names
 }
 
 func (m *meter) code() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(m.p.bodies)))
-	for i := range m.p.bodies {
-		f := m.function(&m.p.bodies[i])
-		b = binary.AppendUvarint(b, uint64(len(f)))
-		b = append(b, f...)
+	bodies := make([][]byte, len(m.p.bodies))
+	for i := range bodies {
+		bodies[i] = m.function(&m.p.bodies[i])
 	}
-	return b
+	return bytecode.AppendVector(nil, bodies)
 }
 
 func (m *meter) function(f *body) []byte {
@@ -166,60 +167,48 @@ func (m *meter) locals(f *body) []byte {
 	if !f.bulk {
 		return append([]byte(nil), f.declarations...)
 	}
-	c := cursor{b: f.declarations}
-	n := c.u32()
+	c := bytecode.Reader{Buf: f.declarations}
+	n := c.U32()
 	out := binary.AppendUvarint(nil, uint64(n)+1)
-	out = append(out, f.declarations[c.at:]...)
-	return append(out, 1, typeI32)
+	out = append(out, c.Rest()...)
+	return append(out, 1, bytecode.TypeI32)
 }
 
 // charge takes a region's cost from the fuel and traps when it is used up.
 func (m *meter) charge(b []byte, cost int64) []byte {
-	b = appendSigned(append(m.global(b, opGlobalGet, m.fuel), opI64Const), cost)
+	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.fuel), bytecode.I64Const), cost)
 	return m.subtractFuel(b)
 }
 
 // chargeBulk takes an eighth of the length on top of the stack, which it leaves
 // there.
 func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
-	b = binary.AppendUvarint(append(b, opLocalSet), uint64(scratch))
-	b = m.global(b, opGlobalGet, m.fuel)
-	b = binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
-	b = m.subtractFuel(append(b, opI64Extend, opI64Const, 3, opI64ShrU))
-	return binary.AppendUvarint(append(b, opLocalGet), uint64(scratch))
+	b = binary.AppendUvarint(append(b, bytecode.LocalSet), uint64(scratch))
+	b = m.global(b, bytecode.GlobalGet, m.fuel)
+	b = binary.AppendUvarint(append(b, bytecode.LocalGet), uint64(scratch))
+	b = m.subtractFuel(append(b, bytecode.I64ExtendI32U, bytecode.I64Const, 3, bytecode.I64ShrU))
+	return binary.AppendUvarint(append(b, bytecode.LocalGet), uint64(scratch))
 }
 
 // subtractFuel subtracts what is on top of the stack from the fuel below it.
 func (m *meter) subtractFuel(b []byte) []byte {
-	b = m.global(append(b, opI64Sub), opGlobalSet, m.fuel)
-	b = m.global(b, opGlobalGet, m.fuel)
-	return append(b, opI64Const, 0, opI64LtS, opIf, typeEmpty, opUnreachable, opEnd)
+	b = m.global(append(b, bytecode.I64Sub), bytecode.GlobalSet, m.fuel)
+	b = m.global(b, bytecode.GlobalGet, m.fuel)
+	return append(b, bytecode.I64Const, 0, bytecode.I64LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable, bytecode.End)
 }
 
 func (m *meter) enterCall(b []byte, frame int64) []byte {
-	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
-	b = m.global(append(b, opI32Sub), opGlobalSet, m.depth)
-	b = m.global(b, opGlobalGet, m.depth)
-	return append(b, opI32Const, 0, opI32LtS, opIf, typeEmpty, opUnreachable, opEnd)
+	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.depth), bytecode.I32Const), frame)
+	b = m.global(append(b, bytecode.I32Sub), bytecode.GlobalSet, m.depth)
+	b = m.global(b, bytecode.GlobalGet, m.depth)
+	return append(b, bytecode.I32Const, 0, bytecode.I32LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable, bytecode.End)
 }
 
 func (m *meter) leaveCall(b []byte, frame int64) []byte {
-	b = appendSigned(append(m.global(b, opGlobalGet, m.depth), opI32Const), frame)
-	return m.global(append(b, opI32Add), opGlobalSet, m.depth)
+	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.depth), bytecode.I32Const), frame)
+	return m.global(append(b, bytecode.I32Add), bytecode.GlobalSet, m.depth)
 }
 
 func (m *meter) global(b []byte, op byte, index uint32) []byte {
 	return binary.AppendUvarint(append(b, op), uint64(index))
-}
-
-// appendSigned appends a signed LEB128.
-func appendSigned(b []byte, v int64) []byte {
-	for {
-		low := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
-			return append(b, low)
-		}
-		b = append(b, low|0x80)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // Pack makes a module of what a compiler wrote: it drops every custom section,
@@ -18,10 +19,10 @@ func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte,
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}
-	out := []byte("\x00asm\x01\x00\x00\x00")
+	out := []byte(bytecode.Header)
 	for _, s := range sections {
-		if s.ID != sectionCustom {
-			out = abi.AppendSection(out, s)
+		if s.ID != bytecode.SectionCustom {
+			out = bytecode.AppendSection(out, s.ID, s.Body)
 		}
 	}
 	parsed, _ := abi.Parse(out) // it has no manifest yet, of which this complains

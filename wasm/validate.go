@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // The limits of a module's structure. An honest scorer stays far below each;
@@ -41,21 +42,6 @@ func (p *program) limits() classLimits { return limitsOf(p.class) }
 // maxProblems bounds the answer to a module that is wrong everywhere.
 const maxProblems = 50
 
-// The sections the walk looks into (Core Specification 5.5).
-const (
-	sectionCustom    = 0
-	sectionType      = 1
-	sectionImport    = 2
-	sectionFunction  = 3
-	sectionTable     = 4
-	sectionGlobal    = 6
-	sectionExport    = 7
-	sectionElement   = 9
-	sectionCode      = 10
-	sectionData      = 11
-	sectionDataCount = 12
-)
-
 // program is a module taken apart as far as the rewriter needs it. The walk
 // lets pass only what the rewriter understands to the byte; whether the rest is
 // valid is for the engine to say.
@@ -84,27 +70,27 @@ func validate(sections []abi.Section, class abi.Class, imported int) *program {
 	p := &program{sections: sections, class: class, imported: imported}
 	for i := range sections {
 		s := &sections[i]
-		c := cursor{b: s.Body}
+		c := bytecode.Reader{Buf: s.Body}
 		switch s.ID {
-		case sectionType:
+		case bytecode.SectionType:
 			p.typeSection(&c)
-		case sectionFunction:
+		case bytecode.SectionFunction:
 			p.functionSection(&c)
-		case sectionTable:
+		case bytecode.SectionTable:
 			p.tableSection(&c)
-		case sectionGlobal:
+		case bytecode.SectionGlobal:
 			p.globalSection(&c)
-		case sectionElement:
+		case bytecode.SectionElement:
 			p.elementSection(&c)
-		case sectionCode:
+		case bytecode.SectionCode:
 			p.codeSection(&c)
-		case sectionData:
+		case bytecode.SectionData:
 			p.dataSection(&c)
 		default:
 			continue
 		}
-		if c.failed || c.at != len(c.b) {
-			p.addProblem("section %d is malformed at byte %d", s.ID, c.at)
+		if c.Failed || c.Pos != len(c.Buf) {
+			p.addProblem("section %d is malformed at byte %d", s.ID, c.Pos)
 		}
 	}
 	if len(p.functions) != len(p.bodies) {
@@ -131,31 +117,23 @@ func (p *program) checkLimit(used *int, n, limit int, format string, args ...any
 	return n <= limit
 }
 
-// Types of values and of functions.
-const (
-	typeI32      = 0x7f
-	typeI64      = 0x7e
-	typeF64      = 0x7c
-	typeFunction = 0x60
-	typeFuncref  = 0x70
-	typeEmpty    = 0x40
-)
+func isNumber(valueType byte) bool {
+	return valueType >= bytecode.TypeF64 && valueType <= bytecode.TypeI32
+}
 
-func isNumber(valueType byte) bool { return valueType >= typeF64 && valueType <= typeI32 }
-
-func (p *program) typeSection(c *cursor) {
-	n := int(c.u32())
+func (p *program) typeSection(c *bytecode.Reader) {
+	n := int(c.U32())
 	if !p.checkLimit(&p.used.types, n, maxTypes, "%d types", n) {
-		c.skip()
+		c.Skip()
 		return
 	}
-	for i := 0; i < n && !c.failed; i++ {
-		if form := c.byte(); form != typeFunction && !c.failed {
+	for i := 0; i < n && !c.Failed; i++ {
+		if form := c.Byte(); form != bytecode.TypeFunction && !c.Failed {
 			p.addProblem("type %d is of kind %#x, only functions are known", i, form)
-			c.skip()
+			c.Skip()
 			return
 		}
-		params, results := c.bytes(int(c.u32())), c.bytes(int(c.u32()))
+		params, results := c.Vector(), c.Vector()
 		for _, t := range append(params[:len(params):len(params)], results...) {
 			if !isNumber(t) {
 				p.addProblem("type %d: %#x is not one of i32, i64, f32 and f64", i, t)
@@ -168,15 +146,15 @@ func (p *program) typeSection(c *cursor) {
 	}
 }
 
-func (p *program) functionSection(c *cursor) {
-	n := int(c.u32())
+func (p *program) functionSection(c *bytecode.Reader) {
+	n := int(c.U32())
 	if !p.checkLimit(&p.used.functions, n, maxFunctions, "%d functions", n) {
-		c.skip()
+		c.Skip()
 		return
 	}
-	for i := 0; i < n && !c.failed; i++ {
-		t := c.u32()
-		if int(t) >= len(p.params) && !c.failed {
+	for i := 0; i < n && !c.Failed; i++ {
+		t := c.U32()
+		if int(t) >= len(p.params) && !c.Failed {
 			p.addProblem("function %d is of type %d, there are %d", i, t, len(p.params))
 			t = 0
 		}
@@ -186,97 +164,97 @@ func (p *program) functionSection(c *cursor) {
 
 // tableSection admits one table of functions. Nothing allowed can change it
 // once the module stands, so it needs no reset.
-func (p *program) tableSection(c *cursor) {
-	n := int(c.u32())
+func (p *program) tableSection(c *bytecode.Reader) {
+	n := int(c.U32())
 	if n > 1 {
 		p.addProblem("%d tables, at most 1", n)
-		c.skip()
+		c.Skip()
 		return
 	}
 	if n == 0 {
 		return
 	}
 	p.tables = 1
-	kind, flags := c.byte(), c.byte()
-	least := int(c.u32())
+	kind, flags := c.Byte(), c.Byte()
+	least := int(c.U32())
 	p.checkLimit(&p.used.table, least, maxTable, "table of %d entries", least)
 	switch {
-	case kind != typeFuncref:
+	case kind != bytecode.TypeFuncref:
 		p.addProblem("table of kind %#x, only functions are known", kind)
 	case flags == 1:
-		c.u32() // the maximum; a table cannot grow
+		c.U32() // the maximum; a table cannot grow
 	case flags != 0:
 		p.addProblem("table with limits of kind %d", flags)
-		c.skip()
+		c.Skip()
 	}
 }
 
-func (p *program) globalSection(c *cursor) {
-	n := int(c.u32())
+func (p *program) globalSection(c *bytecode.Reader) {
+	n := int(c.U32())
 	if !p.checkLimit(&p.used.globals, n, maxGlobals, "%d globals", n) {
-		c.skip()
+		c.Skip()
 		return
 	}
-	for i := 0; i < n && !c.failed; i++ {
-		if t := c.byte(); !isNumber(t) && !c.failed {
+	for i := 0; i < n && !c.Failed; i++ {
+		if t := c.Byte(); !isNumber(t) && !c.Failed {
 			p.addProblem("global %d: %#x is not one of i32, i64, f32 and f64", i, t)
 		}
-		p.mutable = append(p.mutable, c.byte() == 1)
-		if !c.constant() {
+		p.mutable = append(p.mutable, c.Byte() == 1)
+		if !skipConstant(c) {
 			p.addProblem("global %d is not initialised by a constant", i)
-			c.skip()
+			c.Skip()
 		}
 	}
 }
 
 // elementSection admits segments that are gone once the table is filled.
-func (p *program) elementSection(c *cursor) {
-	n := int(c.u32())
-	for i := 0; i < n && !c.failed; i++ {
-		if kind := c.u32(); kind != 0 && !c.failed {
+func (p *program) elementSection(c *bytecode.Reader) {
+	n := int(c.U32())
+	for i := 0; i < n && !c.Failed; i++ {
+		if kind := c.U32(); kind != 0 && !c.Failed {
 			p.addProblem("element segment %d is of kind %d, must be active", i, kind)
-			c.skip()
+			c.Skip()
 			return
 		}
-		if !c.constant() {
+		if !skipConstant(c) {
 			p.addProblem("element segment %d does not begin at a constant", i)
-			c.skip()
+			c.Skip()
 			return
 		}
-		for n := int(c.u32()); n > 0 && !c.failed; n-- {
-			c.u32()
+		for n := int(c.U32()); n > 0 && !c.Failed; n-- {
+			c.U32()
 		}
 	}
 }
 
 // dataSection admits segments that are gone once the memory is filled.
-func (p *program) dataSection(c *cursor) {
-	n := int(c.u32())
-	for i := 0; i < n && !c.failed; i++ {
-		if kind := c.u32(); kind != 0 && !c.failed {
+func (p *program) dataSection(c *bytecode.Reader) {
+	n := int(c.U32())
+	for i := 0; i < n && !c.Failed; i++ {
+		if kind := c.U32(); kind != 0 && !c.Failed {
 			p.addProblem("data segment %d is of kind %d, must be active", i, kind)
-			c.skip()
+			c.Skip()
 			return
 		}
-		if !c.constant() {
+		if !skipConstant(c) {
 			p.addProblem("data segment %d does not begin at a constant", i)
-			c.skip()
+			c.Skip()
 			return
 		}
-		c.bytes(int(c.u32()))
+		c.Vector()
 	}
 }
 
-func (p *program) codeSection(c *cursor) {
-	n := int(c.u32())
+func (p *program) codeSection(c *bytecode.Reader) {
+	n := int(c.U32())
 	if n > maxFunctions {
 		p.addProblem("%d function bodies, at most %d", n, maxFunctions)
-		c.skip()
+		c.Skip()
 		return
 	}
-	for i := 0; i < n && !c.failed; i++ {
-		raw := c.bytes(int(c.u32()))
-		if c.failed {
+	for i := 0; i < n && !c.Failed; i++ {
+		raw := c.Vector()
+		if c.Failed {
 			return
 		}
 		if i >= len(p.functions) {
@@ -290,73 +268,15 @@ func (p *program) codeSection(c *cursor) {
 	}
 }
 
-// cursor reads the primitives of the binary format and knows where it is. A
-// failed read yields zeros from then on, so callers check once.
-type cursor struct {
-	b      []byte
-	at     int
-	failed bool
-}
-
-// skip goes to the end: there is nothing more to say about these bytes.
-func (c *cursor) skip() { c.at = len(c.b) }
-
-func (c *cursor) byte() byte {
-	if b := c.bytes(1); len(b) == 1 {
-		return b[0]
-	}
-	return 0
-}
-
-func (c *cursor) bytes(n int) []byte {
-	if c.failed || n < 0 || n > len(c.b)-c.at {
-		c.failed = true
-		return nil
-	}
-	b := c.b[c.at : c.at+n : c.at+n]
-	c.at += n
-	return b
-}
-
-// u32 reads an unsigned LEB128 of 32 bits.
-func (c *cursor) u32() uint32 {
-	var v uint32
-	for shift := 0; shift < 35; shift += 7 {
-		b := c.byte()
-		if shift == 28 && b > 0x0f {
-			break
-		}
-		v |= uint32(b&0x7f) << shift
-		if c.failed { // in the middle of a number
-			return 0
-		}
-		if b < 0x80 {
-			return v
-		}
-	}
-	c.failed = true
-	return 0
-}
-
-// signed passes over a signed LEB128 of at most n bytes.
-func (c *cursor) signed(n int) {
-	for range n {
-		if c.byte() < 0x80 {
-			return
-		}
-	}
-	c.failed = true
-}
-
-// constant passes over one constant instruction and the end of its expression.
-func (c *cursor) constant() bool {
-	start := c.at
-	op := c.byte()
+// skipConstant passes over one constant instruction and the end of its expression.
+func skipConstant(c *bytecode.Reader) bool {
+	start := c.Pos
+	op := c.Byte()
 	switch op {
-	case opI32Const, opI64Const, opF32Const, opF64Const:
-		c.immediates(op)
+	case bytecode.I32Const, bytecode.I64Const, bytecode.F32Const, bytecode.F64Const:
+		skipImmediates(c, op)
 	default:
 		return false
 	}
-	return c.byte() == opEnd && !c.failed && c.at-start <= maxConstant
+	return c.Byte() == bytecode.End && !c.Failed && c.Pos-start <= maxConstant
 }

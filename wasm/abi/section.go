@@ -4,32 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-)
-
-// The sections of a WebAssembly module (Core Specification 5.5) this package
-// looks into or refuses.
-const (
-	sectionCustom    = 0
-	sectionImport    = 2
-	sectionTable     = 4
-	sectionMemory    = 5
-	sectionGlobal    = 6
-	sectionExport    = 7
-	sectionStart     = 8
-	sectionElement   = 9
-	sectionData      = 11
-	sectionDataCount = 12
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // header is the magic number and version 1. A component has other bytes in the
 // second half, which deserves a message of its own.
 const (
-	header          = "\x00asm\x01\x00\x00\x00"
 	componentHeader = "\x00asm\x0d\x00\x01\x00"
 )
 
@@ -75,26 +59,26 @@ func Sections(module []byte) ([]Section, error) {
 	if bytes.HasPrefix(module, []byte(componentHeader)) {
 		return nil, fmt.Errorf("a component; scorer/1 wants a core module")
 	}
-	rest, ok := bytes.CutPrefix(module, []byte(header))
+	rest, ok := bytes.CutPrefix(module, []byte(bytecode.Header))
 	if !ok {
 		return nil, fmt.Errorf("not a WebAssembly module of version 1")
 	}
 	var all []Section
-	r := reader{rest: rest}
+	r := bytecode.Reader{Buf: rest}
 	last := 0
-	for len(r.rest) > 0 {
+	for r.Pos < len(r.Buf) {
 		if len(all) == MaxSections {
 			return nil, fmt.Errorf("more than %d sections", MaxSections)
 		}
-		id := r.byte()
-		body := r.bytes(r.u32())
-		if r.failed {
+		id := r.Byte()
+		body := r.Vector()
+		if r.Failed {
 			return nil, fmt.Errorf("section %d is cut short", id)
 		}
-		if id > sectionDataCount {
+		if id > bytecode.SectionDataCount {
 			return nil, fmt.Errorf("section %d is unknown", id)
 		}
-		if id != sectionCustom {
+		if id != bytecode.SectionCustom {
 			if sectionOrder[id] <= last {
 				return nil, fmt.Errorf("section %d stands in the wrong place or twice", id)
 			}
@@ -108,26 +92,16 @@ func Sections(module []byte) ([]Section, error) {
 // sectionOrder is the place of each section; the data count, a later addition,
 // stands before the code it helps to check.
 var sectionOrder = [...]int{
-	1: 1, 2: 2, 3: 3, sectionTable: 4, sectionMemory: 5, sectionGlobal: 6, sectionExport: 7,
-	sectionStart: 8, sectionElement: 9, sectionDataCount: 10, 10: 11, sectionData: 12,
-}
-
-// AppendSection appends a section as Sections took it out.
-func AppendSection(module []byte, s Section) []byte {
-	module = binary.AppendUvarint(append(module, s.ID), uint64(len(s.Body)))
-	return append(module, s.Body...)
+	1: 1, 2: 2, 3: 3, bytecode.SectionTable: 4, bytecode.SectionMemory: 5, bytecode.SectionGlobal: 6, bytecode.SectionExport: 7,
+	bytecode.SectionStart: 8, bytecode.SectionElement: 9, bytecode.SectionDataCount: 10, 10: 11, bytecode.SectionData: 12,
 }
 
 // AppendCustom appends a custom section to a module. It may follow any section,
 // so every tool chain's output can be stamped after it was built.
 func AppendCustom(module []byte, name string, content []byte) []byte {
-	var prefix []byte
-	prefix = binary.AppendUvarint(prefix, uint64(len(name)))
-	prefix = append(prefix, name...)
-	module = append(module, sectionCustom)
-	module = binary.AppendUvarint(module, uint64(len(prefix)+len(content)))
-	module = append(module, prefix...)
-	return append(module, content...)
+	body := binary.AppendUvarint(nil, uint64(len(name)))
+	body = append(append(body, name...), content...)
+	return bytecode.AppendSection(module, bytecode.SectionCustom, body)
 }
 
 // sectionParser gathers what the sections say.
@@ -150,22 +124,22 @@ func (w *sectionParser) addProblem(format string, args ...any) {
 // section reads one section. What it refuses outright would run code the
 // contract does not name.
 func (w *sectionParser) section(s *Section) {
-	r := reader{rest: s.Body}
+	r := bytecode.Reader{Buf: s.Body}
 	switch s.ID {
-	case sectionCustom:
+	case bytecode.SectionCustom:
 		w.customSection(&r)
-	case sectionImport:
-		if n := r.u32(); n != 0 {
+	case bytecode.SectionImport:
+		if n := r.U32(); n != 0 {
 			w.importSection(&r, n)
 		}
-	case sectionMemory:
+	case bytecode.SectionMemory:
 		w.memorySection(&r)
-	case sectionExport:
+	case bytecode.SectionExport:
 		w.exportSection(&r)
-	case sectionStart:
+	case bytecode.SectionStart:
 		w.addProblem("a start function; %s is the way to set up", ExportInit)
 	}
-	if r.failed {
+	if r.Failed {
 		w.addProblem("section %d is malformed", s.ID)
 	}
 }
@@ -173,15 +147,15 @@ func (w *sectionParser) section(s *Section) {
 // importSection admits the functions that the class wasi-null is given, all of
 // them or none: a module that wants anything else is of the standard class, and
 // may not.
-func (w *sectionParser) importSection(r *reader, n uint32) {
+func (w *sectionParser) importSection(r *bytecode.Reader, n uint32) {
 	all := *r
 	for range min(n, maxImports+1) {
-		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
-		r.u32() // type
-		if r.failed || n > maxImports || kind != kindFunction || string(module) != WASIModule || !slices.Contains(WASIFunctions(), string(name)) {
+		module, name, kind := r.Vector(), r.Vector(), r.Byte()
+		r.U32() // type
+		if r.Failed || n > maxImports || kind != bytecode.KindFunction || string(module) != WASIModule || !slices.Contains(WASIFunctions(), string(name)) {
 			w.imports = importNames(all, n)
 			w.addProblem("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
-			r.failed = false
+			r.Failed = false
 			return
 		}
 		w.imports = append(w.imports, WASIModule+"."+string(name))
@@ -194,25 +168,25 @@ const shownImports = 5
 
 // importNames lists the first imports of functions as module.name; an import of
 // anything else ends the list.
-func importNames(r reader, n uint32) []string {
+func importNames(r bytecode.Reader, n uint32) []string {
 	var names []string
 	for range min(n, shownImports) {
-		module, name, kind := r.bytes(r.u32()), r.bytes(r.u32()), r.byte()
-		if r.failed {
+		module, name, kind := r.Vector(), r.Vector(), r.Byte()
+		if r.Failed {
 			break
 		}
 		names = append(names, fmt.Sprintf("%.32q.%.32q", module, name))
-		if kind != kindFunction {
+		if kind != bytecode.KindFunction {
 			break
 		}
-		r.u32() // type
+		r.U32() // type
 	}
 	return names
 }
 
-func (w *sectionParser) customSection(r *reader) {
-	name := r.bytes(r.u32())
-	if r.failed {
+func (w *sectionParser) customSection(r *bytecode.Reader) {
+	name := r.Vector()
+	if r.Failed {
 		return
 	}
 	into := map[string]*[]byte{SectionManifest: &w.manifest, SectionVectors: &w.vectors}[string(name)]
@@ -222,50 +196,44 @@ func (w *sectionParser) customSection(r *reader) {
 	if *into != nil {
 		w.addProblem("custom section %s stands twice", name)
 	}
-	*into = r.rest
+	*into = r.Rest()
 }
 
 // memoryHasMax is the one form of limits allowed: not shared, 32-bit addresses,
 // a declared maximum.
 const memoryHasMax = 1
 
-func (w *sectionParser) memorySection(r *reader) {
+func (w *sectionParser) memorySection(r *bytecode.Reader) {
 	w.hasMemory = true
-	if n := r.u32(); n != 1 {
+	if n := r.U32(); n != 1 {
 		w.addProblem("%d memories, exactly one is allowed", n)
 		return
 	}
-	flags := r.byte()
+	flags := r.Byte()
 	if flags != memoryHasMax && (flags != 0 || w.class == ClassStandard) {
 		w.addProblem("memory with limits of kind %d, a declared maximum is required", flags)
 		return
 	}
-	least, limit := r.u32(), uint32(w.class.MaxPages())
+	least, limit := r.U32(), uint32(w.class.MaxPages())
 	if w.pages = limit; flags == memoryHasMax { // else the host declares it
-		w.pages = r.u32()
+		w.pages = r.U32()
 	}
 	if w.pages > limit || least > w.pages {
 		w.addProblem("memory of %d to %d pages, at most %d", least, w.pages, limit)
 	}
 }
 
-// Kinds of exports and imports.
-const (
-	kindFunction = 0
-	kindMemory   = 2
-)
-
-func (w *sectionParser) exportSection(r *reader) {
+func (w *sectionParser) exportSection(r *bytecode.Reader) {
 	w.exports = map[string]byte{}
-	n := r.u32()
+	n := r.U32()
 	if n > MaxExports {
 		w.addProblem("%d exports, at most %d", n, MaxExports)
 		return
 	}
 	for range n {
-		name, kind := string(r.bytes(r.u32())), r.byte()
-		r.u32() // index
-		if r.failed {
+		name, kind := string(r.Vector()), r.Byte()
+		r.U32() // index
+		if r.Failed {
 			return
 		}
 		if _, twice := w.exports[name]; twice {
@@ -291,7 +259,7 @@ func (w *sectionParser) finish() *Module {
 	for _, e := range []struct {
 		name, is string
 		kind     byte
-	}{{ExportMemory, "memory", kindMemory}, {ExportInput, "function", kindFunction}, {ExportScore, "function", kindFunction}} {
+	}{{ExportMemory, "memory", bytecode.KindMemory}, {ExportInput, "function", bytecode.KindFunction}, {ExportScore, "function", bytecode.KindFunction}} {
 		if kind, ok := w.exports[e.name]; !ok || kind != e.kind {
 			w.addProblem("no exported %s %s", e.is, e.name)
 		}
@@ -316,40 +284,4 @@ func (w *sectionParser) finish() *Module {
 		m.Vectors = vectors
 	}
 	return m
-}
-
-// reader takes the primitives of the binary format off the front of its bytes.
-// A failed read yields zeros from then on, so callers check once.
-type reader struct {
-	rest   []byte
-	failed bool
-}
-
-func (r *reader) byte() byte {
-	b := r.bytes(1)
-	if len(b) == 0 {
-		return 0
-	}
-	return b[0]
-}
-
-func (r *reader) bytes(n uint32) []byte {
-	if r.failed || uint64(n) > uint64(len(r.rest)) {
-		r.failed, r.rest = true, nil
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-// u32 reads an unsigned LEB128 of at most five bytes.
-func (r *reader) u32() uint32 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || n > 5 || v > math.MaxUint32 {
-		r.failed, r.rest = true, nil
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return uint32(v)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fieldmark/fieldmark/wasm/abi"
+	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
 // The memory of a compiled card: one page that never grows, the inputs first.
@@ -26,24 +27,20 @@ func (c *Card) Compile() ([]byte, error) {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
 	bodies := c.functions()
-	module := append([]byte("\x00asm\x01\x00\x00\x00"),
-		1, 5, 1, 0x60, 0, 1, typeI32, // types: 0 is () -> i32
+	module := append([]byte(bytecode.Header),
+		1, 5, 1, 0x60, 0, 1, bytecode.TypeI32, // types: 0 is () -> i32
 	)
-	module = appendSection(module, 3, append(binary.AppendUvarint(nil, uint64(len(bodies))), make([]byte, len(bodies))...))
+	types := append(binary.AppendUvarint(nil, uint64(len(bodies))), make([]byte, len(bodies))...) // all of type 0
+	module = bytecode.AppendSection(module, bytecode.SectionFunction, types)
 	module = append(module, 5, 4, 1, 1, modulePages, modulePages) // memory: one, with a maximum
-	module = appendSection(module, 7, exports())
-	module = appendSection(module, 10, code(bodies))
+	module = bytecode.AppendSection(module, bytecode.SectionExport, exports())
+	module = bytecode.AppendSection(module, bytecode.SectionCode, bytecode.AppendVector(nil, bodies))
 	module = abi.AppendCustom(module, abi.SectionManifest, manifest)
 	module = abi.AppendCustom(module, abi.SectionVectors, vectors)
 	if _, err := abi.Parse(module); err != nil {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
 	return module, nil
-}
-
-func appendSection(dst []byte, id byte, body []byte) []byte {
-	dst = binary.AppendUvarint(append(dst, id), uint64(len(body)))
-	return append(dst, body...)
 }
 
 func exports() []byte {
@@ -59,45 +56,9 @@ func exports() []byte {
 	return b
 }
 
-// The instructions and types used (Core Specification 5.4).
+// Alignments of loads and stores, as exponents of two.
 const (
-	typeI32   = 0x7f
-	typeI64   = 0x7e
-	typeEmpty = 0x40
-
-	ifThen   = 0x04
-	ifElse   = 0x05
-	end      = 0x0b
-	selectOp = 0x1b
-	call     = 0x10
-	localGet = 0x20
-	localSet = 0x21
-	localTee = 0x22
-	i64Load  = 0x29
-	i32Load8 = 0x2d
-	i32Store = 0x36
-	i32Const = 0x41
-	i64Const = 0x42
-	i32Eq    = 0x46
-	i32Ne    = 0x47
-	i32GeS   = 0x4e
-	i64Eqz   = 0x50
-	i64Eq    = 0x51
-	i64LtS   = 0x53
-	i64GtS   = 0x55
-	i64LeS   = 0x57
-	i32And   = 0x71
-	i32Or    = 0x72
-	i32Shl   = 0x74
-	i64Add   = 0x7c
-	i64Sub   = 0x7d
-	i64Mul   = 0x7e
-	i64DivU  = 0x80
-	i32Wrap  = 0xa7
-
-	i64Extend = 0xac // of a signed i32
-
-	align1 = 0 // alignments of loads and stores, as exponents of two
+	align1 = 0
 	align4 = 2
 	align8 = 3
 )
@@ -128,25 +89,17 @@ type emitter struct {
 // ops writes instructions whose operands, if any, are single bytes.
 func (e *emitter) ops(b ...byte) { e.code = append(e.code, b...) }
 
-func (e *emitter) const32(v int64) { e.code = appendSigned(append(e.code, i32Const), v) }
-func (e *emitter) const64(v int64) { e.code = appendSigned(append(e.code, i64Const), v) }
+func (e *emitter) const32(v int64) {
+	e.code = bytecode.AppendSigned(append(e.code, bytecode.I32Const), v)
+}
+func (e *emitter) const64(v int64) {
+	e.code = bytecode.AppendSigned(append(e.code, bytecode.I64Const), v)
+}
 
 // memory writes a load or a store at a fixed address; the base is the constant
 // 0 the caller pushed.
 func (e *emitter) memory(instruction, align byte, address int) {
 	e.code = binary.AppendUvarint(append(e.code, instruction, align), uint64(address))
-}
-
-// appendSigned appends a signed LEB128.
-func appendSigned(dst []byte, v int64) []byte {
-	for {
-		b := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && b&0x40 == 0 || v == -1 && b&0x40 != 0 {
-			return append(dst, b)
-		}
-		dst = append(dst, b|0x80)
-	}
 }
 
 // functions returns the bodies of the input's address and of the score; if the
@@ -155,7 +108,7 @@ func (c *Card) functions() [][]byte {
 	input := c.emitter()
 	input.code = []byte{0} // no locals
 	input.const32(inputAddress)
-	bodies := [][]byte{append(input.code, end)}
+	bodies := [][]byte{append(input.code, bytecode.End)}
 
 	if score := c.scoreFunction(true); len(score) <= inlineCode {
 		return append(bodies, score)
@@ -164,29 +117,19 @@ func (c *Card) functions() [][]byte {
 	for i := range c.signals {
 		e := c.emitter()
 		e.signal(&c.signals[i])
-		bodies = append(bodies, append(e.code, end))
+		bodies = append(bodies, append(e.code, bytecode.End))
 	}
 	for i := range c.gates {
 		e := c.emitter()
 		e.condition(&c.gates[i])
-		bodies = append(bodies, append(e.code, end))
+		bodies = append(bodies, append(e.code, bytecode.End))
 	}
 	return bodies
 }
 
 // emitter returns an emitter that has declared the locals.
 func (c *Card) emitter() emitter {
-	return emitter{inputs: len(c.manifest.Inputs), code: []byte{2, 5, typeI64, 3, typeI32}}
-}
-
-// code returns the code section.
-func code(bodies [][]byte) []byte {
-	b := binary.AppendUvarint(nil, uint64(len(bodies)))
-	for _, body := range bodies {
-		b = binary.AppendUvarint(b, uint64(len(body)))
-		b = append(b, body...)
-	}
-	return b
+	return emitter{inputs: len(c.manifest.Inputs), code: []byte{2, 5, bytecode.TypeI64, 3, bytecode.TypeI32}}
 }
 
 // scoreFunction evaluates or calls each signal and gate, stores what comes of
@@ -201,15 +144,15 @@ func (c *Card) scoreFunction(inline bool) []byte {
 		} else {
 			e.call(2 + i)
 		}
-		e.ops(localTee, mark)
-		e.memory(i32Store, align4, result+abi.ResultHeader+i*abi.ResultEntry)
-		e.ops(localGet, mark)
+		e.ops(bytecode.LocalTee, mark)
+		e.memory(bytecode.I32Store, align4, result+abi.ResultHeader+i*abi.ResultEntry)
+		e.ops(bytecode.LocalGet, mark)
 		e.const32(0)
-		e.ops(i32GeS, ifThen, typeEmpty, localGet, measured)
+		e.ops(bytecode.I32GeS, bytecode.If, bytecode.TypeEmpty, bytecode.LocalGet, measured)
 		e.const64(points)
-		e.ops(i64Add, localSet, measured, localGet, mark, i64Extend)
+		e.ops(bytecode.I64Add, bytecode.LocalSet, measured, bytecode.LocalGet, mark, bytecode.I64ExtendI32S)
 		e.const64(points)
-		e.ops(i64Mul, localGet, reached, i64Add, localSet, reached, end)
+		e.ops(bytecode.I64Mul, bytecode.LocalGet, reached, bytecode.I64Add, bytecode.LocalSet, reached, bytecode.End)
 	}
 	e.total(len(c.signals), result)
 	e.const32(0)
@@ -221,15 +164,15 @@ func (c *Card) scoreFunction(inline bool) []byte {
 			e.call(2 + len(c.signals) + i)
 		}
 		e.const32(int64(i))
-		e.ops(i32Shl, i32Or)
+		e.ops(bytecode.I32Shl, bytecode.I32Or)
 	}
-	e.memory(i32Store, align4, result+4)
+	e.memory(bytecode.I32Store, align4, result+4)
 	e.const32(int64(result))
-	return append(e.code, end)
+	return append(e.code, bytecode.End)
 }
 
 func (e *emitter) call(function int) {
-	e.code = binary.AppendUvarint(append(e.code, call), uint64(function))
+	e.code = binary.AppendUvarint(append(e.code, bytecode.Call), uint64(function))
 }
 
 // resultAddress is the first multiple of 8 behind the inputs.
@@ -246,101 +189,103 @@ func (e *emitter) signal(s *signal) {
 		start = int64(abi.MarkFull)
 	}
 	e.const64(start)
-	e.ops(localSet, sum)
+	e.ops(bytecode.LocalSet, sum)
 	e.const64(0)
-	e.ops(localSet, weight)
+	e.ops(bytecode.LocalSet, weight)
 	e.const32(0)
-	e.ops(localSet, unknown)
+	e.ops(bytecode.LocalSet, unknown)
 	for i := range s.parts {
 		e.part(&s.parts[i], s.least)
 	}
-	e.ops(localGet, unknown, ifThen, typeI32)
+	e.ops(bytecode.LocalGet, unknown, bytecode.If, bytecode.TypeI32)
 	e.const32(int64(abi.MarkUnknown))
-	e.ops(ifElse, localGet, weight, i64Eqz, ifThen, typeI32)
+	e.ops(bytecode.Else, bytecode.LocalGet, weight, bytecode.I64Eqz, bytecode.If, bytecode.TypeI32)
 	e.const32(int64(abi.MarkNotApplicable))
-	e.ops(ifElse)
+	e.ops(bytecode.Else)
 	if s.least {
-		e.ops(localGet, sum)
+		e.ops(bytecode.LocalGet, sum)
 	} else {
 		e.halfUp(sum, weight, 2)
 	}
-	e.ops(i32Wrap, end, end)
+	e.ops(bytecode.I32WrapI64, bytecode.End, bytecode.End)
 }
 
 // single pushes the mark of a signal of one part, whose mean and lowest it is.
 func (e *emitter) single(p *part) {
 	e.const32(0)
-	e.memory(i32Load8, align1, inputAddress+e.inputs*8+p.input)
-	e.ops(localTee, state)
+	e.memory(bytecode.I32Load8U, align1, inputAddress+e.inputs*8+p.input)
+	e.ops(bytecode.LocalTee, state)
 	e.const32(int64(abi.StateMeasured))
-	e.ops(i32Eq, ifThen, typeI32)
+	e.ops(bytecode.I32Eq, bytecode.If, bytecode.TypeI32)
 	e.load(p.input)
-	e.ops(localSet, value)
+	e.ops(bytecode.LocalSet, value)
 	e.curve(&p.curve)
-	e.ops(i32Wrap, ifElse)
+	e.ops(bytecode.I32WrapI64, bytecode.Else)
 	e.const32(int64(abi.MarkNotApplicable))
 	e.const32(int64(abi.MarkUnknown))
-	e.ops(localGet, state)
+	e.ops(bytecode.LocalGet, state)
 	e.const32(int64(abi.StateNotApplicable))
-	e.ops(i32Eq, selectOp, end)
+	e.ops(bytecode.I32Eq, bytecode.Select, bytecode.End)
 }
 
 // part adds one input to the sums of its signal.
 func (e *emitter) part(p *part, least bool) {
 	e.const32(0)
-	e.memory(i32Load8, align1, inputAddress+e.inputs*8+p.input)
-	e.ops(localTee, state)
+	e.memory(bytecode.I32Load8U, align1, inputAddress+e.inputs*8+p.input)
+	e.ops(bytecode.LocalTee, state)
 	e.const32(int64(abi.StateMeasured))
-	e.ops(i32Eq, ifThen, typeEmpty)
+	e.ops(bytecode.I32Eq, bytecode.If, bytecode.TypeEmpty)
 	e.load(p.input)
-	e.ops(localSet, value)
+	e.ops(bytecode.LocalSet, value)
 	if least {
 		e.curve(&p.curve)
-		e.ops(localTee, value, localGet, sum, localGet, value, localGet, sum, i64LtS, selectOp, localSet, sum)
+		e.ops(bytecode.LocalTee, value, bytecode.LocalGet, sum)
+		e.ops(bytecode.LocalGet, value, bytecode.LocalGet, sum, bytecode.I64LtS)
+		e.ops(bytecode.Select, bytecode.LocalSet, sum)
 	} else {
 		e.curve(&p.curve)
 		e.const64(p.weight)
-		e.ops(i64Mul, localGet, sum, i64Add, localSet, sum)
+		e.ops(bytecode.I64Mul, bytecode.LocalGet, sum, bytecode.I64Add, bytecode.LocalSet, sum)
 	}
-	e.ops(localGet, weight)
+	e.ops(bytecode.LocalGet, weight)
 	e.const64(p.weight)
-	e.ops(i64Add, localSet, weight, ifElse, localGet, state)
+	e.ops(bytecode.I64Add, bytecode.LocalSet, weight, bytecode.Else, bytecode.LocalGet, state)
 	e.const32(int64(abi.StateNotApplicable))
-	e.ops(i32Ne, localGet, unknown, i32Or, localSet, unknown, end)
+	e.ops(bytecode.I32Ne, bytecode.LocalGet, unknown, bytecode.I32Or, bytecode.LocalSet, unknown, bytecode.End)
 }
 
 // load pushes the value of an input.
 func (e *emitter) load(input int) {
 	e.const32(0)
-	e.memory(i64Load, align8, inputAddress+input*8)
+	e.memory(bytecode.I64Load, align8, inputAddress+input*8)
 }
 
 // halfUp pushes (twice*n + d) / (2*d): n times twice/2 divided by d, rounded
 // half up. Nothing is negative, and unsigned division has one case less to look at.
 func (e *emitter) halfUp(n, d byte, twice int64) {
-	e.ops(localGet, n)
+	e.ops(bytecode.LocalGet, n)
 	e.const64(twice)
-	e.ops(i64Mul, localGet, d, i64Add, localGet, d)
+	e.ops(bytecode.I64Mul, bytecode.LocalGet, d, bytecode.I64Add, bytecode.LocalGet, d)
 	e.const64(2)
-	e.ops(i64Mul, i64DivU)
+	e.ops(bytecode.I64Mul, bytecode.I64DivU)
 }
 
 // curve pushes the mark of the input at hand, as curve.at computes it.
 func (e *emitter) curve(c *curve) {
 	for i, k := range c.knots {
-		e.ops(localGet, value)
+		e.ops(bytecode.LocalGet, value)
 		e.const64(k.x)
-		e.ops(i64LeS, ifThen, typeI64)
+		e.ops(bytecode.I64LeS, bytecode.If, bytecode.TypeI64)
 		if !c.smooth || i == 0 {
 			e.const64(k.y)
 		} else {
 			e.between(c.knots[i-1], k)
 		}
-		e.ops(ifElse)
+		e.ops(bytecode.Else)
 	}
 	e.const64(c.tail)
 	for range c.knots {
-		e.ops(end)
+		e.ops(bytecode.End)
 	}
 }
 
@@ -348,60 +293,60 @@ func (e *emitter) curve(c *curve) {
 // nothing is to be rounded, and a division, the dearest instruction, is saved.
 func (e *emitter) between(a, b knot) {
 	if rise := b.y - a.y; rise%(b.x-a.x) == 0 {
-		e.ops(localGet, value)
+		e.ops(bytecode.LocalGet, value)
 		if a.x != 0 {
 			e.const64(a.x)
-			e.ops(i64Sub)
+			e.ops(bytecode.I64Sub)
 		}
 		if slope := rise / (b.x - a.x); slope != 1 {
 			e.const64(slope)
-			e.ops(i64Mul)
+			e.ops(bytecode.I64Mul)
 		}
 		if a.y != 0 {
 			e.const64(a.y)
-			e.ops(i64Add)
+			e.ops(bytecode.I64Add)
 		}
 		return
 	}
 	e.const64(b.x)
-	e.ops(localGet, value, i64Sub)
+	e.ops(bytecode.LocalGet, value, bytecode.I64Sub)
 	e.const64(2 * a.y)
-	e.ops(i64Mul, localGet, value)
+	e.ops(bytecode.I64Mul, bytecode.LocalGet, value)
 	e.const64(a.x)
-	e.ops(i64Sub)
+	e.ops(bytecode.I64Sub)
 	e.const64(2 * b.y)
-	e.ops(i64Mul, i64Add)
+	e.ops(bytecode.I64Mul, bytecode.I64Add)
 	e.const64(b.x - a.x)
-	e.ops(i64Add)
+	e.ops(bytecode.I64Add)
 	e.const64(2 * (b.x - a.x))
-	e.ops(i64DivU)
+	e.ops(bytecode.I64DivU)
 }
 
 // total stores the score, the number of signals and the flags.
 func (e *emitter) total(signals, result int) {
 	e.const32(0)
-	e.ops(localGet, measured, i64Eqz, ifThen, typeI32)
+	e.ops(bytecode.LocalGet, measured, bytecode.I64Eqz, bytecode.If, bytecode.TypeI32)
 	e.const32(int64(abi.NoScore))
-	e.ops(ifElse)
+	e.ops(bytecode.Else)
 	e.halfUp(reached, measured, 2*100)
-	e.ops(i32Wrap, end)
-	e.memory(i32Store, align4, result)
+	e.ops(bytecode.I32WrapI64, bytecode.End)
+	e.memory(bytecode.I32Store, align4, result)
 
 	e.const32(0)
 	e.const32(int64(signals))
-	e.memory(i32Store, align4, result+8)
+	e.memory(bytecode.I32Store, align4, result+8)
 	e.const32(0)
 	e.const32(0)
-	e.memory(i32Store, align4, result+12)
+	e.memory(bytecode.I32Store, align4, result+12)
 }
 
 // condition pushes 1 if the condition holds, else 0. Nothing in it can trap, so
 // all of it is computed and joined bit by bit.
 func (e *emitter) condition(c *condition) {
 	if c.op == opAll || c.op == opAny {
-		join := byte(i32And)
+		join := byte(bytecode.I32And)
 		if c.op == opAny {
-			join = i32Or
+			join = bytecode.I32Or
 		}
 		for i := range c.of {
 			e.condition(&c.of[i])
@@ -412,10 +357,11 @@ func (e *emitter) condition(c *condition) {
 		return
 	}
 	e.const32(0)
-	e.memory(i32Load8, align1, inputAddress+e.inputs*8+c.input)
+	e.memory(bytecode.I32Load8U, align1, inputAddress+e.inputs*8+c.input)
 	e.const32(int64(abi.StateMeasured))
-	e.ops(i32Eq)
+	e.ops(bytecode.I32Eq)
 	e.load(c.input)
 	e.const64(c.value)
-	e.ops(map[operator]byte{opLess: i64LtS, opEqual: i64Eq, opGreater: i64GtS}[c.op], i32And)
+	compare := map[operator]byte{opLess: bytecode.I64LtS, opEqual: bytecode.I64Eq, opGreater: bytecode.I64GtS}
+	e.ops(compare[c.op], bytecode.I32And)
 }
