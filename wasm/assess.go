@@ -11,12 +11,12 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// maxSignalEvidence bounds the evidence of one signal: two entries for each of
-// its parts, where it has as many as the built-in's largest.
+// maxSignalEvidence limits the evidence of one signal: two entries for each part of
+// the largest signal of the built-in module.
 const maxSignalEvidence = 12
 
-// Assess scores facts as of now. Facts are bound by their ids; one that the
-// audit does not have counts as unknown.
+// Assess scores facts at the time now. Facts are matched by id; a missing fact
+// counts as unknown.
 func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	bound, err := m.bind(facts)
 	if err != nil {
@@ -37,7 +37,7 @@ func (m *Module) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Ti
 	return a, nil
 }
 
-// binding is facts in the order of a manifest's inputs.
+// binding is the facts in the order of a manifest's inputs.
 type binding struct {
 	facts  map[string]fieldmark.Fact
 	values []int64
@@ -55,7 +55,7 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 		b.facts[in.Name] = fact
 		switch fact.State {
 		case fieldmark.Measured:
-			// Milliseconds read as seconds would score, and score wrongly.
+			// Milliseconds read as seconds would give a wrong score, not an error.
 			if fact.Unit != in.Unit {
 				return binding{}, &Fault{Kind: FaultInput, Err: fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)}
 			}
@@ -69,7 +69,7 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 	return b, nil
 }
 
-// components puts the words of the manifest beside the marks of the module.
+// components combines the texts of the manifest with the marks of the module.
 func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 	all := make([]fieldmark.Component, len(m.manifest.Components))
 	for i, c := range m.manifest.Components {
@@ -108,8 +108,8 @@ func (b *binding) signal(s *abi.Signal, mark int32) fieldmark.Signal {
 	return out
 }
 
-// unknown names the inputs nobody could find out. A module may call a signal
-// unknown for reasons of its own; then all its inputs are named.
+// unknown returns the inputs that could not be measured. A module may declare a
+// signal unknown for other reasons; then all inputs are returned.
 func (b *binding) unknown(inputs []string) []string {
 	var names []string
 	for _, name := range inputs {
@@ -123,8 +123,8 @@ func (b *binding) unknown(inputs []string) []string {
 	return names
 }
 
-// evidence merges the evidence of inputs: the first entry of each, then the
-// second of each, until there is enough. None is told twice.
+// evidence merges the evidence of inputs: the first entry of each, then the second
+// of each, up to the limit, without duplicates.
 func (b *binding) evidence(inputs []string) []fieldmark.Evidence {
 	all := []fieldmark.Evidence{}
 	for round := range fieldmark.MaxEvidence {
@@ -142,7 +142,7 @@ func (b *binding) evidence(inputs []string) []fieldmark.Evidence {
 	return all
 }
 
-// gates lists the gates that caught, in the order of the manifest.
+// gates returns the gates that apply, in the order of the manifest.
 func (m *Module) gates(mask uint32) []fieldmark.Gate {
 	caught := []fieldmark.Gate{}
 	for i, g := range m.manifest.Gates {

@@ -10,27 +10,27 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// How much a module is tried. Each part ends at its number of calls, or where
-// its calls together took the fuel, so that the dearest module is done in
-// seconds: 100 million units are up to two seconds compiled and some more
+// The extent of a check. Each part ends after its number of calls, or when its
+// calls together have used checkFuel, so that the most expensive module takes
+// seconds: 100 million units take up to two seconds compiled and a few more
 // interpreted.
 const (
 	checkFuel      = 100_000_000
-	randomCases    = 100  // of the corpus, beside the chosen ones
-	freshCases     = 16   // cases run on an instance of their own
-	repeatedCalls  = 1000 // of one case in a row
-	searchCalls    = 2000 // for the most expensive input
-	directionBases = 100  // inputs from which every input is moved
+	randomCases    = 100  // random cases, in addition to the constructed ones
+	freshCases     = 16   // cases run on a new instance
+	repeatedCalls  = 1000 // calls with one case in a row
+	searchCalls    = 2000 // calls to search for the most expensive input
+	directionBases = 100  // starting points from which every input is changed
 )
 
-// Check does all that is done to a module before it may be activated, and
-// complains of everything that speaks against it: its structure, golden vectors
-// and a corpus of edge cases by both engines with equal outcome and fuel, the
-// same cases on fresh and used instances and in another order, a search for the
-// input that costs most, and every declared direction.
+// Check validates a module before it may be activated and returns every problem it
+// finds. It checks the structure; runs the golden vectors and a corpus of edge
+// cases on both engines, which must agree in result and fuel; repeats the cases on
+// new and used instances and in another order; searches for the most expensive
+// input; and tests every declared direction.
 //
-// Compiling a module made to hurt may take seconds and much memory; a caller
-// that serves others calls Check in a process it can do without.
+// Compiling a malicious module may take seconds and much memory. A server must call
+// Check in a separate process.
 func Check(ctx context.Context, module []byte) Report {
 	r, parsed, p := inspect(module)
 	if len(r.Problems) > 0 {
@@ -50,7 +50,7 @@ func Check(ctx context.Context, module []byte) Report {
 		}
 		defer func() { r.addError(m.pool.close(context.WithoutCancel(ctx))) }()
 		if err := m.pool.prewarm(ctx, 1); err != nil {
-			r.addError(err) // and so would every case
+			r.addError(err) // every case would fail the same way
 			return r
 		}
 		t.modules = append(t.modules, m)
@@ -66,25 +66,25 @@ func Check(ctx context.Context, module []byte) Report {
 	return r
 }
 
-// checker is a module under examination.
+// checker is the state of one Check.
 type checker struct {
 	report      *Report
 	manifest    *abi.Manifest
-	modules     []*Module // by the compiler, by the interpreter
+	modules     []*Module // compiled, interpreted
 	random      *rand.Rand
 	cases       []testCase
-	interesting [][]int64 // of each input, values worth trying
+	interesting [][]int64 // for each input, values likely to reveal errors
 	faults      map[string]bool
 }
 
-// testCase is an input and what came of it.
+// testCase is an input and its outcome.
 type testCase struct {
 	values []int64
 	states []byte
 	got    outcome
 }
 
-// outcome is all in which two runs of one input could differ.
+// outcome is everything that must be equal in two runs with one input.
 type outcome struct {
 	fault  string
 	fuel   int64
@@ -103,7 +103,7 @@ func (f *outcome) String() string {
 	return fmt.Sprintf("score %d, gates %#x, marks %v, %d units", f.result.Score, f.result.Gates, f.result.Marks, f.fuel)
 }
 
-// run scores once. What it finds of a fault is its kind and text.
+// run scores once. A fault is recorded by its kind and text.
 func (t *checker) run(ctx context.Context, m *Module, values []int64, states []byte) outcome {
 	var f outcome
 	fuel, err := m.Measure(ctx, values, states, &f.result)
@@ -119,8 +119,8 @@ func (t *checker) run(ctx context.Context, m *Module, values []int64, states []b
 	return f
 }
 
-// reportOnce keeps a module that always fails from being told so a thousand
-// times: the first time names the input.
+// reportOnce reports only the first problem of each kind, because a module that
+// always fails would have thousands. The first report contains the input.
 func (t *checker) reportOnce(kind, format string, args ...any) {
 	if t.faults[kind] {
 		return
@@ -132,7 +132,7 @@ func (t *checker) reportOnce(kind, format string, args ...any) {
 	t.report.addf(format, args...)
 }
 
-// runVectors runs the golden vectors by both engines.
+// runVectors runs the golden vectors on both engines.
 func (t *checker) runVectors(ctx context.Context, runVectors []abi.Vector) {
 	t.interesting = make([][]int64, len(t.manifest.Inputs))
 	for i := range runVectors {
@@ -159,7 +159,8 @@ func (t *checker) runVectors(ctx context.Context, runVectors []abi.Vector) {
 	}
 }
 
-// addCorpus adds the cases a careless author did not think of.
+// addCorpus adds edge cases: everything unknown, not applicable or at a limit,
+// single inputs missing, and random values.
 func (t *checker) addCorpus() {
 	n := len(t.manifest.Inputs)
 	add := func(state byte, value func(i int) int64) *testCase {
@@ -186,7 +187,7 @@ func (t *checker) addCorpus() {
 	}
 }
 
-// randomize gives an example random inputs, most of them measured.
+// randomize sets random inputs, most of them measured.
 func (t *checker) randomize(e *testCase) {
 	for i := range e.values {
 		e.values[i] = t.value(i)
@@ -197,8 +198,8 @@ func (t *checker) randomize(e *testCase) {
 	}
 }
 
-// value returns something an input may be: a value worth trying, or one between
-// two of them.
+// value returns a value for an input: an interesting one, or one between two of
+// them.
 func (t *checker) value(input int) int64 {
 	pool := t.interesting[input]
 	at := t.random.IntN(len(pool))
@@ -208,7 +209,8 @@ func (t *checker) value(input int) int64 {
 	return pool[at-1] + t.random.Int64N(pool[at]-pool[at-1])
 }
 
-// compareEngines runs the corpus by both engines, which must agree to the unit.
+// compareEngines runs the corpus on both engines, which must agree in result and
+// fuel.
 func (t *checker) compareEngines(ctx context.Context) {
 	var spent int64
 	for i := range t.cases {
@@ -230,7 +232,8 @@ func (t *checker) compareEngines(ctx context.Context) {
 	}
 }
 
-// compareOrders runs the corpus again where only the past differs.
+// compareOrders runs the corpus again after different earlier calls: the outcome
+// must not depend on them.
 func (t *checker) compareOrders(ctx context.Context) {
 	m := t.modules[0]
 	again := func(past string, e *testCase) bool {
@@ -258,7 +261,8 @@ func (t *checker) compareOrders(ctx context.Context) {
 	t.compareAddresses(ctx)
 }
 
-// compareAddresses asks an instance that has scored where its inputs go.
+// compareAddresses asks a used instance for the address of its inputs, which must
+// not have changed.
 func (t *checker) compareAddresses(ctx context.Context) {
 	in, err := t.modules[0].pool.acquire(ctx)
 	if err != nil {
@@ -273,8 +277,8 @@ func (t *checker) compareAddresses(ctx context.Context) {
 	t.report.addError(err)
 }
 
-// findWorst looks for the input that costs most: from random ones, then uphill by
-// changing one input at a time.
+// findWorst searches for the most expensive input: first at random, then by hill
+// climbing from the best so far.
 func (t *checker) findWorst(ctx context.Context) {
 	best := t.cases[0]
 	for _, e := range t.cases {
@@ -310,7 +314,8 @@ func (t *checker) findWorst(ctx context.Context) {
 	r.WorstShare = float64(best.got.fuel) / float64(t.modules[0].fuel) * 100
 }
 
-// checkDirections moves one input at a time and watches the score a page would show.
+// checkDirections changes one input at a time and checks that the shown score moves
+// in the declared direction.
 func (t *checker) checkDirections(ctx context.Context) {
 	base := testCase{values: make([]int64, len(t.manifest.Inputs)), states: make([]byte, len(t.manifest.Inputs))}
 	var spent int64

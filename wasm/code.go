@@ -6,51 +6,51 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// What running an instruction costs, in units of fuel. Nearly all cost 1, which
-// is 0.05 to 1.6 ns on a processor of 2024, cache misses included.
+// The cost of an instruction in units of fuel. Nearly all cost 1, which is 0.05 to
+// 1.6 ns on a processor of 2024, cache misses included.
 const (
-	costEntry    = 4    // of a function: the call, its frame and the two checks
-	costGrow     = 1000 // of memory.grow, which leaves compiled code and may copy the memory
-	costBulk     = 8    // of memory.copy and memory.fill, beside an eighth per byte
-	costCallType = 4    // of call_indirect, which checks bounds and type
-	costHost     = 1000 // of a call of the host, which leaves compiled code; none does more than a kilobyte of work
+	costEntry    = 4    // a function: the call, its frame and the two checks
+	costGrow     = 1000 // memory.grow, which leaves compiled code and may copy the memory
+	costBulk     = 8    // memory.copy and memory.fill, in addition to an eighth per byte
+	costCallType = 4    // call_indirect, which checks bounds and type
+	costHost     = 1000 // a call of the host, which leaves compiled code; none does more than 1 kB of work
 )
 
-// body is the code of one function and where the rewriter has to act.
+// body is the code of one function and the places where the rewriter inserts code.
 type body struct {
-	declarations []byte      // of locals, as written
-	code         []byte      // the instructions with the last end
-	locals       int         // with parameters
-	costs        []int       // of regions, in the order of their heads
+	declarations []byte      // of locals, unchanged
+	code         []byte      // the instructions, with the last end
+	locals       int         // number, parameters included
+	costs        []int       // of regions, in the order of their starts
 	insertions   []insertion // in the order of the code
 	calls        bool        // whether it calls any function
 	bulk         bool        // whether it copies or fills memory
 }
 
-// insertionKind says what the rewriter does at a mark.
+// insertionKind says what the rewriter inserts.
 type insertionKind byte
 
 const (
-	insertRegion insertionKind = iota // a region begins: charge it
+	insertRegion insertionKind = iota // start of a region: charge its cost
 	insertCall                        // around a direct call
 	insertIndirect
 	insertBulk // before a bulk instruction
 )
 
-// insertion is a place in the code of a function.
+// insertion is a place in a function where code is inserted.
 type insertion struct {
 	kind   insertionKind
-	at     int    // where to insert, an offset into the code
-	after  int    // behind the call
-	callee uint32 // of a direct call, without those imported
+	at     int    // offset into the code
+	after  int    // offset after the call
+	callee uint32 // of a direct call, without counting imports
 }
 
-// function walks one function's body.
+// function validates the body of one function.
 //
-// A region is the code between two loop heads: the function without its loops,
-// or one loop without those inside. However it branches, no instruction of a
-// region runs twice before a head is passed, so charging the whole region at
-// its head covers all that runs.
+// A region is the code between two loop heads: the function without its loops, or
+// one loop without its inner loops. However it branches, no instruction of a region
+// runs twice without passing a loop head. So charging a whole region at its head
+// covers everything that runs.
 func (p *program) function(index int, raw []byte) body {
 	c := bytecode.Reader{Buf: raw}
 	var b body
@@ -79,7 +79,7 @@ func (p *program) function(index int, raw []byte) body {
 	return b
 }
 
-// locals reads the declarations of locals.
+// locals parses the declarations of locals.
 func (p *program) locals(c *bytecode.Reader, b *body, index int) bool {
 	start := c.Pos
 	for n := c.U32(); n > 0 && !c.Failed; n-- {
@@ -104,7 +104,7 @@ func (p *program) locals(c *bytecode.Reader, b *body, index int) bool {
 	return true
 }
 
-// bodyValidator is the walk through one function.
+// bodyValidator is the validation of one function body.
 type bodyValidator struct {
 	p        *program
 	b        *body
@@ -120,8 +120,7 @@ func (w *bodyValidator) reject(format string, args ...any) bool {
 	return false
 }
 
-// step walks one instruction. It returns false when what follows cannot be
-// understood any more.
+// step validates one instruction. It returns false if the rest cannot be parsed.
 func (w *bodyValidator) step() bool {
 	at := w.c.Pos
 	op := w.c.Byte()
@@ -154,7 +153,7 @@ func (w *bodyValidator) step() bool {
 	case bytecode.CallIndirect:
 		w.c.U32()
 		if table := w.c.Byte(); table != 0 || w.p.tables == 0 {
-			return w.reject("call through a table that is not there")
+			return w.reject("call through a table that does not exist")
 		}
 		w.b.calls = true
 		w.b.costs[region] += costCallType
@@ -164,8 +163,8 @@ func (w *bodyValidator) step() bool {
 	case bytecode.MemoryGrow:
 		w.b.costs[region] += costGrow
 		w.c.Byte()
-	// The rewriter adds a local and globals behind the last: a module must not
-	// be able to name them.
+	// The rewriter adds a local and globals after the last ones: a module must not
+	// be able to refer to them.
 	case bytecode.LocalGet, bytecode.LocalSet, bytecode.LocalTee:
 		if i := w.c.U32(); int(i) >= w.b.locals {
 			return w.reject("local %d, there are %d", i, w.b.locals)
@@ -197,10 +196,10 @@ func (w *bodyValidator) block(op byte, region int) bool {
 	return true
 }
 
-// misc walks the instructions of two bytes. Those on segments and tables are
-// refused: what they change, a copy of memory and globals does not restore.
+// misc validates instructions of two bytes. Those on segments and tables are
+// rejected, because restoring memory and globals does not undo what they change.
 func (w *bodyValidator) misc(at, region int) bool {
-	second := w.c.Byte() // more than one byte would be another number to some readers
+	second := w.c.Byte() // a longer encoding could be another number to other readers
 	switch {
 	case second <= bytecode.MiscTruncLast:
 		return true
@@ -217,15 +216,15 @@ func (w *bodyValidator) misc(at, region int) bool {
 	return true
 }
 
-// skipImmediates passes over what follows an instruction of one byte that the walk
-// does not treat by name. It returns false if the instruction is not allowed.
+// skipImmediates skips the operands of a one-byte instruction that step does not
+// handle by name. It returns false if the instruction is not allowed.
 func skipImmediates(c *bytecode.Reader, op byte) bool {
 	switch {
 	case op == bytecode.Unreachable, op == 0x01, op == bytecode.Else, op == 0x0f, op == 0x1a, op == 0x1b:
 	case op == bytecode.Br, op == bytecode.BrIf:
 		c.U32()
 	case op >= 0x28 && op <= 0x3e: // loads and stores
-		if c.Byte() > 3 { // alignment; a set bit 6 would name another memory
+		if c.Byte() > 3 { // alignment; bit 6 would select another memory
 			c.Failed = true
 		}
 		c.U32()
@@ -246,7 +245,7 @@ func skipImmediates(c *bytecode.Reader, op byte) bool {
 	return true
 }
 
-// family says what a refused instruction belongs to.
+// family names the proposal that a rejected instruction belongs to.
 func family(op byte) string {
 	switch {
 	case op >= 0x06 && op <= 0x0a, op == 0x18, op == 0x19, op == 0x1f:

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	maxMovers  = 20 // told of a comparison: more than a person looks at
-	maxReasons = 5  // of one brand
+	maxMovers  = 20 // moves reported; people do not read more
+	maxReasons = 5  // reasons per brand
 )
 
-// Compare scores every brand that each calls its argument with by two modules,
-// as of now, and says what going from one to the other would change. Brands
-// without facts do not count. It ends early with an error of each; one of the
-// old module is an error as well, one of the new is counted.
+// Compare scores every brand that each passes to its argument with two modules, at
+// the time now, and returns what activating the second would change. Brands without
+// facts are ignored. An error of each ends the comparison. A fault of the old
+// module is an error too; faults of the new one are counted.
 func Compare(ctx context.Context, from, to []byte, now time.Time, each func(func(fieldmark.BrandState) error) error) (_ fieldmark.ModuleComparison, err error) {
 	engine, err := New(Config{Instances: 1, WASI: true})
 	if err != nil {
@@ -41,14 +41,14 @@ func Compare(ctx context.Context, from, to []byte, now time.Time, each func(func
 	return c.result(), nil
 }
 
-// comparison is what was seen so far.
+// comparison is the state of one Compare.
 type comparison struct {
 	from, to *Module
 	now      time.Time
 	out      fieldmark.ModuleComparison
-	before   []int64 // scores of the brands that both score, in one order
+	before   []int64 // scores of the brands that both modules score, in the same order
 	after    []int64
-	moves    fieldmark.Milli // the sum of the absolute moves of those
+	moves    fieldmark.Milli // sum of their absolute moves
 	movers   []mover         // the largest first
 }
 
@@ -106,17 +106,18 @@ func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error 
 	return nil
 }
 
-// directionStep is how far a fact is moved to try its direction: one of its unit
-// (a word, a link, all of a yes). A module can be made to score one value as it
-// likes; a step in each direction leaves that value.
+// directionStep is how far a fact is moved to test its direction: one unit (a word,
+// a link, a yes). A module can be built to score one exact value in any way; a step
+// in both directions avoids that value.
 const directionStep = 1000
 
-// checkDirections moves each fact of a brand by a step up and a step down, and counts
-// the brand if the score moves against the direction that the new module declares.
+// checkDirections moves each fact of a brand one step up and one step down, and
+// counts the brand if the score moves against the direction that the new module
+// declares.
 func (c *comparison) checkDirections(ctx context.Context, state *fieldmark.BrandState) error {
 	b, err := c.to.bind(state.Facts)
 	if err != nil {
-		return nil // the module could not score it either, which is counted
+		return nil // the module could not score it either, which was counted
 	}
 	before, ok, err := c.shown(ctx, &b)
 	if err != nil || !ok {
@@ -158,8 +159,8 @@ func scoreText(shown int64) string {
 	return fieldmark.Milli(shown).String()
 }
 
-// shown returns the score that the new module gives to bound facts, in
-// thousandths with gates applied. A fault at values no brand has is no error.
+// shown returns the score of the new module for bound facts, in thousandths with
+// gates applied. A fault is no error here, because no brand has these values.
 func (c *comparison) shown(ctx context.Context, b *binding) (score int64, ok bool, err error) {
 	var result abi.Result
 	if err := c.to.Score(ctx, b.values, b.states, &result); err != nil {
@@ -171,8 +172,8 @@ func (c *comparison) shown(ctx context.Context, b *binding) (score int64, ok boo
 	return c.to.manifest.Shown(&result), true, nil
 }
 
-// insertMover keeps the largest moves; of equal ones the first told stays. Only what is
-// kept needs its reasons.
+// insertMover keeps the largest moves; among equal ones the first. Reasons are
+// computed only for those kept.
 func (c *comparison) insertMover(m mover, old, next *fieldmark.Assessment) {
 	at, _ := slices.BinarySearchFunc(c.movers, m, func(a, b mover) int {
 		if a.size >= b.size {
@@ -188,7 +189,7 @@ func (c *comparison) insertMover(m mover, old, next *fieldmark.Assessment) {
 	c.movers = c.movers[:min(len(c.movers), maxMovers)]
 }
 
-// reasons names what counts otherwise, the largest difference first.
+// reasons returns the signals and gates that differ, the largest difference first.
 func reasons(old, next *fieldmark.Assessment) []fieldmark.ModuleReason {
 	all := []fieldmark.ModuleReason{}
 	index := map[string]int{}
@@ -242,8 +243,8 @@ func (c *comparison) result() fieldmark.ModuleComparison {
 	return out
 }
 
-// spearman is the correlation of two rankings; brands of equal score share the
-// mean of their places. It is 1 where either side has but one place to give.
+// spearman returns the rank correlation of two lists of scores; equal scores share
+// the mean of their ranks. It is 1 if all scores of a list are equal.
 func spearman(a, b []int64) float64 {
 	ra, rb := ranks(a), ranks(b)
 	mean := float64(len(a)+1) / 2

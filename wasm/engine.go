@@ -17,65 +17,65 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// features is all that a scorer may use: the first version of WebAssembly and
-// the three small additions every tool chain emits. What is left out (reference
-// types, SIMD, multi-value and all experiments) is engine code a stranger's
-// module can then not reach.
+// features are those a module may use: version 1 of WebAssembly and three small
+// additions that every tool chain emits. Reference types, SIMD, multi-value and
+// experiments are excluded, so that an untrusted module cannot reach their code in
+// the engine.
 const features = api.CoreFeaturesV1 |
 	api.CoreFeatureBulkMemoryOperations |
 	api.CoreFeatureSignExtensionOps |
 	api.CoreFeatureNonTrappingFloatToIntConversion
 
 const (
-	// compileTime bounds compilation; the built-in takes milliseconds, hostile
-	// control flow of a megabyte takes many seconds.
+	// compileTime limits compilation. The built-in module takes milliseconds; a
+	// megabyte of malicious control flow takes many seconds.
 	compileTime = 5 * time.Second
 
-	// compileWASITime is longer: a language's runtime takes half a second on a
-	// machine at rest, and a hundred times that under a race detector on one that
-	// is not.
+	// compileWASITime is longer: a language runtime compiles in half a second on an
+	// idle machine, and a hundred times slower with the race detector on a busy
+	// one.
 	compileWASITime = time.Minute
 
-	// compileWorkers is more than one because only then does the engine look
-	// at the deadline between functions.
+	// compileWorkers is more than one because only then the engine checks the
+	// deadline between functions.
 	compileWorkers = 2
 
-	// instancesPerCPU is the default cap of a pool. A running module never
-	// yields, so more than one per processor only bridges hand-overs.
+	// instancesPerCPU gives the default size of a pool. A running module never
+	// yields, so more than one per processor only covers the time between calls.
 	instancesPerCPU = 2
 
-	// maxInstances bounds Config.Instances: at 1 MiB each, a gigabyte.
+	// maxInstances limits Config.Instances: at 1 MiB each, a gigabyte.
 	maxInstances = 1024
 )
 
-// ErrClosed is what a closed Module or Engine answers. A caller that shares a
-// module behind a pointer loads the pointer again.
+// ErrClosed is returned by a closed Module or Engine. A caller that shares a module
+// behind a pointer loads the pointer again.
 var ErrClosed = errors.New("scoring module is closed")
 
-// Config is what an Engine may be told.
+// Config configures an Engine.
 type Config struct {
-	// Instances bounds how many copies of one module exist at once; who comes
-	// when all are busy waits. Zero means twice GOMAXPROCS.
+	// Instances limits how many instances of one module exist at once; further
+	// callers wait. Zero means twice GOMAXPROCS.
 	Instances int
 
-	// Interpret runs modules by the slow engine, some hundred times slower. It
-	// is the second opinion on what the compiling engine makes of a module.
+	// Interpret selects the interpreter, about a hundred times slower. Check uses
+	// it to verify the compiler.
 	Interpret bool
 
-	// WASI lets modules of the class wasi-null run, which need more of everything
-	// and may hold the process up for two seconds.
+	// WASI accepts modules of the class wasi-null, which need more of every
+	// resource and may block the process for two seconds.
 	WASI bool
 
-	// Observer is told what modules do.
+	// Observer receives the events of modules.
 	Observer Observer
 }
 
-// Engine loads modules. Each module lives in a runtime of its own, so none can
-// reach another and closing it frees everything.
+// Engine loads modules. Each has its own runtime, so that modules cannot reach each
+// other and closing one frees everything.
 type Engine struct {
 	instances int
 	wasi      bool
-	interpret bool // run by the slow engine, as a second opinion
+	interpret bool // instead of compiling
 	observe   Observer
 
 	mu     sync.Mutex
@@ -83,7 +83,7 @@ type Engine struct {
 	closed bool
 }
 
-// New returns an Engine; it starts nothing.
+// New returns an Engine. It starts nothing.
 func New(c Config) (*Engine, error) {
 	if c.Instances < 0 || c.Instances > maxInstances {
 		return nil, fmt.Errorf("wasm: Instances is %d, may be 0 to %d", c.Instances, maxInstances)
@@ -94,9 +94,9 @@ func New(c Config) (*Engine, error) {
 	return &Engine{instances: c.Instances, wasi: c.WASI, interpret: c.Interpret, observe: c.Observer, open: map[*Module]struct{}{}}, nil
 }
 
-// Load checks a module, rewrites it to count what it does, compiles it, and runs
-// its golden vectors; a module that fails any of this is refused. A caller
-// closes what it loaded.
+// Load validates a module, rewrites it to count fuel, compiles it and runs its
+// golden vectors. It rejects a module that fails any of these. The caller closes
+// the module.
 func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	start := time.Now()
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
@@ -122,8 +122,8 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 	return m, nil
 }
 
-// ErrWASI refuses a module of the class wasi-null where that is off.
-var ErrWASI = errors.New("a module of the class wasi-null, which is off here")
+// ErrWASI is returned for a module of the class wasi-null if Config.WASI is false.
+var ErrWASI = errors.New("modules of the class wasi-null are disabled here")
 
 func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
 	if p.class == abi.ClassWASI && !e.wasi {
@@ -169,7 +169,7 @@ func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Diges
 	}, nil
 }
 
-// checkExports holds the exported functions to their signatures.
+// checkExports checks the signatures of the exported functions.
 func checkExports(compiled wazero.CompiledModule) error {
 	functions := compiled.ExportedFunctions()
 	for name, results := range map[string]int{abi.ExportInput: 1, abi.ExportScore: 1, abi.ExportInit: 0} {
@@ -204,8 +204,8 @@ func (e *Engine) unregister(m *Module) {
 	delete(e.open, m)
 }
 
-// Close closes every module that is still open and refuses to load more. It
-// waits for running calls until ctx ends.
+// Close closes every open module and prevents loading more. It waits for running
+// calls until ctx ends.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true

@@ -2,28 +2,28 @@ package wasm
 
 import "github.com/fieldmark/fieldmark"
 
-// FaultKind is a way in which a call of a module can go wrong.
+// FaultKind says how a call of a module failed.
 type FaultKind string
 
-// The kinds of faults. None does harm beyond its own call.
+// The kinds of faults. A fault affects only its own call.
 const (
-	FaultFuel     FaultKind = "fuel"     // it ran longer than its budget
-	FaultDepth    FaultKind = "depth"    // its calls nested too deeply
-	FaultTrap     FaultKind = "trap"     // it did what WebAssembly stops: a wild address, a division by zero
-	FaultOutput   FaultKind = "output"   // its result does not hold
+	FaultFuel     FaultKind = "fuel"     // it exceeded its fuel budget
+	FaultDepth    FaultKind = "depth"    // its calls were nested too deeply
+	FaultTrap     FaultKind = "trap"     // a WebAssembly trap, for example an address out of bounds or a division by zero
+	FaultOutput   FaultKind = "output"   // its result is invalid
 	FaultGrowth   FaultKind = "growth"   // its memory grew
-	FaultDeclined FaultKind = "declined" // it said that it cannot score
-	FaultInput    FaultKind = "input"    // it reads a fact in another unit than that is measured in
+	FaultDeclined FaultKind = "declined" // it reported that it cannot score the inputs
+	FaultInput    FaultKind = "input"    // it expects a fact in another unit
 )
 
-// Fault is the error of a call that a module, and not its caller, got wrong.
+// Fault is an error caused by a module and not by its caller.
 type Fault struct {
 	Digest fieldmark.Digest // of the module
 	Kind   FaultKind
 	Err    error
 }
 
-// Error says which module did what.
+// Error returns the module and what happened.
 func (f *Fault) Error() string {
 	if f.Digest == "" {
 		return f.Err.Error()
@@ -31,5 +31,5 @@ func (f *Fault) Error() string {
 	return "module " + string(f.Digest) + ": " + f.Err.Error()
 }
 
-// Unwrap returns what exactly went wrong.
+// Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }

@@ -12,8 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// instance is one copy of a module: its memory, its globals, and its functions,
-// which are looked up once because each look-up costs more than a score.
+// instance is one instance of a module: memory, globals and functions. The
+// functions are looked up once, because a lookup costs more than a score.
 type instance struct {
 	module   api.Module
 	memory   api.Memory
@@ -21,15 +21,15 @@ type instance struct {
 	run      api.Function
 	fuel     api.MutableGlobal
 	depth    api.MutableGlobal
-	budget   int64               // of fuel
-	globals  []api.MutableGlobal // the module's own
-	input    []byte              // the part of view where the inputs go
+	budget   int64               // fuel per call
+	globals  []api.MutableGlobal // the module's own globals
+	input    []byte              // the part of view that holds the inputs
 	snapshot *snapshot
 	stack    [1]uint64
 }
 
-// snapshot is the state every call finds. All instances of a module share it, for
-// without imports all begin alike.
+// snapshot is the state at the start of every call. All instances of a module share
+// it: without imports they start identical.
 type snapshot struct {
 	input   uint32 // address
 	memory  []byte
@@ -51,8 +51,8 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	return in, nil
 }
 
-// prepare lets the module set itself up, asks where the inputs go, and holds the
-// new instance against the image of the first.
+// prepare initializes a new instance, asks for the address of its inputs, and
+// compares it with the snapshot of the first instance.
 func (p *pool) prepare(ctx context.Context, in *instance) error {
 	for _, g := range []struct {
 		name string
@@ -83,7 +83,7 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 	if again, err := in.inputAddress(ctx); err != nil || again != addr {
 		return fmt.Errorf("%s says %d, then %d (%v)", abi.ExportInput, addr, again, err)
 	}
-	if p.class == abi.ClassWASI { // before the image is taken
+	if p.class == abi.ClassWASI { // before the snapshot
 		if err := in.warmUp(ctx, addr, p.inputSize); err != nil {
 			return fmt.Errorf("%s: %w", abi.ExportScore, err)
 		}
@@ -100,8 +100,8 @@ func (p *pool) prepare(ctx context.Context, in *instance) error {
 	return p.attachSnapshot(in, addr)
 }
 
-// warmUp scores once with nothing known: a language with a runtime of its own
-// makes on its first call what it needs for every other.
+// warmUp scores once with all inputs unknown. Language runtimes allocate on the
+// first call what they need for all others.
 func (in *instance) warmUp(ctx context.Context, addr uint32, size int) error {
 	if !in.memory.Write(addr, make([]byte, size)) {
 		return fmt.Errorf("inputs of %d bytes at %d, in a memory of %d", size, addr, in.memory.Size())
@@ -113,7 +113,7 @@ func (in *instance) warmUp(ctx context.Context, addr uint32, size int) error {
 	return nil
 }
 
-// inputAddress calls the module's function for the address of its inputs.
+// inputAddress calls the module's function that returns the address of its inputs.
 func (in *instance) inputAddress(ctx context.Context) (uint32, error) {
 	in.resetBudget()
 	if err := in.module.ExportedFunction(abi.ExportInput).CallWithStack(ctx, in.stack[:]); err != nil {
@@ -122,8 +122,8 @@ func (in *instance) inputAddress(ctx context.Context) (uint32, error) {
 	return uint32(in.stack[0]), nil
 }
 
-// attachSnapshot makes the first instance the image of all and refuses those that began
-// otherwise.
+// attachSnapshot makes the state of the first instance the snapshot and rejects
+// later instances that differ from it.
 func (p *pool) attachSnapshot(in *instance, addr uint32) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,12 +139,12 @@ func (p *pool) attachSnapshot(in *instance, addr uint32) error {
 		same = same && g.Get() == in.snapshot.globals[i]
 	}
 	if !same {
-		return errors.New("began otherwise than the instance before")
+		return errors.New("starts in another state than the first instance")
 	}
 	return nil
 }
 
-// score runs the module once and leaves its memory and globals as they were.
+// score runs the module once and restores its memory and globals.
 func (in *instance) score(ctx context.Context, values []int64, states []byte, out *abi.Result, signals int) error {
 	in.resetBudget()
 	abi.AppendInput(in.input, values, states)
@@ -156,7 +156,7 @@ func (in *instance) score(ctx context.Context, values []int64, states []byte, ou
 		return &Fault{Kind: FaultDeclined, Err: errors.New("the module could not score these inputs")}
 	}
 	if int(in.memory.Size()) != len(in.view) {
-		return &Fault{Kind: FaultGrowth, Err: errors.New("the module let its memory grow while scoring")}
+		return &Fault{Kind: FaultGrowth, Err: errors.New("the module grew its memory while scoring")}
 	}
 	if err := abi.DecodeResult(out, in.view, addr, signals); err != nil {
 		return &Fault{Kind: FaultOutput, Err: err}
@@ -171,11 +171,11 @@ func (in *instance) resetBudget() {
 	in.depth.Set(MaxDepth)
 }
 
-// spent is the fuel used since refill.
+// spent returns the fuel used since resetBudget.
 func (in *instance) spent() int64 { return in.budget - int64(in.fuel.Get()) }
 
-// fault says what a trap meant. The counters tell, for the module traps itself
-// when it has used one up.
+// fault classifies a trap. A module traps itself when a counter is exhausted, so
+// the counters show the cause.
 func (in *instance) fault(err error) error {
 	switch {
 	case int64(in.fuel.Get()) < 0:
@@ -186,7 +186,7 @@ func (in *instance) fault(err error) error {
 	return &Fault{Kind: FaultTrap, Err: firstLine(err)}
 }
 
-// firstLine leaves out the stack trace an engine appends.
+// firstLine removes the stack trace that the engine appends.
 func firstLine(err error) error {
 	line, _, more := bytes.Cut([]byte(err.Error()), []byte("\n"))
 	if !more {
@@ -195,13 +195,13 @@ func firstLine(err error) error {
 	return errors.New(string(line))
 }
 
-// page is the unit a memory consists of.
+// page is the unit of linear memory.
 type page = [abi.PageSize]byte
 
-// restore makes memory and globals what they were before the call. The race
-// detector is kept out (by assigning pages too: a call of copy it would still
-// look into): it would look at every byte, a hundred times slower than the copy.
-// Two users of one instance it still sees, where they write their inputs.
+// restore sets memory and globals to the snapshot. The race detector is excluded,
+// because it would check every byte, a hundred times slower than the copy; it also
+// checks calls of copy, so whole pages are assigned. Two concurrent users of an
+// instance are still detected when they write their inputs.
 //
 //go:norace
 func (in *instance) restore() {
@@ -213,6 +213,6 @@ func (in *instance) restore() {
 	}
 }
 
-// close frees the instance. Whether it has a second use for its exit code, the
-// only thing that can fail, does not matter to anyone.
+// close frees the instance. Its only possible error is about the exit code, which
+// has no meaning here.
 func (in *instance) close() { _ = in.module.Close(context.Background()) }

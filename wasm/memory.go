@@ -7,20 +7,20 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// withMemory has instances get memory outside the heap, where the system has
-// such: it grows without copies, and a hundred instances do not make the
-// collector generous with everything else.
+// withMemory allocates instance memory outside the Go heap where the system
+// supports it: it grows without copying, and a hundred instances do not raise the
+// garbage collector's target for the rest of the heap.
 func withMemory(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(mapMemory))
 }
 
-// heapMemory is the portable memory.
+// heapMemory is the portable implementation.
 type heapMemory struct {
 	b     []byte
 	limit uint64
 }
 
-// Reallocate grows, by a copy where there is no room.
+// Reallocate grows the memory, by copying if necessary.
 func (m *heapMemory) Reallocate(size uint64) []byte {
 	if size > m.limit {
 		return nil
@@ -31,5 +31,5 @@ func (m *heapMemory) Reallocate(size uint64) []byte {
 	return m.b[:size]
 }
 
-// Free leaves the memory to the collector.
+// Free leaves the memory to the garbage collector.
 func (m *heapMemory) Free() { m.b = nil }

@@ -6,12 +6,12 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// mapMemory gives an instance memory of its own pages: all that it may ever have
-// is reserved, what it touches is committed, and the heap knows nothing of it.
+// mapMemory maps memory for one instance: its maximum is reserved, touched pages
+// are committed, and the Go heap is not affected.
 func mapMemory(_, limit uint64) experimental.LinearMemory {
 	const flags = syscall.MAP_PRIVATE | syscall.MAP_ANON | syscall.MAP_NORESERVE
 	reserved, err := syscall.Mmap(-1, 0, int(limit), syscall.PROT_READ|syscall.PROT_WRITE, flags)
-	if err != nil { // no more mappings
+	if err != nil { // too many mappings
 		return &heapMemory{limit: limit}
 	}
 	return &mappedMemory{reserved}
@@ -19,7 +19,7 @@ func mapMemory(_, limit uint64) experimental.LinearMemory {
 
 type mappedMemory struct{ reserved []byte }
 
-// Reallocate grows in place, up to what is reserved.
+// Reallocate grows in place, up to the reserved size.
 func (m *mappedMemory) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.reserved)) {
 		return nil
@@ -27,5 +27,5 @@ func (m *mappedMemory) Reallocate(size uint64) []byte {
 	return m.reserved[:size]
 }
 
-// Free gives the pages back. A mapping of ours cannot fail to be undone.
+// Free unmaps the pages, which cannot fail for a mapping made here.
 func (m *mappedMemory) Free() { _ = syscall.Munmap(m.reserved) }

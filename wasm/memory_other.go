@@ -4,5 +4,5 @@ package wasm
 
 import "github.com/tetratelabs/wazero/experimental"
 
-// mapMemory gives an instance memory on the heap.
+// mapMemory allocates memory on the heap.
 func mapMemory(_, limit uint64) experimental.LinearMemory { return &heapMemory{limit: limit} }

@@ -8,51 +8,52 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// The budgets of one call. Compiled code cannot be interrupted, and while it
-// runs the garbage collector of the whole process waits for it; so a module
-// counts what it does and stops itself.
+// The budgets of one call. Compiled code cannot be interrupted, and the garbage
+// collector of the whole process waits while it runs. So a module is rewritten to
+// count what it does and to stop itself.
 const (
-	// MaxFuel is 2 million units: ten milliseconds at worst, and 600
-	// times what the built-in needs.
+	// MaxFuel is 2 million units: ten milliseconds in the worst case, and 600 times
+	// what the built-in module needs.
 	MaxFuel = 2_000_000
 
-	// MaxWASIFuel is the budget of the class wasi-null: its garbage collector
-	// needs more, and may hold the process up for two seconds: 2 million units of
-	// overlapping memory.copy over 16 MiB took 40 ms, other code a quarter of that
-	// or less. So edges must opt in.
+	// MaxWASIFuel is the budget of the class wasi-null, whose garbage collector
+	// needs more. Such a call may block the process for two seconds (2 million
+	// units of overlapping memory.copy over 16 MiB took 40 ms, other code at most a
+	// quarter of that), so edges must opt in.
 	MaxWASIFuel = 100_000_000
 
-	// MaxDepth bounds calls within calls, in frames of a kilobyte of code. The
-	// stack then stays within about 4 MiB; without a bound the engine lets it
-	// grow to 50 MB and keeps them.
+	// MaxDepth limits nested calls, in frames of 1 kB of code. It keeps the stack
+	// within about 4 MiB; without it the engine lets the stack grow to 50 MB and
+	// never frees it.
 	MaxDepth = 1000
 
-	// MaxMemory is what a module may have, and so what a reset copies at most:
-	// some fifty microseconds.
+	// MaxMemory limits the memory of a module, and so the copy that restores it
+	// after a call: about 50 µs.
 	MaxMemory = abi.MaxPages * abi.PageSize
 )
 
-// The exports the rewriter adds.
+// The exports that the rewriter adds.
 const (
 	exportFuel   = abi.ReservedPrefix + "fuel"
 	exportDepth  = abi.ReservedPrefix + "depth"
-	exportGlobal = abi.ReservedPrefix + "global." // and its index
+	exportGlobal = abi.ReservedPrefix + "global." // followed by its index
 )
 
-// frameUnit is how many bytes of code, and of locals at eight bytes each, count
-// as one frame: no function keeps more values alive than it has code to make.
+// frameUnit is how many bytes of code, and of locals at eight bytes each, count as
+// one frame: a function cannot keep more values alive than it has code to produce.
 const frameUnit = 1024
 
-// metered is a module rewritten to count.
+// metered is a module rewritten to count fuel and depth.
 type metered struct {
 	binary  []byte
-	globals []string // exports of the module's own mutable globals
+	globals []string // exports of the module's mutable globals
 }
 
-// meter rewrites a module that the walk did not complain of. Each region pays
-// at its head from the global of fuel, each bulk instruction an eighth per byte,
-// each call takes its caller's frame from the global of depth and gives it back;
-// when either falls below zero the module traps. Custom sections are dropped.
+// meter rewrites a module that passed validate. Each region pays its cost from the
+// fuel global when it starts, and each bulk instruction an eighth of a unit per
+// byte. Each call subtracts its caller's frame from the depth global and adds it
+// back on return. When either falls below zero the module traps. Custom sections
+// are dropped.
 func (p *program) meter() metered {
 	m := meter{p: p, fuel: uint32(len(p.mutable)), depth: uint32(len(p.mutable)) + 1}
 	out := []byte(bytecode.Header)
@@ -84,14 +85,14 @@ func (p *program) meter() metered {
 	return metered{binary: out, globals: names}
 }
 
-// meter writes what is added to a program.
+// meter writes the additions to a program.
 type meter struct {
 	p           *program
 	fuel, depth uint32 // indices of the two globals
 }
 
-// globals appends fuel and depth, full: a host that forgot to fill them would
-// still not wait for ever.
+// globals appends the fuel and depth globals with their full budgets, so that a
+// host that does not set them is protected too.
 func (m *meter) globals(section []byte) []byte {
 	c := bytecode.Reader{Buf: section}
 	n := c.U32()
@@ -102,8 +103,8 @@ func (m *meter) globals(section []byte) []byte {
 	return append(b, bytecode.End)
 }
 
-// exports appends the two and every mutable global, so that a host can set and
-// restore them.
+// exports appends the exports of fuel and depth, and of every mutable global, so
+// that the host can set and restore them.
 func (m *meter) exports(section []byte) (content []byte, names []string) {
 	c := bytecode.Reader{Buf: section}
 	n := c.U32()
@@ -148,7 +149,7 @@ func (m *meter) function(f *body) []byte {
 		case insertBulk:
 			out = m.chargeBulk(out, uint32(f.locals))
 		case insertCall, insertIndirect:
-			// What calls nothing itself can nest no further.
+			// A function that calls nothing cannot nest deeper.
 			if k.kind == insertCall && !m.p.bodies[k.callee].calls {
 				continue
 			}
@@ -161,8 +162,8 @@ func (m *meter) function(f *body) []byte {
 	return append(out, f.code[from:]...)
 }
 
-// locals declares what the function declared, and one i32 behind it where bulk
-// instructions need a place for their length.
+// locals returns the function's declarations of locals, with one more i32 where
+// bulk instructions need to keep their length.
 func (m *meter) locals(f *body) []byte {
 	if !f.bulk {
 		return append([]byte(nil), f.declarations...)
@@ -174,13 +175,13 @@ func (m *meter) locals(f *body) []byte {
 	return append(out, 1, bytecode.TypeI32)
 }
 
-// charge takes a region's cost from the fuel and traps when it is used up.
+// charge subtracts the cost of a region from the fuel and traps if it is exhausted.
 func (m *meter) charge(b []byte, cost int64) []byte {
 	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.fuel), bytecode.I64Const), cost)
 	return m.subtractFuel(b)
 }
 
-// chargeBulk takes an eighth of the length on top of the stack, which it leaves
+// chargeBulk subtracts an eighth of the length on top of the stack, which it keeps
 // there.
 func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
 	b = binary.AppendUvarint(append(b, bytecode.LocalSet), uint64(scratch))
@@ -190,7 +191,7 @@ func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
 	return binary.AppendUvarint(append(b, bytecode.LocalGet), uint64(scratch))
 }
 
-// subtractFuel subtracts what is on top of the stack from the fuel below it.
+// subtractFuel subtracts the top of the stack from the fuel below it.
 func (m *meter) subtractFuel(b []byte) []byte {
 	b = m.global(append(b, bytecode.I64Sub), bytecode.GlobalSet, m.fuel)
 	b = m.global(b, bytecode.GlobalGet, m.fuel)

@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// Module is a loaded scoring module. It may be used by many goroutines.
+// Module is a loaded scoring module. It is safe for concurrent use.
 type Module struct {
 	engine *Engine
 	ref    fieldmark.ModuleRef
@@ -22,8 +22,8 @@ type Module struct {
 	points   []int64 // of the signals, in the order of a result
 }
 
-// Ref reads a module's name, version and digest without running it. It refuses
-// what Load would refuse before compiling.
+// Ref reads a module's name, version and digest without running it. It rejects what
+// Load rejects before compiling.
 func Ref(module []byte) (fieldmark.ModuleRef, error) {
 	digest := fieldmark.DigestOf(sha256.Sum256(module))
 	parsed, _, err := parseModule(module)
@@ -33,9 +33,8 @@ func Ref(module []byte) (fieldmark.ModuleRef, error) {
 	return fieldmark.ModuleRef{Name: parsed.Manifest.Name, Version: parsed.Manifest.Version, Digest: digest}, nil
 }
 
-// parseModule takes a module apart without running it: what it says of itself, and its
-// code ready to be rewritten. The error is abi.Problems where several things
-// can be wrong at once.
+// parseModule reads a module without running it: its manifest and vectors, and its
+// code ready to be rewritten. The error is abi.Problems if there may be several.
 func parseModule(module []byte) (*abi.Module, *program, error) {
 	sections, err := abi.Sections(module)
 	if err != nil {
@@ -56,27 +55,27 @@ func parseModule(module []byte) (*abi.Module, *program, error) {
 	return parsed, p, nil
 }
 
-// Ref names the module.
+// Ref returns the module's name, version and digest.
 func (m *Module) Ref() fieldmark.ModuleRef { return m.ref }
 
-// Manifest returns what the module says of itself; it must not be changed.
+// Manifest returns the module's manifest, which must not be changed.
 func (m *Module) Manifest() *abi.Manifest { return m.manifest }
 
-// Methodology names the method the module implements.
+// Methodology returns the method that the module implements.
 func (m *Module) Methodology() fieldmark.Methodology { return m.manifest.Methodology }
 
-// Score runs the module once on inputs in the order of its manifest and checks
-// what it says. It reuses out.Marks and allocates nothing else.
+// Score runs the module once, on inputs in the order of its manifest, and validates
+// its result. It reuses out.Marks and allocates nothing else.
 func (m *Module) Score(ctx context.Context, values []int64, states []byte, out *abi.Result) error {
 	_, err := m.Measure(ctx, values, states, out)
 	return err
 }
 
-// Fuel is the budget of one call.
+// Fuel returns the budget of one call.
 func (m *Module) Fuel() int64 { return m.fuel }
 
-// Measure is Score and says how much fuel it took, also where it failed. The
-// same inputs always take the same fuel, on every machine and either engine.
+// Measure is Score and also returns the fuel used, even after a failure. The same
+// inputs use the same fuel on every machine and with both engines.
 func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out *abi.Result) (fuel int64, err error) {
 	if len(values) != len(m.manifest.Inputs) || len(states) != len(values) {
 		return 0, fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states), len(m.manifest.Inputs))
@@ -88,7 +87,7 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	start := m.engine.observe.started()
 	err = m.scoreOn(ctx, in, values, states, out)
 	fuel = in.spent()
-	// What went wrong once may have left anything behind.
+	// After a failure the instance may be in any state, so it is not reused.
 	m.pool.release(in, err == nil)
 	if err == nil {
 		m.engine.observe.scored(m.ref, fuel, start)
@@ -96,7 +95,7 @@ func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out
 	return fuel, err
 }
 
-// scoreOn runs the module once on an instance the caller holds.
+// scoreOn runs the module once on an instance the caller has acquired.
 func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, states []byte, out *abi.Result) error {
 	err := in.score(ctx, values, states, out, len(m.points))
 	if err == nil {
@@ -108,19 +107,19 @@ func (m *Module) scoreOn(ctx context.Context, in *instance, values []int64, stat
 	return m.annotate(err)
 }
 
-// annotate names the module in an error.
+// annotate adds the module to an error, and reports a fault to the observer.
 func (m *Module) annotate(err error) error {
 	if fault, ok := errors.AsType[*Fault](err); ok {
 		m.engine.observe.faulted(m.ref, fault.Kind)
 		if err == error(fault) {
-			err = fault.Err // else keep where it happened
+			err = fault.Err // otherwise keep the context
 		}
 		return &Fault{Digest: m.ref.Digest, Kind: fault.Kind, Err: err}
 	}
 	return fmt.Errorf("module %s: %w", m.ref.Digest, err)
 }
 
-// verifyVectors runs the golden vectors, each of which must come out to the bit.
+// verifyVectors runs the golden vectors, whose results must be equal bit by bit.
 func (m *Module) verifyVectors(ctx context.Context, vectors []abi.Vector) error {
 	var states []byte
 	var got abi.Result
@@ -137,8 +136,8 @@ func (m *Module) verifyVectors(ctx context.Context, vectors []abi.Vector) error 
 	return nil
 }
 
-// Close gives back everything the module holds, after the calls that are still
-// running. If ctx ends before, the last of them does it.
+// Close frees the module after the running calls have ended. If ctx ends first,
+// Close returns its error and the last call frees the module.
 func (m *Module) Close(ctx context.Context) error {
 	m.engine.unregister(m)
 	if err := m.pool.close(ctx); err != nil {

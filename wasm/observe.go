@@ -6,23 +6,22 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Observer is told what modules do. Each function may be nil; none may block,
-// and all may be called by many goroutines at once.
+// Observer receives the events of modules. Each function may be nil. None may
+// block, and all must be safe for concurrent use.
 type Observer struct {
-	// Loaded is told of a module that can be used, and what making it took.
+	// Loaded: a module was loaded in this time.
 	Loaded func(m fieldmark.ModuleRef, took time.Duration)
 
-	// Scored is told of every call that went well. Setting it costs each call
-	// two looks at the clock.
+	// Scored: a call succeeded. Setting it adds two clock readings to each call.
 	Scored func(m fieldmark.ModuleRef, fuel int64, took time.Duration)
 
-	// Faulted is told of every call that did not.
+	// Faulted: a call failed because of the module.
 	Faulted func(m fieldmark.ModuleRef, kind FaultKind)
 
-	// Waited is told of a caller that found all instances in use.
+	// Waited: a caller found all instances in use.
 	Waited func(m fieldmark.ModuleRef)
 
-	// Instances is told when one more exists (1) or one less (-1).
+	// Instances: the number of instances changed by 1 or -1.
 	Instances func(m fieldmark.ModuleRef, change int)
 }
 
@@ -32,7 +31,7 @@ func (o *Observer) loaded(m fieldmark.ModuleRef, took time.Duration) {
 	}
 }
 
-// started is the time if anybody wants to know how long something took.
+// started returns the time if Scored is set.
 func (o *Observer) started() (t time.Time) {
 	if o.Scored != nil {
 		t = time.Now()

@@ -11,25 +11,25 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// pool holds the instances of one module and the runtime they live in. It is
-// not a sync.Pool because an instance that is dropped without Close is never
-// freed. The most recently used instance is taken first: its memory is warm.
+// pool holds the instances of one module and their runtime. It is not a sync.Pool,
+// because an instance dropped without Close is never freed. The most recently used
+// instance is taken first, because its memory is in the processor's cache.
 type pool struct {
 	poolConfig
 
-	tokens  chan struct{} // one for each instance in use; its capacity is the cap
-	closing chan struct{} // closed when no more instances are given out
-	done    chan struct{} // closed when the runtime is
+	tokens  chan struct{} // one per instance in use; its capacity is the limit
+	closing chan struct{} // closed when no more instances are handed out
+	done    chan struct{} // closed when the runtime is closed
 
 	mu       sync.Mutex
 	idle     []*instance
 	inUse    int
 	closed   bool
-	snapshot *snapshot // how every instance begins; of the first that was made
-	closeErr error     // of closing the runtime; valid when done is closed
+	snapshot *snapshot // state of every instance at the start of a call; from the first one made
+	closeErr error     // result of closing the runtime; valid after done is closed
 }
 
-// poolConfig is what a pool makes instances of.
+// poolConfig is what instances are made from.
 type poolConfig struct {
 	runtime   wazero.Runtime
 	compiled  wazero.CompiledModule
@@ -48,8 +48,8 @@ func newPool(size int, c poolConfig) *pool {
 	}
 }
 
-// acquire returns an instance nobody else has, waiting for one if all are in use.
-// The caller must put it back.
+// acquire returns an instance for exclusive use. It waits if all are in use. The
+// caller must release it.
 func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	select {
 	case p.tokens <- struct{}{}:
@@ -72,8 +72,8 @@ func (p *pool) acquire(ctx context.Context) (*instance, error) {
 	return in, err
 }
 
-// takeIdle counts one more in use and returns an idle instance, or nil if a new one
-// is to be made. On error the token is given back.
+// takeIdle counts one more instance in use and returns an idle one, or nil if the
+// caller must make one. On error it gives the token back.
 func (p *pool) takeIdle() (*instance, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *pool) takeIdle() (*instance, error) {
 	return in, nil
 }
 
-// release takes an instance back, to be used again if it is healthy.
+// release returns an instance, for reuse if it is healthy.
 func (p *pool) release(in *instance, healthy bool) {
 	p.mu.Lock()
 	keep := healthy && !p.closed
@@ -113,7 +113,7 @@ func (p *pool) release(in *instance, healthy bool) {
 	}
 }
 
-// close gives out no more instances and waits for those in use until ctx ends.
+// close stops handing out instances and waits for those in use until ctx ends.
 func (p *pool) close(ctx context.Context) error {
 	p.mu.Lock()
 	first := !p.closed
@@ -134,8 +134,8 @@ func (p *pool) close(ctx context.Context) error {
 	}
 }
 
-// shutdown frees everything. It runs once: inUse never grows after closing, so it
-// comes to zero once, and either close or the last put sees it.
+// shutdown frees everything. It runs once: inUse does not grow after closing, so it
+// reaches zero once, and either close or the last release sees it.
 func (p *pool) shutdown() {
 	for _, in := range p.idle {
 		p.destroy(in)
@@ -145,7 +145,7 @@ func (p *pool) shutdown() {
 	close(p.done)
 }
 
-// prewarm has n instances made and kept, so that the first callers find them.
+// prewarm makes n instances, so that the first callers find them.
 func (p *pool) prewarm(ctx context.Context, n int) error {
 	var made []*instance
 	defer func() {

@@ -12,39 +12,40 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// When a module has gone wrong often enough to be taken back. One fault may be
-// one odd site; five within a minute are a bad module.
+// When a module is rolled back. One fault may be caused by one unusual site; five
+// within a minute mean a bad module.
 const (
 	faultsToRollBack = 5
 	faultWindow      = time.Minute
 )
 
 var (
-	// ErrNoModule is what a Registry answers before its first Activate.
+	// ErrNoModule is returned before the first Activate.
 	ErrNoModule = errors.New("no scoring module is active")
 
-	// ErrRolledBack refuses to activate a module again that was rolled back.
+	// ErrRolledBack is returned when activating a module that was rolled back.
 	ErrRolledBack = errors.New("this scoring module was rolled back after its faults")
 )
 
-// Rollback is the news that a module went wrong and its predecessor is back.
+// Rollback says that a module had too many faults and its predecessor is active
+// again.
 type Rollback struct {
 	From, To fieldmark.ModuleRef
-	Last     *Fault // the one that was too much
+	Last     *Fault // the fault that caused it
 }
 
-// RegistryConfig is what a Registry may be told.
+// RegistryConfig configures a Registry.
 type RegistryConfig struct {
 	Engine *Engine
 
-	// RolledBack, if set, is called after a rollback, by the caller whose fault
-	// was too much. It must not block.
+	// RolledBack, if set, is called after a rollback, on the goroutine of the call
+	// that failed. It must not block.
 	RolledBack func(Rollback)
 }
 
-// Registry holds the active module and the one before. Readers take the active
-// one without a lock and keep it while they use it; a swap makes none of them
-// fail or wait, and a module is freed when its last reader is done.
+// Registry holds the active module and the previous one. Readers take the active
+// one without a lock and keep it while they use it. A swap does not make them fail
+// or wait, and a module is freed when its last reader is done.
 type Registry struct {
 	engine     *Engine
 	rolledBack func(Rollback)
@@ -56,14 +57,14 @@ type Registry struct {
 	closed            bool
 }
 
-// generation is a module in its time. It is freed when refs comes to zero: one
-// for being active or previous, one for each reader.
+// generation is an activated module. It is freed when refs reaches zero: one for
+// being active or previous, one for each reader.
 type generation struct {
 	module *Module
 	refs   atomic.Int64
 
 	mu     sync.Mutex
-	faults [faultsToRollBack]time.Time // the last ones, a ring
+	faults [faultsToRollBack]time.Time // times of the last faults, a ring buffer
 	next   int
 }
 
@@ -75,9 +76,9 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 	return &Registry{engine: c.Engine, rolledBack: c.RolledBack, rolledBackModules: map[fieldmark.Digest]bool{}}, nil
 }
 
-// Activate loads a module aside, with its instances made, and swaps it in. The
-// module it replaces is kept ready for a rollback. The active module stays if
-// anything is wrong with the new one; activating it once more changes nothing.
+// Activate loads a module while the active one keeps serving, and swaps it in. The
+// replaced module is kept for a rollback. If anything is wrong with the new module,
+// the active one stays. Activating the active module has no effect.
 func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.ModuleRef, error) {
 	ref, err := Ref(module)
 	if err != nil {
@@ -104,8 +105,8 @@ func (r *Registry) Activate(ctx context.Context, module []byte) (fieldmark.Modul
 	return ref, old.release()
 }
 
-// reactivate swaps back to the previous module if it is the one wanted, which needs
-// no loading. It reports whether there is nothing more to do.
+// reactivate swaps to the previous module if it has this digest, which needs no
+// loading. It reports whether Activate is done.
 func (r *Registry) reactivate(ref fieldmark.ModuleRef) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,26 +123,27 @@ func (r *Registry) reactivate(ref fieldmark.ModuleRef) (bool, error) {
 	return false, nil
 }
 
-// ClearRollback lets a module be activated again that was rolled back: an operator
-// wants it after all.
+// ClearRollback allows a rolled-back module to be activated again, at the request
+// of an operator.
 func (r *Registry) ClearRollback(d fieldmark.Digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.rolledBackModules, d)
 }
 
-// Acquire returns the active module, which stays open until release is called.
-// Whoever scores many brands for one list acquires once.
+// Acquire returns the active module, which stays open until release is called. A
+// caller that scores many brands for one list acquires once, so that one module
+// scores them all.
 func (r *Registry) Acquire() (m *Module, release func(), err error) {
 	g, err := r.acquire()
 	if err != nil {
 		return nil, nil, err
 	}
-	return g.module, func() { _ = g.release() }, nil // freeing memory is all that is left
+	return g.module, func() { _ = g.release() }, nil // freeing memory is all that remains
 }
 
-// AcquirePrevious is Acquire of the module before, which knows how to score what
-// the active one cannot.
+// AcquirePrevious is Acquire for the previous module, which may score what the
+// active one cannot.
 func (r *Registry) AcquirePrevious() (m *Module, release func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +151,7 @@ func (r *Registry) AcquirePrevious() (m *Module, release func(), err error) {
 	if g == nil {
 		return nil, nil, ErrNoModule
 	}
-	g.refs.Add(1) // it is held by the registry, so it is not at zero
+	g.refs.Add(1) // the registry holds it, so it is not zero
 	return g.module, func() { _ = g.release() }, nil
 }
 
@@ -159,23 +161,22 @@ func (r *Registry) acquire() (*generation, error) {
 		if g == nil {
 			return nil, ErrNoModule
 		}
-		// A generation at zero is being freed; the pointer has moved on.
+		// A generation at zero is being freed, and the pointer has changed.
 		if n := g.refs.Load(); n > 0 && g.refs.CompareAndSwap(n, n+1) {
 			return g, nil
 		}
 	}
 }
 
-// release gives up one reference and frees the module with the last. It may be
-// called on nil.
+// release removes one reference and frees the module with the last. g may be nil.
 func (g *generation) release() error {
 	if g == nil || g.refs.Add(-1) > 0 {
 		return nil
 	}
-	return g.module.Close(context.Background()) // nobody runs it any more
+	return g.module.Close(context.Background()) // no caller uses it any more
 }
 
-// Ref names the active module.
+// Ref returns the name, version and digest of the active module.
 func (r *Registry) Ref() (fieldmark.ModuleRef, error) {
 	g := r.active.Load()
 	if g == nil {
@@ -184,8 +185,8 @@ func (r *Registry) Ref() (fieldmark.ModuleRef, error) {
 	return g.module.ref, nil
 }
 
-// Assess scores facts by the active module, as Module.Assess does. Faults are
-// counted; too many bring the previous module back.
+// Assess scores facts with the active module, as Module.Assess does. It counts
+// faults; too many roll back to the previous module.
 func (r *Registry) Assess(ctx context.Context, facts *fieldmark.Facts, now time.Time) (fieldmark.Assessment, error) {
 	g, err := r.acquire()
 	if err != nil {
@@ -212,14 +213,15 @@ func (r *Registry) Score(ctx context.Context, values []int64, states []byte, out
 	return err
 }
 
-// Report counts a fault of a module that was acquired.
+// Report counts a fault of an acquired module.
 func (r *Registry) Report(m *Module, err error) {
 	if g := r.active.Load(); g != nil && g.module == m {
 		r.countFault(g, err)
 	}
 }
 
-// countFault counts an error that is a module's fault and acts on too many.
+// countFault counts an error that is a fault of the module, and rolls back after
+// too many.
 func (r *Registry) countFault(g *generation, err error) {
 	fault, ok := errors.AsType[*Fault](err)
 	if !ok || !g.recordFault(time.Now()) {
@@ -228,18 +230,18 @@ func (r *Registry) countFault(g *generation, err error) {
 	r.rollBack(g, fault)
 }
 
-// recordFault notes a fault and reports whether it is the last of too many.
+// recordFault records a fault and reports whether it is one too many.
 func (g *generation) recordFault(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.faults[g.next] = now
 	g.next = (g.next + 1) % len(g.faults)
-	first := g.faults[g.next] // the oldest of the last few
+	first := g.faults[g.next] // the oldest one kept
 	return !first.IsZero() && now.Sub(first) < faultWindow
 }
 
-// rollBack puts the previous module in the place of g, unless that has happened
-// or there is none.
+// rollBack replaces g by the previous module, unless that was done already or there
+// is none.
 func (r *Registry) rollBack(g *generation, last *Fault) {
 	r.mu.Lock()
 	if r.closed || r.previous == nil || r.active.Load() != g {
@@ -251,13 +253,13 @@ func (r *Registry) rollBack(g *generation, last *Fault) {
 	r.previous = nil
 	r.rolledBackModules[g.module.ref.Digest] = true
 	r.mu.Unlock()
-	_ = g.release() // the caller of watch still holds one
+	_ = g.release() // the caller of countFault still holds a reference
 	if r.rolledBack != nil {
 		r.rolledBack(Rollback{From: g.module.ref, To: back.module.ref, Last: last})
 	}
 }
 
-// Close frees both modules when their readers are done, and refuses more.
+// Close frees both modules when their readers are done. Later activations fail.
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	r.closed = true

@@ -10,20 +10,20 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// Report is what there is to say about a module. One without complaints may be
-// activated.
+// Report is the result of inspecting or checking a module. A module without
+// problems may be activated.
 type Report struct {
 	Digest       fieldmark.Digest `json:"digest"`
-	Class        string           `json:"class"` // standard, or wasi-null: only edges that opted in run it
+	Class        string           `json:"class"` // standard, or wasi-null: only for edges that opted in
 	Bytes        int              `json:"bytes"`
-	Manifest     *abi.Manifest    `json:"manifest,omitempty"` // unless it cannot be read
+	Manifest     *abi.Manifest    `json:"manifest,omitempty"` // absent if it cannot be read
 	Vectors      int              `json:"vectors"`
 	Imports      []string         `json:"imports"`
 	Exports      []string         `json:"exports"`
 	Limits       []LimitUse       `json:"limits"`
-	Measurements *Measurements    `json:"trial,omitempty"` // only of Check, if the module could be loaded
+	Measurements *Measurements    `json:"trial,omitempty"` // only from Check, if the module could be loaded
 
-	Problems []string `json:"complaints"` // every reason against it
+	Problems []string `json:"complaints"` // every reason against activating it
 }
 
 // LimitUse is how much of a limit a module uses.
@@ -33,19 +33,19 @@ type LimitUse struct {
 	Max  int    `json:"max"`
 }
 
-// Measurements is what was seen while a module ran.
+// Measurements are what Check observed while running a module.
 type Measurements struct {
-	Calls       int     `json:"calls"`       // by the compiling engine
-	Compared    int     `json:"compared"`    // also run by the interpreter, with equal outcome and fuel
-	Directions  int     `json:"directions"`  // steps along a declared direction
-	Fuel        int64   `json:"fuel"`        // of the golden vectors, the most
+	Calls       int     `json:"calls"`       // with the compiling engine
+	Compared    int     `json:"compared"`    // also run on the interpreter, with equal result and fuel
+	Directions  int     `json:"directions"`  // steps in a declared direction
+	Fuel        int64   `json:"fuel"`        // maximum of the golden vectors
 	WorstFuel   int64   `json:"worstFuel"`   // of the most expensive input found
-	WorstShare  float64 `json:"worstShare"`  // of the budget, in percent
+	WorstShare  float64 `json:"worstShare"`  // percent of the budget
 	WorstValues []int64 `json:"worstValues"` // that input
-	WorstStates string  `json:"worstStates"` // as in a golden vector
+	WorstStates string  `json:"worstStates"` // encoded as in a golden vector
 }
 
-// Inspect reads a module without running anything of it.
+// Inspect validates a module without running it.
 func Inspect(_ context.Context, module []byte) Report {
 	r, _, _ := inspect(module)
 	return r
@@ -75,7 +75,7 @@ func inspect(module []byte) (Report, *abi.Module, *program) {
 	return r, parsed, p
 }
 
-// addError takes over every complaint of an error.
+// addError adds every problem of an error.
 func (r *Report) addError(err error) {
 	if list, ok := errors.AsType[abi.Problems](err); ok {
 		r.Problems = append(r.Problems, list...)

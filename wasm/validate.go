@@ -7,17 +7,17 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// The limits of a module's structure. An honest scorer stays far below each;
-// what is above costs a compiler minutes and gigabytes: 400 kB of one br_table
-// took 37 s, 81 kB of loops 16 s. At these limits the worst function found
+// The limits of a module's structure. A normal module stays far below each. Above
+// them a malicious module costs the compiler minutes and gigabytes: 400 kB of one
+// br_table took 37 s, 81 kB of loops 16 s. At these limits the worst function found
 // compiles in under a second.
 const (
-	maxTypes       = 1000   // signatures; guests of whole languages have under 100
-	maxFunctions   = 10_000 // Go's own runtime has 3,000
+	maxTypes       = 1000   // signatures; modules with a language runtime have under 100
+	maxFunctions   = 10_000 // Go's runtime has 3,000
 	maxGlobals     = 1024   // each mutable one is restored after every call
-	maxTable       = 10_000 // entries, 16 bytes of host memory each; a stock Go guest has 6,222
-	maxLocals      = 512    // of one function with its parameters; the most seen are 152
-	maxBranchTable = 2048   // targets; the most seen are 1,525
+	maxTable       = 10_000 // entries, 16 bytes of host memory each; a module from stock Go has 6,222
+	maxLocals      = 512    // of one function, parameters included; the maximum seen is 152
+	maxBranchTable = 2048   // targets; the maximum seen is 1,525
 	maxBlocks      = 2000   // blocks, loops and ifs of one function
 	maxLoops       = 500    // loops of one function
 	maxConstant    = 16     // bytes of a constant expression; the longest needs 12
@@ -39,15 +39,14 @@ func limitsOf(c abi.Class) classLimits {
 
 func (p *program) limits() classLimits { return limitsOf(p.class) }
 
-// maxProblems bounds the answer to a module that is wrong everywhere.
+// maxProblems limits the problems reported for one module.
 const maxProblems = 50
 
-// program is a module taken apart as far as the rewriter needs it. The walk
-// lets pass only what the rewriter understands to the byte; whether the rest is
-// valid is for the engine to say.
+// program is a module, parsed as far as the rewriter needs. validate accepts only
+// what the rewriter understands completely; the engine validates the rest.
 type program struct {
 	class     abi.Class
-	imported  int // functions, which come first in the numbering
+	imported  int // number of functions, which come first in the numbering
 	sections  []abi.Section
 	params    []int    // of each type
 	functions []uint32 // type of each function
@@ -64,8 +63,8 @@ type usage struct {
 	types, functions, globals, table, body, locals, branchTable, blocks, loops, allBlocks int
 }
 
-// validate takes a module apart and lists all that is wrong with its structure. The
-// sections must have passed abi.Parse or be as abi.Sections gave them.
+// validate parses a module and collects all problems of its structure. The sections
+// come from abi.Sections.
 func validate(sections []abi.Section, class abi.Class, imported int) *program {
 	p := &program{sections: sections, class: class, imported: imported}
 	for i := range sections {
@@ -108,7 +107,7 @@ func (p *program) addProblem(format string, args ...any) {
 	}
 }
 
-// checkLimit notes how much of a limit is used and complains of too much.
+// checkLimit records the use of a limit and reports a problem if it is exceeded.
 func (p *program) checkLimit(used *int, n, limit int, format string, args ...any) bool {
 	*used = max(*used, n)
 	if n > limit {
@@ -162,8 +161,8 @@ func (p *program) functionSection(c *bytecode.Reader) {
 	}
 }
 
-// tableSection admits one table of functions. Nothing allowed can change it
-// once the module stands, so it needs no reset.
+// tableSection accepts one table of functions. No allowed instruction changes it,
+// so it is not restored between calls.
 func (p *program) tableSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if n > 1 {
@@ -207,7 +206,8 @@ func (p *program) globalSection(c *bytecode.Reader) {
 	}
 }
 
-// elementSection admits segments that are gone once the table is filled.
+// elementSection accepts only active segments, which no longer exist once the table
+// is filled.
 func (p *program) elementSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	for i := 0; i < n && !c.Failed; i++ {
@@ -227,7 +227,8 @@ func (p *program) elementSection(c *bytecode.Reader) {
 	}
 }
 
-// dataSection admits segments that are gone once the memory is filled.
+// dataSection accepts only active segments, which no longer exist once the memory
+// is filled.
 func (p *program) dataSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	for i := 0; i < n && !c.Failed; i++ {
@@ -259,7 +260,7 @@ func (p *program) codeSection(c *bytecode.Reader) {
 		}
 		if i >= len(p.functions) {
 			p.bodies = append(p.bodies, body{})
-			continue // complained of where the counts are compared
+			continue // reported where the counts are compared
 		}
 		p.bodies = append(p.bodies, p.function(i, raw))
 	}
@@ -268,7 +269,7 @@ func (p *program) codeSection(c *bytecode.Reader) {
 	}
 }
 
-// skipConstant passes over one constant instruction and the end of its expression.
+// skipConstant skips one constant instruction and the end of its expression.
 func skipConstant(c *bytecode.Reader) bool {
 	start := c.Pos
 	op := c.Byte()

@@ -10,8 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// What a function of WASI preview 1 answers: that it worked, or that there is no
-// such thing.
+// Results of WASI preview 1 functions: success, no such file, invalid argument.
 const (
 	errnoSuccess = 0
 	errnoBadFile = 8
@@ -19,14 +18,14 @@ const (
 )
 
 const (
-	maxVectors = 16  // of one write; what is behind is not written
-	maxRandom  = 256 // bytes of one call; a runtime seeds itself with 64 at most
+	maxVectors = 16  // of one write; the rest is not counted
+	maxRandom  = 256 // bytes of one call; runtimes seed themselves with at most 64
 )
 
-// nullWASI gives a module of the class wasi-null what its runtime cannot start
-// without: a clock that stands still, randomness that is always the same, no
-// arguments, no environment and no files. What it writes is dropped. Nothing has
-// a memory, so every instance begins like every other.
+// nullWASI provides what a language runtime needs to start: a clock that always
+// shows the same time, random numbers that are always the same, and no arguments,
+// environment or files. Output is discarded. No function keeps state, so every
+// instance starts in the same state.
 func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 	types := func(n32 int, wide ...int) []api.ValueType {
 		t := make([]api.ValueType, n32)
@@ -72,7 +71,8 @@ func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 	return err
 }
 
-// errExit is the trap of a module that wants to end: it is called, not run.
+// errExit is the trap of a module that calls proc_exit: a module is called, not run
+// as a program.
 var errExit = errors.New("the module called proc_exit")
 
 func returnSuccess(api.Module, []uint64) uint32 { return errnoSuccess }
@@ -81,7 +81,7 @@ func returnBadFile(api.Module, []uint64) uint32 { return errnoBadFile }
 
 func returnInvalid(api.Module, []uint64) uint32 { return errnoInval }
 
-// twoZeros answers how many and how long: none.
+// twoZeros writes a count and a size of zero.
 func twoZeros(m api.Module, stack []uint64) uint32 {
 	if !m.Memory().WriteUint32Le(uint32(stack[0]), 0) || !m.Memory().WriteUint32Le(uint32(stack[1]), 0) {
 		return errnoInval
@@ -89,17 +89,17 @@ func twoZeros(m api.Module, stack []uint64) uint32 {
 	return errnoSuccess
 }
 
-// fixedClock tells the time: it is always the same.
+// fixedClock writes the time, which is always the same.
 func fixedClock(m api.Module, stack []uint64) uint32 {
-	if !m.Memory().WriteUint64Le(uint32(stack[2]), 1) { // Go takes a clock at 0 for none
+	if !m.Memory().WriteUint64Le(uint32(stack[2]), 1) { // Go treats 0 as no clock
 		return errnoInval
 	}
 	return errnoSuccess
 }
 
-// discardWrite takes what is written and keeps nothing of it.
+// discardWrite reports everything as written.
 func discardWrite(m api.Module, stack []uint64) uint32 {
-	vectors, n, told := uint32(stack[1]), min(uint32(stack[2]), maxVectors), uint32(stack[3])
+	vectors, n, written := uint32(stack[1]), min(uint32(stack[2]), maxVectors), uint32(stack[3])
 	var sum uint32
 	for i := range n {
 		length, ok := m.Memory().ReadUint32Le(vectors + 8*i + 4)
@@ -108,13 +108,14 @@ func discardWrite(m api.Module, stack []uint64) uint32 {
 		}
 		sum += length
 	}
-	if !m.Memory().WriteUint32Le(told, sum) {
+	if !m.Memory().WriteUint32Le(written, sum) {
 		return errnoInval
 	}
 	return errnoSuccess
 }
 
-// fixedRandom gives bytes that look random and are the same at every call.
+// fixedRandom writes bytes that look random and are the same at every call, so that
+// scores stay deterministic.
 func fixedRandom(m api.Module, stack []uint64) uint32 {
 	at, n := uint32(stack[0]), uint32(stack[1])
 	if n > maxRandom {
