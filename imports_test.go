@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/browsertest": {},
 	"internal/testkit/cachetest":   {"cache"},
 	"internal/testkit/storetest":   {"origin/store"},
-	"internal/testkit/wasmtest":    {"wasm/card"},
+	"internal/testkit/wasmtest":    {"wasm/abi", "wasm/card"},
 }
 
 // homes says which rooms alone may import a technology.

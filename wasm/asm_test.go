@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
@@ -211,7 +212,7 @@ func (a *assembly) module() []byte {
 	for _, g := range a.globals {
 		globals = append(globals, g...)
 	}
-	answer := abi.AppendResult(nil, abi.Result{Score: abi.NoScore, Marks: []int32{abi.MarkUnknown}})
+	answer := wasmtest.AppendResult(nil, abi.Result{Score: abi.NoScore, Marks: []int32{abi.MarkUnknown}})
 	data := append(append([]byte{0, 0x41}, appendLEB(nil, resultAt)...), 0x0b, byte(len(answer)))
 	limits := binary.AppendUvarint([]byte{1, 1}, uint64(a.memory[0]))
 	all := []section{

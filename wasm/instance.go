@@ -156,7 +156,7 @@ func (in *instance) score(ctx context.Context, values []int64, states []byte, ou
 		return &Fault{Kind: FaultDeclined, Err: errors.New("the module could not score these inputs")}
 	}
 	if int(in.memory.Size()) != len(in.view) {
-		return &Fault{Kind: FaultGrowth, Err: errors.New("the module grew its memory while scoring")}
+		return &Fault{Kind: FaultGrowth, Err: errors.New("the module must not grow its memory while scoring")}
 	}
 	if err := abi.DecodeResult(out, in.view, addr, signals); err != nil {
 		return &Fault{Kind: FaultOutput, Err: err}

@@ -10,10 +10,10 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// Pack makes a module of what a compiler wrote: it drops every custom section,
-// names and debug information among them, and appends the manifest, with the
-// memory as it is declared, and the golden vectors. The result is one that Load
-// looks into; it is not run.
+// Pack turns the output of a compiler into a module: it drops every custom section,
+// such as names and debug information, and appends the manifest, with the declared
+// memory, and the golden vectors. It validates the result as Load does, without
+// running it.
 func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte, error) {
 	sections, err := abi.Sections(compiled)
 	if err != nil {
@@ -25,7 +25,7 @@ func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte,
 			out = bytecode.AppendSection(out, s.ID, s.Body)
 		}
 	}
-	parsed, _ := abi.Parse(out) // it has no manifest yet, of which this complains
+	parsed, _ := abi.Parse(out) // the missing manifest is expected here
 	if manifest.ABI == "" {
 		manifest.ABI = abi.Name
 	}
@@ -51,13 +51,13 @@ func Pack(compiled []byte, manifest abi.Manifest, vectors []abi.Vector) ([]byte,
 	return out, nil
 }
 
-// VectorOutcome is what became of one golden vector.
+// VectorOutcome is the outcome of one golden vector.
 type VectorOutcome struct {
 	Fuel    int64
-	Problem string // empty: it came out to the bit
+	Problem string // empty: the result was equal bit by bit
 }
 
-// TestVectors runs every golden vector of a module and says what became of each.
+// TestVectors runs every golden vector of a module and returns their outcomes.
 func TestVectors(ctx context.Context, module []byte) (outcomes []VectorOutcome, err error) {
 	r, parsed, p := inspect(module)
 	if len(r.Problems) > 0 {

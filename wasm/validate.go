@@ -103,7 +103,7 @@ func (p *program) addProblem(format string, args ...any) {
 	case n < maxProblems:
 		p.problems = append(p.problems, fmt.Sprintf(format, args...))
 	case n == maxProblems:
-		p.problems = append(p.problems, "and more of the kind")
+		p.problems = append(p.problems, "and more")
 	}
 }
 
@@ -128,7 +128,7 @@ func (p *program) typeSection(c *bytecode.Reader) {
 	}
 	for i := 0; i < n && !c.Failed; i++ {
 		if form := c.Byte(); form != bytecode.TypeFunction && !c.Failed {
-			p.addProblem("type %d is of kind %#x, only functions are known", i, form)
+			p.addProblem("type %d is of kind %#x, only functions are supported", i, form)
 			c.Skip()
 			return
 		}
@@ -179,7 +179,7 @@ func (p *program) tableSection(c *bytecode.Reader) {
 	p.checkLimit(&p.used.table, least, maxTable, "table of %d entries", least)
 	switch {
 	case kind != bytecode.TypeFuncref:
-		p.addProblem("table of kind %#x, only functions are known", kind)
+		p.addProblem("table of kind %#x, only functions are supported", kind)
 	case flags == 1:
 		c.U32() // the maximum; a table cannot grow
 	case flags != 0:
@@ -217,7 +217,7 @@ func (p *program) elementSection(c *bytecode.Reader) {
 			return
 		}
 		if !skipConstant(c) {
-			p.addProblem("element segment %d does not begin at a constant", i)
+			p.addProblem("element segment %d does not start at a constant", i)
 			c.Skip()
 			return
 		}
@@ -238,7 +238,7 @@ func (p *program) dataSection(c *bytecode.Reader) {
 			return
 		}
 		if !skipConstant(c) {
-			p.addProblem("data segment %d does not begin at a constant", i)
+			p.addProblem("data segment %d does not start at a constant", i)
 			c.Skip()
 			return
 		}
@@ -265,7 +265,7 @@ func (p *program) codeSection(c *bytecode.Reader) {
 		p.bodies = append(p.bodies, p.function(i, raw))
 	}
 	if most := p.limits().blocks; p.used.allBlocks > most {
-		p.addProblem("%d blocks in all, at most %d", p.used.allBlocks, most)
+		p.addProblem("%d blocks in total, at most %d", p.used.allBlocks, most)
 	}
 }
 

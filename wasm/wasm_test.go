@@ -140,7 +140,7 @@ func TestHostileModules(t *testing.T) {
 		{"answers for other signals", forge(0, 0, 2, 0, 0, 0), "2 signals"},
 		{"sets flags", forge(0, 0, 1, 1, 0, 0), "flags"},
 		{"uses the reserved word", forge(0, 0, 1, 0, 0, 1), "reserved"},
-		{"lies about the sum", forge(5, 0, 1, 0, 0, 0), "its marks come to 0"},
+		{"lies about the sum", forge(5, 0, 1, 0, 0, 0), "its marks add up to 0"},
 		{"gives a mark below unknown", forge(0, 0, 1, 0, minusThree, 0), "mark -3"},
 		{"names no gate", forge(0, 1, 1, 0, 0, 0), "gates 0x1"},
 		{"says there is no score", forge(minusOne, 0, 1, 0, 0, 0), "score -1"},

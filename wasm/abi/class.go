@@ -2,28 +2,29 @@ package abi
 
 import "github.com/fieldmark/fieldmark"
 
-// Class is a kind of module, by what it needs of its host.
+// Class is a kind of module, by what it needs from its host.
 type Class int
 
 // The classes. The standard class imports nothing. The class wasi-null is for
-// languages that bring a runtime, such as stock Go: its modules may import some
-// functions of WASI preview 1, all of which do nothing, and are given more of
-// everything; a host runs them only where it was told to.
+// languages with a runtime, such as stock Go: its modules may import some functions
+// of WASI preview 1, none of which has an effect, and get higher limits. A host
+// runs them only if its operator opted in.
 const (
 	ClassStandard Class = iota
 	ClassWASI
 )
 
-// MaxWASIPages bounds the memory of the class wasi-null: 16 MiB.
+// MaxWASIPages limits the memory of the class wasi-null: 16 MiB.
 const MaxWASIPages = 256
 
-// maxImports bounds the list; stock Go has under twenty.
+// maxImports limits the imports; stock Go has under twenty.
 const maxImports = 32
 
-// WASIModule is where modules of the class wasi-null import from.
+// WASIModule is the module that the class wasi-null imports from.
 const WASIModule = "wasi_snapshot_preview1"
 
-// WASIFunctions lists what stock Go imports, which is all there is to import.
+// WASIFunctions returns the functions that stock Go imports, which are the only
+// ones allowed.
 func WASIFunctions() []string {
 	return []string{
 		"args_get", "args_sizes_get", "clock_time_get", "environ_get", "environ_sizes_get", "fd_close", "fd_fdstat_get",
@@ -32,7 +33,7 @@ func WASIFunctions() []string {
 	}
 }
 
-// String names the class as reports do.
+// String returns the name of the class in reports.
 func (c Class) String() string {
 	if c == ClassWASI {
 		return "wasi-null"
@@ -40,7 +41,7 @@ func (c Class) String() string {
 	return "standard"
 }
 
-// MaxBytes bounds a module of the class.
+// MaxBytes returns the maximum size of a module.
 func (c Class) MaxBytes() int {
 	if c == ClassWASI {
 		return fieldmark.MaxAnyModule
@@ -48,7 +49,7 @@ func (c Class) MaxBytes() int {
 	return fieldmark.MaxModule
 }
 
-// MaxPages bounds its memory.
+// MaxPages returns the maximum memory of a module.
 func (c Class) MaxPages() int {
 	if c == ClassWASI {
 		return MaxWASIPages

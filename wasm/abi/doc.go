@@ -1,12 +1,11 @@
-// Package abi is what a host and a scoring module agree on: the names, the
-// limits and the byte layouts of "scorer/1". Every number that crosses the
-// boundary is an integer in thousandths, so a score is the same to the bit on
-// every host. The written contract is ../ABI.md.
+// Package abi is the contract between a host and a scoring module: the names, limits
+// and byte layouts of "scorer/1". Every number that crosses the boundary is an
+// integer in thousandths, so that a score is equal bit by bit on every host. The
+// specification is ../ABI.md.
 //
-// What comes in is the bytes of a module, of its two custom sections and of a
-// result; what goes out are values that were checked in full: a Manifest, its
-// Vectors, a Result. Every reader is strict and bounded, for the bytes may come
-// from a stranger.
+// Input: the bytes of a module, of its two custom sections and of a result. Output:
+// fully validated values: a Manifest, its Vectors, a Result. Every parser is strict
+// and bounded, because the bytes may come from an untrusted source.
 //
-// The package runs nothing. It knows no engine, no card, no facts and no brand.
+// The package runs nothing and must not know engines, scorecards, facts or brands.
 package abi

@@ -13,8 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Manifest is everything a module says in words. A host reads it before it
-// runs the module, and every text beside a mark comes from here.
+// Manifest contains all texts of a module. A host reads it before it runs the
+// module; every text shown with a mark comes from here.
 type Manifest struct {
 	Name        string                `json:"name"`
 	Version     string                `json:"version"`
@@ -28,7 +28,7 @@ type Manifest struct {
 	Limits      Limits                `json:"limits"`
 }
 
-// Input is a fact the module wants, bound by its id.
+// Input is a fact that the module reads, by its id.
 type Input struct {
 	Name      string    `json:"name"`
 	Unit      string    `json:"unit"`
@@ -38,7 +38,7 @@ type Input struct {
 // Direction says how a score may move when an input grows.
 type Direction string
 
-// More of an input never lowers the score, never raises it, or may do either.
+// A larger input never lowers the score, never raises it, or may do either.
 const (
 	Up   Direction = "up"
 	Down Direction = "down"
@@ -53,17 +53,17 @@ type Component struct {
 	Signals []Signal `json:"signals"`
 }
 
-// Signal is one line of the method.
+// Signal is one criterion of the method.
 type Signal struct {
 	ID     string   `json:"id"`
 	Label  string   `json:"label"`
 	Points int      `json:"points"`
-	Inputs []string `json:"inputs"` // by name
-	Unit   string   `json:"unit"`   // of its one input; share when it has several
-	Advice string   `json:"advice"` // what to do when the mark is not full
+	Inputs []string `json:"inputs"` // names
+	Unit   string   `json:"unit"`   // of its only input; share if it has several
+	Advice string   `json:"advice"` // shown when the mark is not full
 }
 
-// UnitShare is the unit of a signal that is made of several inputs.
+// UnitShare is the unit of a signal with several inputs.
 const UnitShare = "share"
 
 // Gate is an upper limit of the score.
@@ -73,12 +73,12 @@ type Gate struct {
 	Reason string `json:"reason"`
 }
 
-// Limits is what the module needs of its host.
+// Limits are the resources that the module needs.
 type Limits struct {
 	Pages int `json:"pages"` // the declared maximum of its memory
 }
 
-// Points lists the points of all signals in the order of a result.
+// Points returns the points of all signals in the order of a result.
 func (m *Manifest) Points() []int64 {
 	var all []int64
 	for _, c := range m.Components {
@@ -89,8 +89,8 @@ func (m *Manifest) Points() []int64 {
 	return all
 }
 
-// Append appends the manifest in its canonical form: members in the order of
-// the types, no white space, no escape but \" and \\.
+// Append appends the manifest in its canonical form: members in the order of the
+// types, no white space, and no escapes except \" and \\.
 func (m *Manifest) Append(dst []byte) ([]byte, error) {
 	canonical := *m
 	if canonical.Gates == nil {
@@ -99,8 +99,8 @@ func (m *Manifest) Append(dst []byte) ([]byte, error) {
 	return appendCanonical(dst, canonical)
 }
 
-// ParseManifest is the only way from bytes to a Manifest. It accepts the
-// canonical form alone, so that one manifest has one digest.
+// ParseManifest decodes and validates a manifest. It accepts only the canonical
+// form, so that one manifest has one digest.
 func ParseManifest(b []byte) (*Manifest, error) {
 	if len(b) > MaxManifest {
 		return nil, fmt.Errorf("manifest of %d bytes, at most %d", len(b), MaxManifest)
@@ -141,8 +141,8 @@ func decodeStrictly(b []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// requireCanonical also refuses what a JSON decoder lets pass: members named twice or
-// in other letters, missing members, nulls, and anything behind the value.
+// requireCanonical also rejects what a JSON decoder accepts: duplicate members or
+// members in other case, missing members, nulls, and data after the value.
 func requireCanonical(got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil
@@ -154,14 +154,14 @@ func requireCanonical(got, want []byte) error {
 	return fmt.Errorf("not in canonical form at byte %d", at)
 }
 
-// The shapes of words in a manifest.
+// The patterns of names in a manifest.
 var (
 	idPattern      = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 	unitPattern    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	versionPattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,5})(\.(0|[1-9][0-9]{0,5})){1,2}$`)
 )
 
-// The longest words and texts of a manifest, in code points.
+// The maximum lengths of names and texts in a manifest, in code points.
 const (
 	maxID     = 64
 	maxUnit   = 32
@@ -170,12 +170,12 @@ const (
 	maxURL    = 512
 )
 
-// Check reports everything that is wrong with a manifest.
+// Check returns every problem of a manifest.
 func (m *Manifest) Check() error {
 	var c Problems
 	c.match("name", m.Name, idPattern, maxID)
 	c.match("version", m.Version, versionPattern, maxID)
-	c.require(m.ABI == Name, "abi", "is %q, this host speaks %q", m.ABI, Name)
+	c.require(m.ABI == Name, "abi", "is %q, this host supports %q", m.ABI, Name)
 	c.match("methodology.id", m.Methodology.ID, idPattern, maxID)
 	c.match("methodology.version", m.Methodology.Version, versionPattern, maxID)
 	c.url("methodology.url", m.Methodology.URL)
@@ -213,7 +213,7 @@ func (m *Manifest) checkComponents(c *Problems, units map[string]string) {
 		c.require(!seen[comp.ID], path+".id", "%q is used twice", comp.ID)
 		seen[comp.ID] = true
 		c.text(path+".label", comp.Label, maxLabel)
-		c.require(len(comp.Signals) > 0, path+".signals", "are none")
+		c.require(len(comp.Signals) > 0, path+".signals", "must not be empty")
 		sum := 0
 		for j := range comp.Signals {
 			s := &comp.Signals[j]
@@ -222,12 +222,12 @@ func (m *Manifest) checkComponents(c *Problems, units map[string]string) {
 			seen[s.ID] = true
 			sum += s.Points
 		}
-		c.require(sum == comp.Weight, path+".weight", "is %d, its signals come to %d", comp.Weight, sum)
+		c.require(sum == comp.Weight, path+".weight", "is %d, its signals add up to %d", comp.Weight, sum)
 		total += sum
 		signals += len(comp.Signals)
 	}
-	c.require(signals <= MaxSignals, "components", "hold %d signals, at most %d", signals, MaxSignals)
-	c.require(total == TotalWeight, "components", "come to %d points, all must come to %d", total, TotalWeight)
+	c.require(signals <= MaxSignals, "components", "have %d signals, at most %d", signals, MaxSignals)
+	c.require(total == TotalWeight, "components", "have %d points in total, must have %d", total, TotalWeight)
 }
 
 func (s *Signal) check(c *Problems, path string, units map[string]string) {
@@ -239,7 +239,7 @@ func (s *Signal) check(c *Problems, path string, units map[string]string) {
 	seen := map[string]bool{}
 	for i, name := range s.Inputs {
 		_, known := units[name]
-		c.require(known, fmt.Sprintf("%s.inputs[%d]", path, i), "%q is not among the inputs", name)
+		c.require(known, fmt.Sprintf("%s.inputs[%d]", path, i), "%q is not an input", name)
 		c.require(!seen[name], fmt.Sprintf("%s.inputs[%d]", path, i), "%q is named twice", name)
 		seen[name] = true
 	}
@@ -263,14 +263,14 @@ func (m *Manifest) checkGates(c *Problems) {
 	}
 }
 
-// Problems is an error that says everything that is wrong, so that an author
-// sees all of it at once.
+// Problems is an error with everything that is wrong, so that an author sees all of
+// it at once.
 type Problems []string
 
 // Error joins the problems.
 func (c Problems) Error() string { return strings.Join(c, "; ") }
 
-// add takes over what err complains of, each item under the given heading.
+// add adds the problems of err, each under the given heading.
 func (c *Problems) add(heading string, err error) {
 	list, ok := errors.AsType[Problems](err)
 	if !ok {
@@ -281,7 +281,7 @@ func (c *Problems) add(heading string, err error) {
 	}
 }
 
-// maxProblems keeps the answer to a hostile manifest short.
+// maxProblems limits the report about a malicious manifest.
 const maxProblems = 20
 
 func (c *Problems) require(ok bool, path, format string, args ...any) {
@@ -294,16 +294,16 @@ func (c *Problems) match(path, s string, pattern *regexp.Regexp, longest int) {
 	c.require(len(s) <= longest && pattern.MatchString(s), path, "is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)
 }
 
-// text admits printable characters only: no line breaks, and none of the
-// invisible characters that hide or reorder what a reader sees.
+// text accepts printable characters only: no line breaks and no invisible
+// characters, which could hide or reorder what people see.
 func (c *Problems) text(path, s string, longest int) {
 	n := utf8.RuneCountInString(s)
 	c.require(n >= 1 && n <= longest, path, "has %d characters, may have 1 to %d", n, longest)
-	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path, "holds an unprintable character")
+	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path, "contains an unprintable character")
 }
 
-// url admits https and paths of the same site: a manifest must not be able to
-// put a script or a foreign host behind a link.
+// url accepts https and paths of the same site: a manifest must not be able to put
+// a script or another host behind a link.
 func (c *Problems) url(path, s string) {
 	c.text(path, s, maxURL)
 	local := strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") && !strings.HasPrefix(s, `/\`)

@@ -7,29 +7,29 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Result is what a module says: a mark for each signal in the order of the
-// manifest, the gates that caught, and the sum of it all.
+// Result is the output of a module: a mark for each signal in the order of the
+// manifest, the gates that apply, and the total.
 type Result struct {
 	Score int32  // thousandths, 0 to 100000, gates not applied; or NoScore
 	Gates uint32 // bit i is gate i of the manifest
 	Marks []int32
 }
 
-// The layout of a result: a header of score, gates, number of signals and
-// flags, then a mark and a reserved word for each signal.
+// The layout of a result: a header of score, gates, number of signals and flags,
+// then a mark and a reserved word for each signal.
 const (
 	ResultHeader = 16
 	ResultEntry  = 8
 )
 
-// ResultSize is the length of a result of n signals.
+// ResultSize returns the size of a result of n signals in bytes.
 func ResultSize(n int) int { return ResultHeader + n*ResultEntry }
 
-// InputSize is the length of n inputs: their values, then their states.
+// InputSize returns the size of n inputs in bytes: their values, then their states.
 func InputSize(n int) int { return n*8 + n }
 
-// AppendInput appends inputs as a module reads them. It enforces what a module
-// may rely on: a value is 0 unless measured, and never past MaxValue.
+// AppendInput appends inputs as a module reads them. It guarantees what a module
+// may rely on: a value is 0 unless measured, and within MaxValue.
 func AppendInput(dst []byte, values []int64, states []byte) []byte {
 	for i, v := range values {
 		if states[i] != StateMeasured {
@@ -40,10 +40,10 @@ func AppendInput(dst []byte, values []int64, states []byte) []byte {
 	return append(dst, states...)
 }
 
-// Clamp brings a value within MaxValue.
+// Clamp limits a value to MaxValue in both directions.
 func Clamp(v int64) int64 { return min(max(v, -MaxValue), MaxValue) }
 
-// Shown returns the score a page shows, with gates applied, in thousandths.
+// Shown returns the score that a page shows, with gates applied, in thousandths.
 // NoScore is below every score.
 func (m *Manifest) Shown(r *Result) int64 {
 	score := int64(r.Score)
@@ -59,23 +59,9 @@ func (m *Manifest) Shown(r *Result) int64 {
 	return score
 }
 
-// AppendResult appends a result as a module writes it.
-func AppendResult(dst []byte, r Result) []byte {
-	le := binary.LittleEndian
-	dst = le.AppendUint32(dst, uint32(r.Score))
-	dst = le.AppendUint32(dst, r.Gates)
-	dst = le.AppendUint32(dst, uint32(len(r.Marks)))
-	dst = le.AppendUint32(dst, 0)
-	for _, m := range r.Marks {
-		dst = le.AppendUint32(dst, uint32(m))
-		dst = le.AppendUint32(dst, 0)
-	}
-	return dst
-}
-
-// DecodeResult reads the result of the given number of signals that stands at
-// addr in memory. It reuses r.Marks and keeps no part of memory. What the
-// numbers claim is for Check to judge.
+// DecodeResult decodes the result at addr in memory, of the given number of
+// signals. It reuses r.Marks and keeps no part of memory. Check validates the
+// numbers.
 func DecodeResult(r *Result, memory []byte, addr uint32, signals int) error {
 	size := uint64(ResultSize(signals))
 	if uint64(addr)+size > uint64(len(memory)) {
@@ -100,8 +86,8 @@ func DecodeResult(r *Result, memory []byte, addr uint32, signals int) error {
 	return nil
 }
 
-// Total adds up marks of signals worth the given points: the share of the
-// measured points that was reached, in thousandths of 100, rounded half up.
+// Total returns the score of marks for signals with the given points: the share of
+// the measured points that was reached, in thousandths of 100, rounded half up.
 func Total(points []int64, marks []int32) int32 {
 	var reached, measured int64
 	for i, m := range marks {
@@ -116,8 +102,9 @@ func Total(points []int64, marks []int32) int32 {
 	return int32((2*100*reached + measured) / (2 * measured))
 }
 
-// Check holds a result against the points of the signals and the number of
-// gates of its manifest. A module that adds up wrongly is caught here.
+// Check validates a result against the points of the signals and the number of
+// gates of its manifest. It recomputes the total, so that a module cannot report a
+// wrong one.
 func (r *Result) Check(points []int64, gates int) error {
 	if len(r.Marks) != len(points) {
 		return fmt.Errorf("result of %d signals, the manifest has %d", len(r.Marks), len(points))
@@ -131,7 +118,7 @@ func (r *Result) Check(points []int64, gates int) error {
 		}
 	}
 	if want := Total(points, r.Marks); r.Score != want {
-		return fmt.Errorf("score %d, its marks come to %d", r.Score, want)
+		return fmt.Errorf("score %d, its marks add up to %d", r.Score, want)
 	}
 	return nil
 }

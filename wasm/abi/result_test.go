@@ -7,12 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
 // TestLayout pins the bytes at the boundary; a change here is another ABI.
 func TestLayout(t *testing.T) {
-	result := abi.AppendResult(nil, abi.Result{Score: 61234, Gates: 5, Marks: []int32{1000, abi.MarkNotApplicable, abi.MarkUnknown}})
+	result := wasmtest.AppendResult(nil, abi.Result{Score: 61234, Gates: 5, Marks: []int32{1000, abi.MarkNotApplicable, abi.MarkUnknown}})
 	if got, want := hex.EncodeToString(result), "32ef0000"+"05000000"+"03000000"+"00000000"+
 		"e803000000000000"+"ffffffff00000000"+"feffffff00000000"; got != want {
 		t.Errorf("result\ngot  %s\nwant %s", got, want)
@@ -32,7 +33,7 @@ func TestLayout(t *testing.T) {
 
 func TestDecodeResult(t *testing.T) {
 	want := abi.Result{Score: 50000, Gates: 1, Marks: []int32{500, abi.MarkUnknown}}
-	memory := abi.AppendResult(make([]byte, 100), want)
+	memory := wasmtest.AppendResult(make([]byte, 100), want)
 	var got abi.Result
 	if err := abi.DecodeResult(&got, memory, 100, 2); err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestResultCheck(t *testing.T) {
 
 func TestHotPathAllocatesNothing(t *testing.T) {
 	points, values, states := []int64{60, 40}, []int64{1, 2}, []byte{1, 1}
-	buf, memory := make([]byte, 0, 64), abi.AppendResult(nil, abi.Result{Score: 70_000, Marks: []int32{500, 1000}})
+	buf, memory := make([]byte, 0, 64), wasmtest.AppendResult(nil, abi.Result{Score: 70_000, Marks: []int32{500, 1000}})
 	r := abi.Result{Marks: make([]int32, 0, 2)}
 	if n := testing.AllocsPerRun(100, func() {
 		buf = abi.AppendInput(buf[:0], values, states)
@@ -133,7 +134,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 }
 
 func FuzzDecodeResult(f *testing.F) {
-	f.Add(abi.AppendResult(nil, abi.Result{Score: 70_000, Marks: []int32{500, 1000}}), uint32(0), uint8(2))
+	f.Add(wasmtest.AppendResult(nil, abi.Result{Score: 70_000, Marks: []int32{500, 1000}}), uint32(0), uint8(2))
 	f.Fuzz(func(t *testing.T, memory []byte, addr uint32, signals uint8) {
 		points := make([]int64, signals)
 		for i := range points {

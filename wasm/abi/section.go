@@ -11,26 +11,24 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// header is the magic number and version 1. A component has other bytes in the
-// second half, which deserves a message of its own.
-const (
-	componentHeader = "\x00asm\x0d\x00\x01\x00"
-)
+// componentHeader starts a component instead of a core module, which deserves an
+// error of its own.
+const componentHeader = "\x00asm\x0d\x00\x01\x00"
 
-// Module is what can be read off a module without running it.
+// Module is what can be read from a module without running it.
 type Module struct {
 	Manifest *Manifest
 	Vectors  []Vector
 	Class    Class
-	Imports  []string // as module.name
-	Imported int      // how many functions, which come first in the numbering
-	Exports  []string // names, in the order of the module
+	Imports  []string // each as module.name
+	Imported int      // number of imported functions, which come first in the numbering
+	Exports  []string // in the order of the module
 	Pages    int      // declared maximum of the memory
 }
 
-// Parse reads a module and refuses whatever its sections show to be no
-// scorer/1 module. Where the sections could be told apart, the error is
-// Complaints and what could be read comes with it. It does not look at code.
+// Parse reads a module and rejects it if its sections are not those of a scorer/1
+// module. If the sections can be separated, the error is Problems and the Module
+// has what could be read. Parse does not look at code.
 func Parse(module []byte) (*Module, error) {
 	sections, err := Sections(module)
 	if err != nil {
@@ -44,20 +42,20 @@ func Parse(module []byte) (*Module, error) {
 	return m, w.problems.err()
 }
 
-// Section is one section of a module: its number and what stands in it.
+// Section is one section of a module.
 type Section struct {
 	ID   byte
 	Body []byte
 }
 
-// Sections takes a module apart. It refuses what is too large, is no core
-// module, or has sections out of order or cut short.
+// Sections splits a module into its sections. It rejects a module that is too
+// large, is not a core module, or has sections that are truncated or out of order.
 func Sections(module []byte) ([]Section, error) {
 	if len(module) > fieldmark.MaxAnyModule {
 		return nil, fmt.Errorf("module of %d bytes, at most %d", len(module), fieldmark.MaxAnyModule)
 	}
 	if bytes.HasPrefix(module, []byte(componentHeader)) {
-		return nil, fmt.Errorf("a component; scorer/1 wants a core module")
+		return nil, fmt.Errorf("a component; scorer/1 requires a core module")
 	}
 	rest, ok := bytes.CutPrefix(module, []byte(bytecode.Header))
 	if !ok {
@@ -80,7 +78,7 @@ func Sections(module []byte) ([]Section, error) {
 		}
 		if id != bytecode.SectionCustom {
 			if sectionOrder[id] <= last {
-				return nil, fmt.Errorf("section %d stands in the wrong place or twice", id)
+				return nil, fmt.Errorf("section %d is out of order or appears twice", id)
 			}
 			last = sectionOrder[id]
 		}
@@ -89,22 +87,22 @@ func Sections(module []byte) ([]Section, error) {
 	return all, nil
 }
 
-// sectionOrder is the place of each section; the data count, a later addition,
-// stands before the code it helps to check.
+// sectionOrder is the position of each section. The data count was added later and
+// comes before the code, which it helps to validate.
 var sectionOrder = [...]int{
 	1: 1, 2: 2, 3: 3, bytecode.SectionTable: 4, bytecode.SectionMemory: 5, bytecode.SectionGlobal: 6, bytecode.SectionExport: 7,
 	bytecode.SectionStart: 8, bytecode.SectionElement: 9, bytecode.SectionDataCount: 10, 10: 11, bytecode.SectionData: 12,
 }
 
-// AppendCustom appends a custom section to a module. It may follow any section,
-// so every tool chain's output can be stamped after it was built.
+// AppendCustom appends a custom section to a module. It may follow any section, so
+// the manifest can be added to the output of every tool chain.
 func AppendCustom(module []byte, name string, content []byte) []byte {
 	body := binary.AppendUvarint(nil, uint64(len(name)))
 	body = append(append(body, name...), content...)
 	return bytecode.AppendSection(module, bytecode.SectionCustom, body)
 }
 
-// sectionParser gathers what the sections say.
+// sectionParser collects the contents of the sections.
 type sectionParser struct {
 	manifest, vectors []byte
 	hasMemory         bool
@@ -121,8 +119,8 @@ func (w *sectionParser) addProblem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// section reads one section. What it refuses outright would run code the
-// contract does not name.
+// section parses one section. It rejects sections that would run code outside of
+// the ABI.
 func (w *sectionParser) section(s *Section) {
 	r := bytecode.Reader{Buf: s.Body}
 	switch s.ID {
@@ -137,16 +135,15 @@ func (w *sectionParser) section(s *Section) {
 	case bytecode.SectionExport:
 		w.exportSection(&r)
 	case bytecode.SectionStart:
-		w.addProblem("a start function; %s is the way to set up", ExportInit)
+		w.addProblem("a start function is not allowed; use %s", ExportInit)
 	}
 	if r.Failed {
 		w.addProblem("section %d is malformed", s.ID)
 	}
 }
 
-// importSection admits the functions that the class wasi-null is given, all of
-// them or none: a module that wants anything else is of the standard class, and
-// may not.
+// importSection accepts functions of the class wasi-null, all or none: a module
+// with any other import belongs to the standard class, which has none.
 func (w *sectionParser) importSection(r *bytecode.Reader, n uint32) {
 	all := *r
 	for range min(n, maxImports+1) {
@@ -163,11 +160,11 @@ func (w *sectionParser) importSection(r *bytecode.Reader, n uint32) {
 	w.class, w.imported = ClassWASI, int(n)
 }
 
-// shownImports is how many imports a complaint names.
+// shownImports limits the imports named in a problem.
 const shownImports = 5
 
-// importNames lists the first imports of functions as module.name; an import of
-// anything else ends the list.
+// importNames returns the first imported functions as module.name; it stops at an
+// import of another kind.
 func importNames(r bytecode.Reader, n uint32) []string {
 	var names []string
 	for range min(n, shownImports) {
@@ -194,13 +191,13 @@ func (w *sectionParser) customSection(r *bytecode.Reader) {
 		return
 	}
 	if *into != nil {
-		w.addProblem("custom section %s stands twice", name)
+		w.addProblem("custom section %s appears twice", name)
 	}
 	*into = r.Rest()
 }
 
-// memoryHasMax is the one form of limits allowed: not shared, 32-bit addresses,
-// a declared maximum.
+// memoryHasMax is the only accepted kind of limits: not shared, 32-bit addresses, a
+// declared maximum.
 const memoryHasMax = 1
 
 func (w *sectionParser) memorySection(r *bytecode.Reader) {
@@ -215,7 +212,7 @@ func (w *sectionParser) memorySection(r *bytecode.Reader) {
 		return
 	}
 	least, limit := r.U32(), uint32(w.class.MaxPages())
-	if w.pages = limit; flags == memoryHasMax { // else the host declares it
+	if w.pages = limit; flags == memoryHasMax { // without one the host declares it
 		w.pages = r.U32()
 	}
 	if w.pages > limit || least > w.pages {
@@ -237,17 +234,17 @@ func (w *sectionParser) exportSection(r *bytecode.Reader) {
 			return
 		}
 		if _, twice := w.exports[name]; twice {
-			w.addProblem("export %.40q stands twice", name)
+			w.addProblem("export %.40q appears twice", name)
 		}
 		if strings.HasPrefix(name, ReservedPrefix) {
-			w.addProblem("export %.40q: names that begin with %s are the host's", name, ReservedPrefix)
+			w.addProblem("export %.40q: names starting with %s are reserved for the host", name, ReservedPrefix)
 		}
 		w.exports[name] = kind
 		w.names = append(w.names, name)
 	}
 }
 
-// finish checks what the sections only show together.
+// finish checks what involves several sections.
 func (w *sectionParser) finish() *Module {
 	m := &Module{Class: w.class, Imports: w.imports, Imported: w.imported, Exports: w.names, Pages: int(w.pages)}
 	if limit := w.class.MaxBytes(); w.size > limit {

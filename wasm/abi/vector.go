@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Vector is a golden example: inputs and the result they must give. A host
-// runs all of a module's vectors before it trusts it with anything else.
+// Vector is a golden example: inputs and the result they must give. A host runs all
+// vectors of a module before it uses the module.
 type Vector struct {
 	Values []int64 `json:"values"`
 	States string  `json:"states"` // one digit per input: 0 unknown, 1 measured, 2 not applicable
@@ -15,8 +15,8 @@ type Vector struct {
 	Marks  []int32 `json:"marks"`
 }
 
-// NewVector records a result and the inputs that gave it. A value that was not
-// measured is recorded as 0, which is what a module sees of it.
+// NewVector returns a vector for inputs and their result. A value that was not
+// measured becomes 0, which is what a module sees.
 func NewVector(values []int64, states []byte, r Result) Vector {
 	v := Vector{Score: r.Score, Gates: r.Gates, Marks: r.Marks, Values: make([]int64, len(values))}
 	digits := make([]byte, len(states))
@@ -38,13 +38,14 @@ func (v *Vector) AppendStates(dst []byte) []byte {
 	return dst
 }
 
-// Result returns the result the module must give.
+// Result returns the result that the module must give.
 func (v *Vector) Result() Result { return Result{Score: v.Score, Gates: v.Gates, Marks: v.Marks} }
 
 // AppendVectors appends vectors in their canonical form.
 func AppendVectors(dst []byte, all []Vector) ([]byte, error) { return appendCanonical(dst, all) }
 
-// ParseVectors reads the vectors of a module with the given manifest.
+// ParseVectors decodes and validates the vectors of a module with the given
+// manifest.
 func ParseVectors(b []byte, m *Manifest) ([]Vector, error) {
 	if len(b) > MaxVectorData {
 		return nil, fmt.Errorf("vectors of %d bytes, at most %d", len(b), MaxVectorData)

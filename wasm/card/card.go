@@ -7,8 +7,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// Card is a scorecard that passed Parse. It is immutable and may be used by
-// many goroutines.
+// Card is a scorecard that Parse accepted. It is immutable and safe for concurrent
+// use.
 type Card struct {
 	manifest abi.Manifest
 	points   []int64 // of the signals, in the order of a result
@@ -18,7 +18,7 @@ type Card struct {
 }
 
 type signal struct {
-	least bool // the worst part decides instead of the mean
+	least bool // the lowest part instead of the mean
 	parts []part
 }
 
@@ -28,7 +28,8 @@ type part struct {
 	curve  curve
 }
 
-// operator says what a condition does: it compares one input, or joins others.
+// operator says what a condition does: it compares one input or joins other
+// conditions.
 type operator string
 
 const (
@@ -46,16 +47,16 @@ type condition struct {
 	of    []condition // for opAll and opAny
 }
 
-// Warnings returns what is allowed and probably a mistake, such as an input that
-// no signal and no gate uses, each with its place as in the errors of Parse.
+// Warnings returns what is allowed but probably a mistake, such as an input that no
+// signal and no gate uses, with positions like the errors of Parse.
 func (c *Card) Warnings() []string { return slices.Clone(c.warnings) }
 
-// Manifest returns what the compiled module will say of itself.
+// Manifest returns the manifest of the compiled module.
 func (c *Card) Manifest() abi.Manifest { return c.manifest }
 
-// Eval evaluates the card natively, for inputs in the order of the manifest. It
-// is what the compiled module is held against. Values are clamped to
-// abi.MaxValue, as a host clamps what it passes to a module.
+// Eval evaluates the card natively, for inputs in the order of the manifest. It is
+// the reference for the compiled module. Values are clamped to abi.MaxValue, as a
+// host clamps the inputs of a module.
 func (c *Card) Eval(values []int64, states []byte) abi.Result {
 	if len(values) != len(c.manifest.Inputs) || len(states) != len(values) {
 		panic(fmt.Sprintf("BUG: card with %d inputs evaluated with %d values and %d states", len(c.manifest.Inputs), len(values), len(states)))

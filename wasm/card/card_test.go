@@ -153,7 +153,7 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("mean", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), `parts[0].input "z"`},
 		{one("mean", good+","+good, anyGate), "inputs[1] \"a\" is named twice"},
 		{one("mean", `{"input": "a", "weight": 0, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight is 0"},
-		{one("min", `{"input": "a", "weight": 2, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight means nothing"},
+		{one("min", `{"input": "a", "weight": 2, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight has no effect"},
 		{one("mean", `{"input": "a"}`, anyGate), "parts[0].curve must have"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "steps": [[0, 1]]}}`, anyGate), "parts[0].curve must have"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "beyond": 1}}`, anyGate), "curve.beyond belongs"},
@@ -172,7 +172,7 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": [{"input": "a", "op": "le", "value": 1}]}}`), "gates[0].when.all[0].op"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt"}]}}`), "gates[0].when.any[0].value is missing"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"all": [{"any": [{"all": [{"input": "a", "op": "lt", "value": 1}]}]}]}]}}`), "at most 4 deep"},
-		{strings.Replace(one("mean", good, anyGate), `"points": 100`, `"points": 99`, 1), "components[0].weight is 100, its signals come to 99"},
+		{strings.Replace(one("mean", good, anyGate), `"points": 100`, `"points": 99`, 1), "components[0].weight is 100, its signals add up to 99"},
 		{strings.Repeat(" ", card.MaxFile+1), "at most"},
 	} {
 		if _, err := card.Parse([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {

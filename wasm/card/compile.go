@@ -9,20 +9,21 @@ import (
 )
 
 // The memory of a compiled card: one page that never grows, the inputs first.
-// Address 0 stays free because a result address of 0 means "no result".
+// Address 0 is not used, because a result address of 0 means that there is no
+// result.
 const (
 	modulePages  = 1
 	inputAddress = 16
 )
 
-// Compile returns the card as a scorer/1 module. The same card gives the same
-// bytes on every machine.
+// Compile returns the card as a scorer/1 module. The same card gives the same bytes
+// on every machine.
 func (c *Card) Compile() ([]byte, error) {
 	manifest, err := c.manifest.Append(nil)
 	if err != nil {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
-	vectors, err := abi.AppendVectors(nil, c.vectors())
+	vectors, err := abi.AppendVectors(nil, c.Vectors())
 	if err != nil {
 		return nil, fmt.Errorf("compile card: %w", err)
 	}
@@ -63,21 +64,22 @@ const (
 	align8 = 3
 )
 
-// The locals of every function but the input's: five i64, then three i32.
+// The locals of every function except the one that returns the input address: five
+// i64, then three i32.
 const (
-	value    = iota // the input at hand
+	value    = iota // the current input
 	sum             // of weight times mark, or the lowest mark
 	weight          // of the measured parts
 	reached         // points times mark of all signals so far
 	measured        // points of the measured signals so far
-	state           // of the input at hand
+	state           // of the current input
 	unknown         // whether a part of the signal is unknown
-	mark            // of the signal at hand
+	mark            // of the current signal
 )
 
-// inlineCode is up to how many bytes the score is one function. Calls would
-// cost the built-in, of 7 kB, a third of its time; past 16 kB a function nears
-// the limits of a module.
+// inlineCode is the largest score function, in bytes, that is generated without
+// calls. Calls would make the built-in module, of 7 kB, a third slower; above 16 kB
+// a function approaches the limits of a module.
 const inlineCode = 16 << 10
 
 // emitter writes instructions.
@@ -96,14 +98,14 @@ func (e *emitter) const64(v int64) {
 	e.code = bytecode.AppendSigned(append(e.code, bytecode.I64Const), v)
 }
 
-// memory writes a load or a store at a fixed address; the base is the constant
-// 0 the caller pushed.
+// memory writes a load or store at a fixed address. The caller has pushed the base,
+// a constant 0.
 func (e *emitter) memory(instruction, align byte, address int) {
 	e.code = binary.AppendUvarint(append(e.code, instruction, align), uint64(address))
 }
 
-// functions returns the bodies of the input's address and of the score; if the
-// score is long, also those of each signal and each gate, which it then calls.
+// functions returns the bodies of the input address and score functions and, if the
+// score is too long for one function, of one function per signal and gate.
 func (c *Card) functions() [][]byte {
 	input := c.emitter()
 	input.code = []byte{0} // no locals
@@ -127,13 +129,13 @@ func (c *Card) functions() [][]byte {
 	return bodies
 }
 
-// emitter returns an emitter that has declared the locals.
+// emitter returns an emitter with the locals declared.
 func (c *Card) emitter() emitter {
 	return emitter{inputs: len(c.manifest.Inputs), code: []byte{2, 5, bytecode.TypeI64, 3, bytecode.TypeI32}}
 }
 
-// scoreFunction evaluates or calls each signal and gate, stores what comes of
-// it and adds it up.
+// scoreFunction evaluates or calls each signal and gate, stores its result and adds
+// it to the total.
 func (c *Card) scoreFunction(inline bool) []byte {
 	e := c.emitter()
 	result := e.resultAddress()
@@ -175,7 +177,7 @@ func (e *emitter) call(function int) {
 	e.code = binary.AppendUvarint(append(e.code, bytecode.Call), uint64(function))
 }
 
-// resultAddress is the first multiple of 8 behind the inputs.
+// resultAddress returns the first multiple of 8 after the inputs.
 func (e *emitter) resultAddress() int { return (inputAddress + abi.InputSize(e.inputs) + 7) &^ 7 }
 
 // signal pushes what signal.mark computes.
@@ -210,7 +212,8 @@ func (e *emitter) signal(s *signal) {
 	e.ops(bytecode.I32WrapI64, bytecode.End, bytecode.End)
 }
 
-// single pushes the mark of a signal of one part, whose mean and lowest it is.
+// single pushes the mark of a signal with one part, for which mean and minimum are
+// equal.
 func (e *emitter) single(p *part) {
 	e.const32(0)
 	e.memory(bytecode.I32Load8U, align1, inputAddress+e.inputs*8+p.input)
@@ -260,8 +263,8 @@ func (e *emitter) load(input int) {
 	e.memory(bytecode.I64Load, align8, inputAddress+input*8)
 }
 
-// halfUp pushes (twice*n + d) / (2*d): n times twice/2 divided by d, rounded
-// half up. Nothing is negative, and unsigned division has one case less to look at.
+// halfUp pushes (twice*n + d) / (2*d): n times twice/2 divided by d, rounded half
+// up. Nothing is negative, and unsigned division has no overflow case.
 func (e *emitter) halfUp(n, d byte, twice int64) {
 	e.ops(bytecode.LocalGet, n)
 	e.const64(twice)
@@ -270,7 +273,7 @@ func (e *emitter) halfUp(n, d byte, twice int64) {
 	e.ops(bytecode.I64Mul, bytecode.I64DivU)
 }
 
-// curve pushes the mark of the input at hand, as curve.at computes it.
+// curve pushes the mark of the current input, as curve.at computes it.
 func (e *emitter) curve(c *curve) {
 	for i, k := range c.knots {
 		e.ops(bytecode.LocalGet, value)
@@ -289,8 +292,9 @@ func (e *emitter) curve(c *curve) {
 	}
 }
 
-// between pushes what between computes. Where the line rises by whole thousandths
-// nothing is to be rounded, and a division, the dearest instruction, is saved.
+// between pushes what the function between computes. Where the slope is a whole
+// number there is nothing to round, and the division, the slowest instruction, is
+// left out.
 func (e *emitter) between(a, b knot) {
 	if rise := b.y - a.y; rise%(b.x-a.x) == 0 {
 		e.ops(bytecode.LocalGet, value)
@@ -340,8 +344,8 @@ func (e *emitter) total(signals, result int) {
 	e.memory(bytecode.I32Store, align4, result+12)
 }
 
-// condition pushes 1 if the condition holds, else 0. Nothing in it can trap, so
-// all of it is computed and joined bit by bit.
+// condition pushes 1 if the condition holds, else 0. Nothing in it can trap, so all
+// comparisons are evaluated and joined with bit operations.
 func (e *emitter) condition(c *condition) {
 	if c.op == opAll || c.op == opAny {
 		join := byte(bytecode.I32And)

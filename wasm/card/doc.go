@@ -1,18 +1,16 @@
-// Package card is the declarative scorecard: one JSON file that says what a
-// method measures and how much each finding counts, evaluated natively (the
-// oracle) and compiled to a scorer/1 module by an emitter of our own.
+// Package card implements the declarative scorecard: one JSON file that says what a
+// method measures and how much each finding counts. A card is evaluated natively, as
+// the reference, and compiled to a scorer/1 module.
 //
-// What comes in is a card file, and inputs as numbers; what goes out is an
-// abi.Result, or the bytes of a module that gives the same result to the bit.
-// The package must not know the engine that runs the module, nor facts, brands
-// and pages.
+// Input: a card file, and inputs as numbers. Output: an abi.Result, or the bytes of a
+// module that returns the same result bit by bit. The package must not know the
+// engine that runs the module, nor facts, brands and pages.
 //
 // # The file
 //
-// Schema describes it to editors, Format writes it as it should be written.
-// Unknown members are refused, but for "$schema", which names the schema to
-// editors. Numbers are decimal with at most three digits
-// behind the point, in units of the input.
+// Schema returns its JSON Schema for editors, and Format formats it. Unknown members
+// are rejected, except "$schema", which names the schema for editors. Numbers are
+// decimal with at most three digits after the point, in units of the input.
 //
 //	{
 //	  "name": "example", "version": "1.0.0",
@@ -34,24 +32,24 @@
 //	  }]
 //	}
 //
-// The points of a component's signals come to its weight, all weights to 100.
+// The points of a component's signals add up to its weight, all weights to 100.
 // Direction (up, down or none) declares how the score may move when the input
 // grows.
 //
 // # Signals
 //
 // Each part turns one input into a mark of 0 to 1 by its curve, in whole
-// thousandths. Combine is "mean", weighted, or "min", for which weights mean
-// nothing and are left out; a weight left out is 1. Parts whose input is not
-// applicable leave the signal; if all do, the signal is not applicable. If any
-// part that remains is unknown, so is the signal.
+// thousandths. Combine is "mean", which is weighted, or "min", which allows no
+// weights; the default weight is 1. Parts whose input is not applicable are ignored;
+// if all are, the signal is not applicable. If any other part is unknown, so is the
+// signal.
 //
 // # Curves
 //
 //   - {"linear": [[x, y], …]}: straight lines between points of growing x, flat
 //     before the first and after the last.
 //   - {"steps": [[x, y], …], "beyond": z}: the y of the first x that is not
-//     below the input; z behind the last. Beyond is 0 when left out.
+//     below the input; z after the last. The default of beyond is 0.
 //
 // Curves are flat outside their points, so no input is too large for them. All
 // divisions round half up.

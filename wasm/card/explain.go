@@ -8,36 +8,36 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// Explanation is a card in words, and what it makes of one brand's inputs.
+// Explanation describes a card in words, and how it scores the inputs of one brand.
 type Explanation struct {
-	Score      *fieldmark.Milli       `json:"score"` // with gates; null without inputs, or if they leave none
+	Score      *fieldmark.Milli       `json:"score"` // with gates; null without inputs, or if nothing was measured
 	Components []ComponentExplanation `json:"components"`
 	Gates      []GateExplanation      `json:"gates"`
 }
 
-// ComponentExplanation says how a component comes to its points.
+// ComponentExplanation describes how a component gets its points.
 type ComponentExplanation struct {
 	ID       string              `json:"id"`
 	Label    string              `json:"label"`
 	Weight   int                 `json:"weight"`
 	Reached  fieldmark.Milli     `json:"reached"`  // points
-	Measured int                 `json:"measured"` // the points that could be reached: of measured signals
+	Measured int                 `json:"measured"` // points that could be reached: those of measured signals
 	Signals  []SignalExplanation `json:"signals"`
 }
 
-// SignalExplanation says how a signal comes to its points.
+// SignalExplanation describes how a signal gets its points.
 type SignalExplanation struct {
 	ID      string              `json:"id"`
 	Label   string              `json:"label"`
 	Points  int                 `json:"points"`
-	Rule    string              `json:"rule"`    // how the parts make one mark
+	Rule    string              `json:"rule"`    // how the marks of the parts are combined
 	Status  fieldmark.FactState `json:"status"`  // unknown without inputs
 	Mark    fieldmark.Milli     `json:"mark"`    // 0 to 1, if measured
 	Reached fieldmark.Milli     `json:"reached"` // points
 	Parts   []PartExplanation   `json:"parts"`
 }
 
-// PartExplanation says what one input earns.
+// PartExplanation describes the mark of one input.
 type PartExplanation struct {
 	Input  string              `json:"input"`
 	Unit   string              `json:"unit"`
@@ -48,7 +48,7 @@ type PartExplanation struct {
 	Mark   fieldmark.Milli     `json:"mark"`  // 0 to 1, if measured
 }
 
-// GateExplanation says when a gate caps the score, and whether it does.
+// GateExplanation describes when a gate limits the score, and whether it does.
 type GateExplanation struct {
 	ID     string `json:"id"`
 	Limit  int    `json:"limit"`
@@ -57,8 +57,8 @@ type GateExplanation struct {
 	Caught bool   `json:"caught"`
 }
 
-// Explain puts the card into words, for inputs in the order of the manifest as
-// Eval takes them. Without inputs (nil) it explains the method alone.
+// Explain describes the card, for inputs in the order of the manifest as Eval takes
+// them. With nil inputs it describes only the method.
 func (c *Card) Explain(values []int64, states []byte) Explanation {
 	if values == nil {
 		values, states = make([]int64, len(c.manifest.Inputs)), make([]byte, len(c.manifest.Inputs))
@@ -95,8 +95,8 @@ func (c *Card) Explain(values []int64, states []byte) Explanation {
 	return e
 }
 
-func (c *Card) signal(said *abi.Signal, s *signal, mark int32, values []int64, states []byte) SignalExplanation {
-	out := SignalExplanation{ID: said.ID, Label: said.Label, Points: said.Points, Rule: s.rule(), Status: fieldmark.Measured}
+func (c *Card) signal(declared *abi.Signal, s *signal, mark int32, values []int64, states []byte) SignalExplanation {
+	out := SignalExplanation{ID: declared.ID, Label: declared.Label, Points: declared.Points, Rule: s.rule(), Status: fieldmark.Measured}
 	switch mark {
 	case abi.MarkUnknown:
 		out.Status = fieldmark.Unknown
@@ -104,7 +104,7 @@ func (c *Card) signal(said *abi.Signal, s *signal, mark int32, values []int64, s
 		out.Status = fieldmark.NotApplicable
 	default:
 		out.Mark = fieldmark.Milli(mark)
-		out.Reached = out.Mark * fieldmark.Milli(said.Points)
+		out.Reached = out.Mark * fieldmark.Milli(declared.Points)
 	}
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -132,10 +132,10 @@ func (s *signal) rule() string {
 	return "the weighted mean of its inputs"
 }
 
-// unitBool is the unit of facts that are yes (1) or no (0).
+// unitBool is the unit of facts that are no (0) or yes (1).
 const unitBool = "bool"
 
-// rule says what values earn which share.
+// rule describes the curve in words.
 func (c *curve) rule(unit string) string {
 	if unit == unitBool && c.smooth && len(c.knots) == 2 && c.knots[0].x == 0 && c.knots[1].x == int64(fieldmark.MilliOne) {
 		return "no: " + percent(c.knots[0].y) + "; yes: " + percent(c.knots[1].y)
@@ -159,7 +159,7 @@ func (c *curve) rule(unit string) string {
 	return strings.Join(all, "; ") + "; in proportion between"
 }
 
-// percent writes a mark as a share of a hundred, without trailing zeros.
+// percent formats a mark as a percentage, without trailing zeros.
 func percent(mark int64) string {
 	if mark%10 == 0 {
 		return fmt.Sprintf("%d %%", mark/10)

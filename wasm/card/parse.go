@@ -18,18 +18,18 @@ import (
 const (
 	MaxFile   = 256 << 10 // bytes; the built-in's is under 32 KiB
 	maxKnots  = 16        // points of a curve; each is a branch in the module
-	maxPoints = 4096      // points of all curves; a signal's function stays below a module's limits
+	maxPoints = 4096      // points of all curves; keeps a signal's function below the limits of a module
 	maxParts  = 16        // inputs of a signal
 	maxWeight = 1000      // of a part
-	maxDepth  = 4         // of joined conditions
+	maxDepth  = 4         // nesting of conditions
 	maxJoined = 32        // conditions in one join
-	maxWhen   = 256       // comparisons of one gate
+	maxWhen   = 256       // comparisons in one gate
 )
 
-// The file as it is written; Parse turns it into a Card.
+// The format of the file; Parse converts it into a Card.
 type (
 	file struct {
-		Schema      string                `json:"$schema"` // for editors; says nothing here
+		Schema      string                `json:"$schema"` // for editors; ignored
 		Name        string                `json:"name"`
 		Version     string                `json:"version"`
 		Methodology fieldmark.Methodology `json:"methodology"`
@@ -79,9 +79,9 @@ type (
 	}
 )
 
-// Parse is the only way to a Card. Once the file is JSON of the right shape, an
-// error is abi.Problems: all mistakes in the order of the file, each with its
-// line, column and path, as 12:7: components[0].signals[2].parts[1].curve.
+// Parse parses and validates a card. Once the file is JSON of the right shape, the
+// error is abi.Problems: all mistakes in the order of the file, each with line,
+// column and path, for example 12:7: components[0].signals[2].parts[1].curve.
 func Parse(b []byte) (*Card, error) {
 	text, err := parseText(b)
 	if err != nil {
@@ -105,22 +105,23 @@ func Parse(b []byte) (*Card, error) {
 	return c, nil
 }
 
-// parser checks what a manifest does not show: curves, parts and conditions.
+// parser validates what the manifest does not contain: curves, parts and
+// conditions.
 type parser struct {
 	inputs   map[string]int
 	used     map[string]bool
 	points   int // of all curves so far
-	compared int // by the gate at hand
+	compared int // by the current gate
 	problems []string
 	warnings []string
 }
 
-// derivedPath matches what a manifest says of a signal's parts. A card has no
-// such members, so it is wrong there wherever a part is.
+// derivedPath matches manifest members that are derived from a signal's parts. A
+// card does not have them, so the mistake is in a part.
 var derivedPath = regexp.MustCompile(`^(components\[[0-9]+\]\.signals\[[0-9]+\]\.)(inputs|unit)`)
 
-// addManifest adds the complaints about the manifest, except those that only
-// repeat what is wrong with a signal's parts.
+// addManifest adds the problems of the manifest, except those that repeat a problem
+// of a signal's parts.
 func (p *parser) addManifest(list abi.Problems) {
 	own := p.problems
 	for _, problem := range list {
@@ -133,7 +134,7 @@ func (p *parser) addManifest(list abi.Problems) {
 	p.problems = p.problems[:min(len(p.problems), maxProblems)]
 }
 
-// maxProblems keeps the answer to a hostile file short.
+// maxProblems limits the report about a malicious file.
 const maxProblems = 20
 
 func (p *parser) addProblem(path, format string, args ...any) {
@@ -173,7 +174,7 @@ func (p *parser) card(f *file) *Card {
 		}
 	}
 	if p.points > maxPoints {
-		p.addProblem("components", "hold curves of %d points, at most %d", p.points, maxPoints)
+		p.addProblem("components", "have curves of %d points, at most %d", p.points, maxPoints)
 	}
 	c.points = c.manifest.Points()
 	return c
@@ -214,7 +215,7 @@ func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 		if in.Weight != nil {
 			weight = *in.Weight
 			if s.least {
-				p.addProblem(at+".weight", "means nothing where the worst part decides")
+				p.addProblem(at+".weight", "has no effect with combine min")
 			}
 		}
 		if weight < 1 || weight > maxWeight {
@@ -231,7 +232,7 @@ func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 func (p *parser) input(name, path string) (int, bool) {
 	index, ok := p.inputs[name]
 	if !ok {
-		p.addProblem(path, "%.64q is not among the inputs", name)
+		p.addProblem(path, "%.64q is not an input", name)
 	}
 	p.used[name] = true
 	return index, ok
@@ -250,7 +251,7 @@ func (p *parser) curve(f *curveFile, path string) curve {
 		return c
 	}
 	if f.Beyond != nil {
-		p.addProblem(path+".beyond", "belongs to steps only")
+		p.addProblem(path+".beyond", "is only allowed with steps")
 	}
 	c := curve{knots: p.knots(f.Linear, path+".linear", 2), smooth: true}
 	if len(c.knots) > 0 {
@@ -329,8 +330,8 @@ func (p *parser) comparison(f *conditionFile, path string) condition {
 	return condition{op: f.Op, input: index, value: int64(*f.Value)}
 }
 
-// number is a decimal number in thousandths. Reading it as text keeps floating
-// point out: 0.001 is exactly one thousandth.
+// number is a decimal number in thousandths. It is parsed as text to avoid floating
+// point: 0.001 is exactly one thousandth.
 type number int64
 
 var numberPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,9})(\.[0-9]{1,3})?$`)
@@ -339,7 +340,7 @@ var numberPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,9})(\.[0-9]{1,3})?$`)
 func (n *number) UnmarshalJSON(b []byte) error {
 	s := string(b)
 	if !numberPattern.MatchString(s) {
-		return fmt.Errorf("%.32s is not a decimal number with at most three digits behind the point", s)
+		return fmt.Errorf("%.32s is not a decimal number with at most three digits after the point", s)
 	}
 	whole, frac, _ := strings.Cut(s, ".")
 	v, err := strconv.ParseInt(whole+(frac + "000")[:3], 10, 64)

@@ -14,13 +14,13 @@ import (
 	"unicode/utf8"
 )
 
-// formatWidth is how wide a line may be before its value is broken into one
-// line for each of its members.
+// formatWidth is the maximum width of a line; a longer value is split into one line
+// per member.
 const formatWidth = 120
 
-// Format returns a card as it should be written: members in the author's order,
-// two blanks of indentation, and on one line what fits on one. What it says
-// does not change. It formats any JSON of a card's size; Parse judges it.
+// Format returns a card in standard formatting: members in the author's order,
+// indented by two spaces, on one line if they fit. The content does not change. It
+// formats any JSON of at most MaxFile bytes; Parse validates it.
 func Format(b []byte) ([]byte, error) {
 	n, err := parseText(b)
 	if err != nil {
@@ -29,17 +29,17 @@ func Format(b []byte) ([]byte, error) {
 	return append(n.append(nil, 0, 0), '\n'), nil
 }
 
-// node is a JSON value and where it stands.
+// node is a JSON value and its position.
 type node struct {
 	at    int      // offset of its first byte
 	text  string   // of a string, number, true, false or null
-	open  byte     // '{' or '[' of the others
+	open  byte     // '{' or '[' of objects and arrays
 	names []string // of the members of an object, as written
 	items []node
 }
 
-// parseText reads one JSON value whole. No object may name a member twice: a
-// decoder would let the last one win.
+// parseText parses one JSON value. Objects must not contain a member twice: a
+// decoder would silently use the last.
 func parseText(b []byte) (*node, error) {
 	if len(b) > MaxFile {
 		return nil, fmt.Errorf("card of %d bytes, at most %d", len(b), MaxFile)
@@ -51,7 +51,7 @@ func parseText(b []byte) (*node, error) {
 	if err == nil {
 		_, err = dec.Token()
 		if err == nil {
-			err = errors.New("text behind the closing brace")
+			err = errors.New("text after the closing brace")
 		} else if errors.Is(err, io.EOF) {
 			return n, nil
 		}
@@ -64,7 +64,7 @@ type textReader struct {
 	dec *json.Decoder
 }
 
-// next is the offset of the token to come.
+// next returns the offset of the next token.
 func (r *textReader) next() int {
 	i := int(r.dec.InputOffset())
 	for i < len(r.b) && strings.IndexByte(" \t\r\n,:", r.b[i]) >= 0 {
@@ -92,9 +92,9 @@ func (r *textReader) value() (*node, error) {
 			if err != nil {
 				return nil, err
 			}
-			s, _ := name.(string) // a decoder lets nothing else stand here
+			s, _ := name.(string) // the decoder accepts only strings here
 			if seen[s] {
-				return nil, fmt.Errorf("member %q stands twice", s)
+				return nil, fmt.Errorf("member %q appears twice", s)
 			}
 			seen[s] = true
 			n.names = append(n.names, s)
@@ -109,8 +109,8 @@ func (r *textReader) value() (*node, error) {
 	return n, err
 }
 
-// append writes a node that begins in the given column of a line indented by
-// the given number of blanks.
+// append writes a node that starts in the given column of a line indented by indent
+// spaces.
 func (n *node) append(b []byte, indent, column int) []byte {
 	if line := n.line(nil); column+utf8.RuneCount(line) < formatWidth || n.open == 0 {
 		return append(b, line...)
@@ -128,7 +128,7 @@ func (n *node) append(b []byte, indent, column int) []byte {
 		b = n.items[i].append(b, indent+2, indent+2+len(b)-start)
 	}
 	b = append(append(b, '\n'), strings.Repeat(" ", indent)...)
-	return append(b, n.open+2) // '}' and ']' stand two behind their openings
+	return append(b, n.open+2) // in ASCII, '}' and ']' are the opening character plus two
 }
 
 // line writes a node on one line.
@@ -151,8 +151,8 @@ func (n *node) line(b []byte) []byte {
 
 var pathPattern = regexp.MustCompile(`[a-z_]+|\[[0-9]+\]`)
 
-// locate puts line and column before a problem that begins with a path. Of a
-// member that is missing it names the place of the value it is missing in.
+// locate returns the offset of the value a problem is about, whose text starts with
+// a path. For a missing member it returns the offset of the enclosing value.
 func (n *node) locate(problem string) int {
 	path, _, _ := strings.Cut(problem, " ")
 	for _, step := range pathPattern.FindAllString(path, -1) {
@@ -165,8 +165,8 @@ func (n *node) locate(problem string) int {
 	return n.at
 }
 
-// locateAll puts the place of each problem in front of it, in the order of the
-// file.
+// locateAll prefixes each problem with its position and sorts them in the order of
+// the file.
 func (n *node) locateAll(b []byte, problems []string) []string {
 	slices.SortStableFunc(problems, func(x, y string) int { return cmp.Compare(n.locate(x), n.locate(y)) })
 	for i, problem := range problems {
@@ -191,7 +191,7 @@ func (n *node) child(step string) *node {
 	return nil
 }
 
-// position is a place as editors count it.
+// position returns line and column, counted from 1 in code points.
 func position(b []byte, at int) string {
 	before := b[:min(at, len(b))]
 	line := 1 + bytes.Count(before, []byte("\n"))

@@ -2,17 +2,15 @@ package card
 
 import "github.com/fieldmark/fieldmark/wasm/abi"
 
-// randomVectors is how many generated examples stand behind the chosen ones.
+// randomVectors is the number of generated examples, in addition to the constructed
+// ones.
 const randomVectors = 8
 
-// Vectors returns the golden examples that Compile puts into the module, for a
-// module that somebody else compiled from the same method.
-func (c *Card) Vectors() []abi.Vector { return c.vectors() }
-
-// vectors returns the golden examples of the card: nothing known, nothing
-// applicable, every input at its worst, its best and its bounds, each gate by
-// itself, and some mixtures.
-func (c *Card) vectors() []abi.Vector {
+// Vectors returns the golden examples that Compile adds to the module, also for
+// modules that implement the method in another language: nothing known, nothing
+// applicable, every input at its worst, its best and its limits, each gate alone,
+// and random mixtures.
+func (c *Card) Vectors() []abi.Vector {
 	n := len(c.manifest.Inputs)
 	values, states := make([]int64, n), make([]byte, n)
 	var all []abi.Vector
@@ -58,13 +56,13 @@ func (c *Card) vectors() []abi.Vector {
 	return all
 }
 
-// extreme is what the card says of one input.
+// extreme has the values of one input that examples use.
 type extreme struct {
-	worst, best int64 // inputs of the lowest and the highest mark
-	first, last int64 // from one unit before the first point to one behind the last
+	worst, best int64 // values with the lowest and the highest mark
+	first, last int64 // from one unit before the first point of the curve to one after the last
 }
 
-// unit is one of whatever an input counts.
+// unit is one of whatever the input counts.
 const unit = 1000
 
 func (c *Card) extremes() []extreme {
@@ -76,7 +74,7 @@ func (c *Card) extremes() []extreme {
 	for _, s := range c.signals {
 		for _, p := range s.parts {
 			if seen[p.input] {
-				continue // the first curve is as good an example as the next
+				continue // one curve per input is enough
 			}
 			seen[p.input] = true
 			all[p.input] = p.curve.extremes()
@@ -99,7 +97,7 @@ func (c *curve) extremes() extreme {
 	return x
 }
 
-// extremes goes by the declared direction; it serves inputs without a curve.
+// extremes uses the declared direction, for inputs without a curve.
 func (c *condition) extremes(all []extreme, inputs []abi.Input) {
 	for i := range c.of {
 		c.of[i].extremes(all, inputs)
@@ -130,8 +128,8 @@ func (c *condition) satisfy(values []int64, states []byte) {
 	values[c.input], states[c.input] = c.value+step, abi.StateMeasured
 }
 
-// splitmix is a small generator (Steele, Lea and Flood 2014) whose numbers can
-// never change under us, as the bytes of a module must not.
+// splitmix is a small random number generator (Steele, Lea and Flood 2014). Unlike
+// math/rand its output never changes, because the bytes of a module must not.
 type splitmix uint64
 
 func (s *splitmix) next() uint64 {

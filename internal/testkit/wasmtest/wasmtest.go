@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/card"
 )
 
@@ -86,4 +87,18 @@ func withPrologue(t testing.TB, version string, prologue []byte) []byte {
 		out = append(binary.AppendUvarint(append(out, id), uint64(len(body))), body...)
 	}
 	return out
+}
+
+// AppendResult appends a result as a module writes it to its memory.
+func AppendResult(dst []byte, r abi.Result) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, uint32(r.Score))
+	dst = le.AppendUint32(dst, r.Gates)
+	dst = le.AppendUint32(dst, uint32(len(r.Marks)))
+	dst = le.AppendUint32(dst, 0)
+	for _, m := range r.Marks {
+		dst = le.AppendUint32(dst, uint32(m))
+		dst = le.AppendUint32(dst, 0)
+	}
+	return dst
 }
