@@ -147,7 +147,7 @@ func TestParseNamesThePlace(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{``, "EOF"},
 		{`{"name": "one",` + "\n" + `"wieght": 1}`, `card: 2:`},
-		{one("mean", good, anyGate) + "{}", "behind the closing brace"},
+		{one("mean", good, anyGate) + "{}", "after the closing brace"},
 		{one("max", good, anyGate), `components[0].signals[0].combine is "max"`},
 		{one("mean", ``, anyGate), "signals[0].parts are 0"},
 		{one("mean", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), `parts[0].input "z"`},
@@ -156,7 +156,7 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("min", `{"input": "a", "weight": 2, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight has no effect"},
 		{one("mean", `{"input": "a"}`, anyGate), "parts[0].curve must have"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "steps": [[0, 1]]}}`, anyGate), "parts[0].curve must have"},
-		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "beyond": 1}}`, anyGate), "curve.beyond belongs"},
+		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "beyond": 1}}`, anyGate), "curve.beyond is only allowed"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0]]}}`, anyGate), "curve.linear has 1 points"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [0, 1]]}}`, anyGate), "linear[1] must have a larger x"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1, 1]]}}`, anyGate), "linear[1] has 3 numbers"},
