@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -140,9 +140,9 @@ func TestByDigest(t *testing.T) {
 func (h *house) sample(lines ...string) fieldmark.VisibilityImport {
 	h.t.Helper()
 	header := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n"
-	read, err := origin.ReadSamplesCSV([]byte(header + strings.Join(lines, "\n")))
+	read, err := brand.ReadSamplesCSV([]byte(header + strings.Join(lines, "\n")))
 	must(h.t, err)
-	report, err := h.service.ImportVisibility(h.t.Context(), "key_1", "", read)
+	report, err := h.service.Brands.Samples.ImportVisibility(h.t.Context(), "key_1", "", read)
 	must(h.t, err)
 	return report
 }

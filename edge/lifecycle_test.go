@@ -26,9 +26,9 @@ func TestRename(t *testing.T) {
 			t.Errorf("%s: %d", path, a.status)
 		}
 	}
-	_, err := h.service.RenameBrand(t.Context(), "acme", "acme-tools")
+	_, err := h.service.Brands.RenameBrand(t.Context(), "acme", "acme-tools")
 	must(t, err)
-	_, err = h.service.SetAliases(t.Context(), "acme-tools", []fieldmark.Slug{"acme", "anvils"})
+	_, err = h.service.Brands.SetAliases(t.Context(), "acme-tools", []fieldmark.Slug{"acme", "anvils"})
 	must(t, err)
 	h.until("the new slug is known", func() bool { return h.get("/api/v1/score/acme-tools").status == 200 })
 	h.until("and the other leads to it", func() bool { return h.get("/api/v1/score/anvils").status == 301 })
@@ -54,9 +54,9 @@ func TestRename(t *testing.T) {
 	redirects("at a new node")
 
 	// Back to the old slug, and the alias is given up.
-	_, err = h.service.RenameBrand(t.Context(), "acme-tools", "acme")
+	_, err = h.service.Brands.RenameBrand(t.Context(), "acme-tools", "acme")
 	must(t, err)
-	_, err = h.service.SetAliases(t.Context(), "acme", nil)
+	_, err = h.service.Brands.SetAliases(t.Context(), "acme", nil)
 	must(t, err)
 	h.until("it is back", func() bool { return h.get("/api/v1/score/acme").status == 200 })
 	for _, gone := range []string{"acme-tools", "anvils"} {
@@ -95,8 +95,8 @@ func TestTakedown(t *testing.T) {
 			}
 		}
 	}
-	must(t, h.service.DeleteBrand(t.Context(), "acme"))
-	_, _, err := h.service.PutBrand(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme", URL: "https://shy.example/", Niche: "tools", Language: "en"})
+	must(t, h.service.Brands.DeleteBrand(t.Context(), "acme"))
+	_, _, err := h.service.Brands.PutBrand(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme", URL: "https://shy.example/", Niche: "tools", Language: "en"})
 	must(t, err)
 	for _, base := range bases {
 		h.base = base

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -27,7 +28,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 		}
 		var err error
 		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
-			Desk: origin.ModuleDesk{Compare: compare}})
+			Desk: module.ModuleDesk{Compare: compare}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 		}
 		stop := w.run(t)
 		defer stop()
-		if _, err := w.RequestPreview(t.Context(), moduleRef.Digest); err != nil {
+		if _, err := w.Modules.RequestPreview(t.Context(), moduleRef.Digest); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -1,7 +1,6 @@
 package origin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +14,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access/oidc"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -28,12 +29,12 @@ type Config struct {
 	Secret     []byte                // required: the application secret, at least keyring.MinSecret bytes; keys at rest are derived from it
 	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
 	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
-	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: DefaultAuditEvery; negative: only when asked
+	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: brand.DefaultAuditEvery; negative: only when asked
 	Module     []byte                // the built-in scoring module; nil when there is none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
 	SignOn     *oidc.Provider        // vouches for administrators; nil: they have passwords alone
 	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
-	Desk       ModuleDesk            // judges modules; zero: none can be pushed or previewed
+	Desk       module.ModuleDesk     // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
 	Tracer     *trace.Tracer         // tells of webhook attempts; nil: nobody
 	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil
@@ -51,24 +52,20 @@ type Config struct {
 // called from any goroutine.
 type Service struct {
 	Access   *access.Service
+	Brands   *brand.Service
+	Modules  *module.Service
 	Events   *event.Log
 	AuditLog *auditlog.Log
 
-	store      *store.Store
-	http       *safehttp.Client
-	auditor    *audit.Auditor
-	auditEvery time.Duration // 0 or less: never
-	steps      steps
-	module     []byte
-	moduleRef  fieldmark.ModuleRef
-	moduleKeys []fieldmark.ModuleKey
-	desk       ModuleDesk
-	tracer     *trace.Tracer
-	swept      func(time.Duration)
-	log        *slog.Logger
-	publicAPI  bool
-	jobs       *job.Runner
-	keyring    *keyring.Keyring
+	store     *store.Store
+	http      *safehttp.Client
+	tracer    *trace.Tracer
+	swept     func(time.Duration)
+	log       *slog.Logger
+	publicAPI bool
+	audits    bool // this process audits
+	jobs      *job.Runner
+	keyring   *keyring.Keyring
 
 	feeds                      feeds
 	keepDeliveries, keepEvents time.Duration
@@ -118,8 +115,8 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
-		store: cfg.Store, http: cfg.HTTP, auditor: cfg.Auditor, auditEvery: cmp.Or(cfg.AuditEvery, DefaultAuditEvery),
-		module: cfg.Module, moduleRef: cfg.ModuleRef, moduleKeys: cfg.ModuleKeys, desk: cfg.Desk, log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
+		store: cfg.Store, http: cfg.HTTP, audits: cfg.Auditor != nil,
+		log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
 		jobs: job.NewRunner(cfg.Store, cfg.Log), keyring: keys, AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
 		feeds:        feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
@@ -127,7 +124,10 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
-	s.jobs.OnRenew(s.writeProgress)
+	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
+		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
+	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Brands: s.Brands,
+		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Desk: cfg.Desk})
 	return s, nil
 }
 
@@ -138,13 +138,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}
-	if len(s.module) == 0 {
-		return nil
-	}
-	_, err = s.store.ModulePlan(ctx)
-	if errors.Is(err, store.ErrNone) {
-		err = s.activateFirst(ctx)
-	}
+	err = s.Modules.ActivateBuiltin(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare origin: %w", err)
 	}

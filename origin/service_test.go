@@ -61,7 +61,7 @@ func openWorld(t testing.TB, cfg store.Config) *world {
 	w := &world{Store: st, At: cfg, Log: &locked{}}
 	w.Service, err = origin.New(origin.Config{
 		Store: st, Secret: appSecret, HTTP: client, Auditor: auditor,
-		Module: module, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
+		Module: testModule, ModuleRef: moduleRef, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +112,8 @@ func (w *world) run(t testing.TB) (stop func()) {
 }
 
 var (
-	module    = []byte("\x00asm: any bytes will do here")
-	moduleRef = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
+	testModule = []byte("\x00asm: any bytes will do here")
+	moduleRef  = fieldmark.ModuleRef{Name: "geo-readiness", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(testModule))}
 )
 
 func wantCode(t testing.TB, what string, err error, want fieldmark.Code) *fieldmark.Error {
@@ -200,34 +200,34 @@ func TestActivateModule(t *testing.T) {
 	ctx := t.Context()
 	other := []byte("another module")
 	ref := fieldmark.ModuleRef{Name: "other", Version: "2", Digest: fieldmark.DigestOf(sha256.Sum256(other))}
-	wantFields(t, "wrong digest", w.ActivateModule(ctx, moduleRef, other), "/digest")
-	wantFields(t, "no name", w.ActivateModule(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
-	wantCode(t, "never seen", w.ActivateModule(ctx, ref, nil), fieldmark.CodeNotFound)
+	wantFields(t, "wrong digest", w.Modules.ActivateModule(ctx, moduleRef, other), "/digest")
+	wantFields(t, "no name", w.Modules.ActivateModule(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
+	wantCode(t, "never seen", w.Modules.ActivateModule(ctx, ref, nil), fieldmark.CodeNotFound)
 	for _, step := range []struct {
 		ref   fieldmark.ModuleRef
 		bytes []byte
 		head  int64
 	}{
-		{moduleRef, module, 1}, // in force already
+		{moduleRef, testModule, 1}, // in force already
 		{ref, other, 2},
 		{moduleRef, nil, 3}, // back
 	} {
-		if err := w.ActivateModule(ctx, step.ref, step.bytes); err != nil {
+		if err := w.Modules.ActivateModule(ctx, step.ref, step.bytes); err != nil {
 			t.Fatal(err)
 		}
-		active, err := w.ActiveModule(ctx)
+		active, err := w.Modules.ActiveModule(ctx)
 		if active != step.ref || err != nil || w.head(t) != step.head {
 			t.Errorf("after activating %s: %v at %d, %v; want it at %d", step.ref.Name, active, w.head(t), err, step.head)
 		}
 	}
-	if got, err := w.Module(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
+	if got, err := w.Modules.Module(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
 		t.Errorf("Module = %q, %v; want %q", got, err, other)
 	}
 	last := w.events(t)[2]
 	if last.Type != fieldmark.EventModuleActivated || len(last.Tags) != 1 || last.Tags[0] != fieldmark.TagModule {
 		t.Errorf("event of the activation: %+v", last)
 	}
-	_, err := w.Module(ctx, "sha256:00")
+	_, err := w.Modules.Module(ctx, "sha256:00")
 	wantCode(t, "unknown digest", err, fieldmark.CodeNotFound)
 }
 

@@ -9,15 +9,15 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/author"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
 // moduleDesk is how an origin judges modules: checked in a process of their own,
 // compared in this one once they have passed.
-func moduleDesk() origin.ModuleDesk {
-	return origin.ModuleDesk{
-		Check: func(ctx context.Context, module []byte) (check origin.ModuleCheck, err error) {
+func moduleDesk() module.ModuleDesk {
+	return module.ModuleDesk{
+		Check: func(ctx context.Context, module []byte) (check module.ModuleCheck, err error) {
 			report, err := author.CheckIsolated(ctx, module)
 			if err != nil {
 				return check, err

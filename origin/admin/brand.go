@@ -36,7 +36,7 @@ func (a *area) showBrands(v *visit, status int, form fieldmark.Brand, bad []comp
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Begin again with the first page.")
 	}
-	list, err := a.origin.Brands(v.r.Context(), after, brandsOnPage+1)
+	list, err := a.origin.Brands.ListBrands(v.r.Context(), after, brandsOnPage+1)
 	if err != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (a *area) showBrands(v *visit, status int, form fieldmark.Brand, bad []comp
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandsOnPage-1].Slug)}}.Encode()
 	}
 	for _, b := range list {
-		state, _, err := a.origin.BrandState(v.r.Context(), b.Slug)
+		state, _, err := a.origin.Brands.BrandState(v.r.Context(), b.Slug)
 		if err != nil {
 			return err
 		}
 		d.Brands = append(d.Brands, lineOf(state))
 	}
-	if d.Runs, err = a.origin.Audits(v.r.Context()); err != nil {
+	if d.Runs, err = a.origin.Brands.Audits.ListAudits(v.r.Context()); err != nil {
 		return err
 	}
 	return a.show(v, status, "brands", page{Title: "Brands", Complaints: bad, Data: d})
@@ -84,14 +84,14 @@ func (a *area) addBrand(v *visit) error {
 		return err
 	}
 	b := v.postedBrand()
-	_, err := a.origin.AddBrand(v.r.Context(), b)
+	_, err := a.origin.Brands.AddBrand(v.r.Context(), b)
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
 		return a.showBrands(v, e.Code.Status(), b, v.complaintsOf(e))
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.origin.RequestAudit(v.r.Context(), b.Slug); err != nil {
+	if err := a.origin.Brands.Audits.RequestAudit(v.r.Context(), b.Slug); err != nil {
 		return err
 	}
 	a.did(v, "brand.put", string(b.Slug))
@@ -121,7 +121,7 @@ func (a *area) showBrand(v *visit, status int, form *fieldmark.Brand, bad []comp
 	if err != nil {
 		return err
 	}
-	state, _, err := a.origin.BrandState(v.r.Context(), slug)
+	state, _, err := a.origin.Brands.BrandState(v.r.Context(), slug)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *area) changeBrand(v *visit) error {
 	}
 	b := v.postedBrand()
 	b.Slug = slug
-	_, err = a.origin.ChangeBrand(v.r.Context(), b)
+	_, err = a.origin.Brands.ChangeBrand(v.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return a.showBrand(v, http.StatusUnprocessableEntity, &b, v.complaintsOf(fieldmark.AsError(err)))
 	}
@@ -166,7 +166,7 @@ func (a *area) deleteBrand(v *visit) error {
 	if v.r.PostForm.Get("slug") != string(slug) {
 		return a.showBrand(v, http.StatusUnprocessableEntity, nil, complain("To delete the brand, type its slug into the field."))
 	}
-	if err := a.origin.DeleteBrand(v.r.Context(), slug); err != nil {
+	if err := a.origin.Brands.DeleteBrand(v.r.Context(), slug); err != nil {
 		return err
 	}
 	a.did(v, "brand.delete", string(slug))
@@ -178,7 +178,7 @@ func (a *area) auditBrand(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := a.origin.RequestAudit(v.r.Context(), slug); err != nil {
+	if err := a.origin.Brands.Audits.RequestAudit(v.r.Context(), slug); err != nil {
 		return err
 	}
 	a.did(v, "brand.audit", string(slug))

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/brand"
 )
 
 // uploadName is the field of a form that carries a file.
@@ -90,7 +90,7 @@ func (a *area) importBrands(v *visit) error {
 	if err != nil {
 		return a.importRefused(v, err)
 	}
-	report, err := a.origin.ImportBrands(v.r.Context(), brands)
+	report, err := a.origin.Brands.ImportBrands(v.r.Context(), brands)
 	if err != nil {
 		return a.importRefused(v, err)
 	}
@@ -123,7 +123,7 @@ func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 		return refuse(1, err)
 	}
 	var brands []fieldmark.Brand
-	for dec.More() && len(brands) <= origin.MaxImport {
+	for dec.More() && len(brands) <= brand.MaxImport {
 		var r struct {
 			fieldmark.Brand
 			Aliases   []string `json:"aliases"` // as exports have them; they have a form of their own
@@ -136,7 +136,7 @@ func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 		r.Brand.CreatedAt, r.Brand.UpdatedAt = fieldmark.Time{}, fieldmark.Time{}
 		brands = append(brands, r.Brand)
 	}
-	if len(brands) <= origin.MaxImport {
+	if len(brands) <= brand.MaxImport {
 		if _, err := dec.Token(); err != nil { // the bracket that ends it
 			return refuse(len(brands), err)
 		}
@@ -209,7 +209,7 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 			}
 		}
 		brands, lines = append(brands, b), append(lines, n)
-		if len(brands) > origin.MaxImport { // refused by the import
+		if len(brands) > brand.MaxImport { // refused by the import
 			return brands, func(record int) int { return lines[record] }, nil
 		}
 	}
@@ -221,11 +221,11 @@ func (a *area) importSamples(v *visit) error {
 	if err != nil {
 		return a.importRefused(v, err)
 	}
-	lines, err := origin.ReadSamplesCSV(file)
+	lines, err := brand.ReadSamplesCSV(file)
 	if err != nil {
 		return a.importRefused(v, err)
 	}
-	report, err := a.origin.ImportVisibility(v.r.Context(), v.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
+	report, err := a.origin.Brands.Samples.ImportVisibility(v.r.Context(), v.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
 	if err != nil {
 		return a.importRefused(v, err)
 	}

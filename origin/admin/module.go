@@ -17,12 +17,12 @@ type modulesData struct {
 func (a *area) modules(v *visit) error { return a.showModules(v, http.StatusOK, nil) }
 
 func (a *area) showModules(v *visit, status int, bad []complaint) error {
-	list, err := a.origin.Modules(v.r.Context())
+	list, err := a.origin.Modules.ListModules(v.r.Context())
 	if err != nil {
 		return err
 	}
 	d := modulesData{Modules: list}
-	now, err := a.origin.ModuleStatus(v.r.Context())
+	now, err := a.origin.Modules.ModuleStatus(v.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *area) pushModule(v *visit) error {
 	file, err := v.upload(fieldmark.MaxAnyModule)
 	if err == nil {
 		var record fieldmark.ModuleRecord
-		if record, err = a.origin.PushModule(v.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
+		if record, err = a.origin.Modules.PushModule(v.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
 			a.did(v, "module.push", string(record.Digest))
 			http.Redirect(v.w, v.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
@@ -75,10 +75,10 @@ func (a *area) showModule(v *visit, status int, bad []complaint) error {
 	}
 	d := moduleData{Percent: []choice{{Value: "100", Label: "all brands"}, {Value: "50", Label: "a trial on half of them"},
 		{Value: "10", Label: "a trial on a tenth"}, {Value: "1", Label: "a trial on a hundredth"}}}
-	if d.ModuleRecord, err = a.origin.ModuleRecord(v.r.Context(), digest); err != nil {
+	if d.ModuleRecord, err = a.origin.Modules.ModuleRecord(v.r.Context(), digest); err != nil {
 		return err
 	}
-	preview, err := a.origin.Preview(v.r.Context(), digest)
+	preview, err := a.origin.Modules.Preview(v.r.Context(), digest)
 	if err == nil {
 		d.Preview = &preview
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
@@ -100,13 +100,13 @@ func (a *area) actOnModule(v *visit) error {
 	switch v.r.PostForm.Get("do") {
 	case "preview":
 		done = "preview"
-		_, err = a.origin.RequestPreview(v.r.Context(), digest)
+		_, err = a.origin.Modules.RequestPreview(v.r.Context(), digest)
 	case "activate":
 		percent, perr := strconv.Atoi(v.r.PostForm.Get("percent"))
 		if perr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
 		}
-		_, err = a.origin.PutInForce(v.r.Context(), digest, percent)
+		_, err = a.origin.Modules.PutInForce(v.r.Context(), digest, percent)
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
@@ -121,7 +121,7 @@ func (a *area) actOnModule(v *visit) error {
 }
 
 func (a *area) rollBack(v *visit) error {
-	plan, err := a.origin.RollBackModule(v.r.Context())
+	plan, err := a.origin.Modules.RollBackModule(v.r.Context())
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
 		return a.showModules(v, e.Code.Status(), v.complaintsOf(e))
 	}

@@ -37,7 +37,7 @@ func (a *area) nodes(v *visit) error {
 	if err != nil {
 		return err
 	}
-	status, err := a.origin.ModuleStatus(v.r.Context())
+	status, err := a.origin.Modules.ModuleStatus(v.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}

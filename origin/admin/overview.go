@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/brand"
 )
 
 // maxCounted bounds what the overview counts by reading it; beyond it says so.
@@ -90,7 +91,7 @@ func (a *area) overview(v *visit) error {
 	if d.Activity, err = a.origin.Activity(ctx); err != nil {
 		return err
 	}
-	if ref, err := a.origin.ActiveModule(ctx); err == nil {
+	if ref, err := a.origin.Modules.ActiveModule(ctx); err == nil {
 		d.Module = &ref
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
@@ -102,12 +103,12 @@ func (a *area) overview(v *visit) error {
 func (a *area) countBrands(v *visit) (string, error) {
 	n := 0
 	for after := fieldmark.Slug(""); n < maxCounted; {
-		some, err := a.origin.Brands(v.r.Context(), after, origin.MaxBrands)
+		some, err := a.origin.Brands.ListBrands(v.r.Context(), after, brand.MaxBrands)
 		if err != nil {
 			return "", err
 		}
 		n += len(some)
-		if len(some) < origin.MaxBrands {
+		if len(some) < brand.MaxBrands {
 			return strconv.Itoa(n), nil
 		}
 		after = some[len(some)-1].Slug

@@ -23,7 +23,7 @@ const (
 	// maxDepth bounds nesting: no valid document is deeper, and recursion over it is harmless.
 	maxDepth = 32
 	// maxValues bounds the members and elements of a document, each of which takes many times its two bytes
-	// in memory. The largest import, of origin.MaxImport brands or origin.MaxSamples samples, has 220,000.
+	// in memory. The largest import, of brand.MaxImport brands or brand.MaxSamples samples, has 220,000.
 	maxValues = 400_000
 	// bodyTimeout bounds the time in which a body arrives, against clients that hold a connection by sending
 	// a byte at a time.

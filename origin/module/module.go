@@ -1,4 +1,4 @@
-package origin
+package module
 
 import (
 	"context"
@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -28,6 +32,8 @@ const (
 	// nodeSilence is how long an edge that says nothing is listed: it says
 	// something every half minute.
 	nodeSilence = 2 * time.Minute
+	// nodeRetention is how long the report of an edge that is gone is kept.
+	nodeRetention = time.Hour
 )
 
 // ModuleCheck is what is to be said of a module before anything depends on it.
@@ -43,6 +49,74 @@ type ModuleDesk struct {
 	Check func(ctx context.Context, module []byte) (ModuleCheck, error)
 	// Compare scores every brand that each gives it by both modules.
 	Compare func(ctx context.Context, from, to []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Store    *store.Store
+	AuditLog *auditlog.Log
+	Jobs     *job.Runner
+	Log      *slog.Logger
+	Brands   *brand.Service
+	Module   []byte // the built-in module; nil: none
+	Ref      fieldmark.ModuleRef
+	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
+	Desk     ModuleDesk            // zero: modules can be neither uploaded nor previewed
+}
+
+// Service is the scoring modules. Its methods may be called from any goroutine.
+type Service struct {
+	store      *store.Store
+	auditLog   *auditlog.Log
+	jobs       *job.Runner
+	log        *slog.Logger
+	brands     *brand.Service
+	module     []byte
+	moduleRef  fieldmark.ModuleRef
+	moduleKeys []fieldmark.ModuleKey
+	desk       ModuleDesk
+}
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service {
+	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, brands: cfg.Brands,
+		module: cfg.Module, moduleRef: cfg.Ref, moduleKeys: cfg.Keys, desk: cfg.Desk}
+}
+
+// Run compares modules for previews and deletes reports of edges that are gone,
+// until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	if s.desk.Compare != nil {
+		wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
+	}
+	wg.Go(func() { s.jobs.Every(ctx, nodeRetention, "prune nodes", s.pruneNodes) })
+	wg.Wait()
+	return nil
+}
+
+func (s *Service) pruneNodes(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.DropNodes(ctx, fieldmark.At(time.Now().Add(-nodeRetention)))
+	})
+}
+
+// ActivateBuiltin activates the built-in module unless there is none or a module
+// is active.
+func (s *Service) ActivateBuiltin(ctx context.Context) error {
+	if len(s.module) == 0 {
+		return nil
+	}
+	_, err := s.store.ModulePlan(ctx)
+	if errors.Is(err, store.ErrNone) {
+		err = s.activateFirst(ctx)
+	}
+	return err
+}
+
+// Activations tells which modules were put in force and when, oldest first.
+func (s *Service) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
+	return s.store.Activations(ctx)
 }
 
 // ActiveModule names the module that scores now.
@@ -63,8 +137,8 @@ func (s *Service) Module(ctx context.Context, d fieldmark.Digest) ([]byte, error
 	return body, store.NotFound(err, "there is no module with this digest")
 }
 
-// Modules lists the kept modules, the newest first.
-func (s *Service) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
+// ListModules lists the kept modules, the newest first.
+func (s *Service) ListModules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
 	list, err := s.store.Modules(ctx, maxModules)
 	if err != nil {
 		return nil, err
@@ -121,7 +195,7 @@ func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none 
 		if err := tx.PutModule(ctx, signed, p.Module, check.Report, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "module.push", string(digest), nil, signed)
+		return s.auditLog.Append(ctx, tx, "module.push", string(digest), nil, signed)
 	})
 	if err != nil {
 		return none, fmt.Errorf("keep module %s: %w", digest, err)
@@ -278,7 +352,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	if *plan, err = tx.ModulePlan(ctx); err != nil {
 		return err
 	}
-	return s.AuditLog.Append(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
+	return s.auditLog.Append(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
 }
 
 // RollBackModule ends a trial if there is one, and otherwise puts the module

@@ -1,9 +1,8 @@
-package origin
+package brand
 
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -23,72 +22,15 @@ const (
 	MaxAuditsListed = 200
 )
 
-// steps is how far the audits of this process have come.
-type steps struct {
-	mu sync.Mutex
-	of map[fieldmark.Slug]stepNote
-}
-
-type stepNote struct {
-	step  string
-	count int
-}
-
-func (s *steps) note(slug fieldmark.Slug, step string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[fieldmark.Slug]stepNote{}
-	}
-	s.of[slug] = stepNote{step, s.of[slug].count + 1}
-}
-
-func (s *steps) forget(slug fieldmark.Slug) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, slug)
-}
-
-func (s *steps) each(fn func(fieldmark.Slug, stepNote) error) error {
-	s.mu.Lock()
-	notes := make(map[fieldmark.Slug]stepNote, len(s.of))
-	for slug, n := range s.of {
-		notes[slug] = n
-	}
-	s.mu.Unlock()
-	for slug, n := range notes {
-		if err := fn(slug, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // nextAudit is the day of an audit after one that ended now.
-func (s *Service) nextAudit(now time.Time) time.Time {
+func (s *Audits) nextAudit(now time.Time) time.Time {
 	every := float64(s.auditEvery)
 	return now.Add(time.Duration(every * (1 + auditJitter*(2*rand.Float64()-1))))
 }
 
-// schedule puts brands in line whose day has come, until ctx ends.
-func (s *Service) schedule(ctx context.Context) error {
-	again := time.NewTicker(scheduleEvery)
-	defer again.Stop()
-	for {
-		if err := s.scheduleDue(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("schedule audits", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again.C:
-		}
-	}
-}
-
 // scheduleDue gives days to brands that have none, brings those forward that were
 // audited by other rules, and puts those in line whose day has come.
-func (s *Service) scheduleDue(ctx context.Context) error {
+func (s *Audits) scheduleDue(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		within := func(list []fieldmark.Slug, err error, span time.Duration) error {
@@ -122,9 +64,4 @@ func (s *Service) scheduleDue(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// Audits lists the audits that run and those that wait, at most MaxAuditsListed.
-func (s *Service) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
-	return s.store.Audits(ctx, time.Now(), MaxAuditsListed)
 }

@@ -1,4 +1,4 @@
-package origin
+package module
 
 import (
 	"context"
@@ -94,7 +94,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 	}
 	noted := time.Now()
 	return s.desk.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
-		_, err := s.EachBrandState(ctx, func(state fieldmark.BrandState) error {
+		_, err := s.brands.EachBrandState(ctx, func(state fieldmark.BrandState) error {
 			if err := fn(state); err != nil {
 				return err
 			}

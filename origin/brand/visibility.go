@@ -1,4 +1,4 @@
-package origin
+package brand
 
 import (
 	"bytes"
@@ -195,10 +195,13 @@ func sampleTime(text string, later time.Duration) (time.Time, bool) {
 	return at, err == nil
 }
 
+// Samples are the samples of answers of AI search engines.
+type Samples struct{ store *store.Store }
+
 // ImportVisibility keeps answer samples. Each line stands for itself: what is
 // wrong with one is reported under its place and stops no other. By is the key
 // that signs for them, and file the digest of what they were read from.
-func (s *Service) ImportVisibility(ctx context.Context, by string, file fieldmark.Digest, lines []SampleLine) (fieldmark.VisibilityImport, error) {
+func (s *Samples) ImportVisibility(ctx context.Context, by string, file fieldmark.Digest, lines []SampleLine) (fieldmark.VisibilityImport, error) {
 	report := fieldmark.VisibilityImport{FileHash: file}
 	if len(lines) > MaxSamples {
 		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d lines", MaxSamples)
@@ -229,7 +232,7 @@ func (s *Service) ImportVisibility(ctx context.Context, by string, file fieldmar
 	return report, nil
 }
 
-func (s *Service) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLine, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
+func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLine, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
 	changed := map[fieldmark.Slug]int{}
 	for _, l := range lines {
 		v := l.Sample

@@ -1,4 +1,4 @@
-package origin
+package brand
 
 import (
 	"context"
@@ -167,7 +167,7 @@ func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 		if err := s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug}); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
+		return s.auditLog.Append(ctx, tx, "brand.delete", string(slug), before.Brand, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete brand %s: %w", slug, err)

@@ -1,4 +1,4 @@
-package origin
+package brand
 
 import (
 	"context"
@@ -23,25 +23,6 @@ const MaxFacts = 512 << 10
 // that to be an event. The age of an audit decides what a score may claim, in
 // steps of days, so telling each confirmation would only cost refreshes.
 const tellAgainAfter = 24 * time.Hour
-
-// RequestAudit puts a brand in line to be audited by Run.
-func (s *Service) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
-	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.Brand(ctx, slug); err != nil {
-			return store.NotFound(err, "there is no such brand")
-		}
-		return tx.RequestAudit(ctx, slug, time.Now())
-	})
-	if err != nil {
-		return fmt.Errorf("request an audit: %w", err)
-	}
-	return nil
-}
-
-// AuditStatus counts the audits that wait and those that run.
-func (s *Service) AuditStatus(ctx context.Context) (waiting, running int, err error) {
-	return s.store.AuditLine(ctx, time.Now())
-}
 
 // RecordFacts makes facts what is true of a brand and reports whether they
 // differ from those before. Facts that say the same move only the time they

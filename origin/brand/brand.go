@@ -1,9 +1,11 @@
-package origin
+package brand
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,7 +15,10 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/audit"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -25,6 +30,41 @@ const (
 	statePage   = 200   // brands with facts that are read at once; no read stays open over a slow receiver
 	MaxImport   = 20000 // brands in one import; what fieldmark.MaxBulkBody holds when each says little
 )
+
+// Config is what a Service needs.
+type Config struct {
+	Store         *store.Store
+	AuditLog      *auditlog.Log
+	Jobs          *job.Runner
+	Log           *slog.Logger
+	Auditor       *audit.Auditor // nil: audits wait in the queue for a process that has one
+	AuditInterval time.Duration  // between audits of a brand, plus or minus a tenth; 0: DefaultAuditEvery; negative: only on request
+}
+
+// Service is the brands. Its methods may be called from any goroutine.
+type Service struct {
+	Audits  *Audits
+	Samples *Samples
+
+	store    *store.Store
+	auditLog *auditlog.Log
+	log      *slog.Logger
+}
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service {
+	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store}}
+	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
+		auditEvery: cmp.Or(cfg.AuditInterval, DefaultAuditEvery)}
+	cfg.Jobs.OnRenew(s.Audits.writeProgress)
+	return s
+}
+
+// Run audits brands that are queued and queues those that are due, until ctx ends.
+// Without an auditor it returns at once.
+func (s *Service) Run(ctx context.Context) error {
+	return s.Audits.run(ctx)
+}
 
 // PutBrand makes or changes a brand and reports whether anything came of it.
 func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
@@ -68,7 +108,7 @@ func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(
 		if b, put, err = s.putBrand(ctx, tx, b); err != nil || put == unchanged {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "brand.put", string(b.Slug), before, b)
+		return s.auditLog.Append(ctx, tx, "brand.put", string(b.Slug), before, b)
 	})
 	if err != nil {
 		return fieldmark.Brand{}, false, err
@@ -228,9 +268,9 @@ func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 	return b.Brand, nil
 }
 
-// Brands lists up to limit brands in the order of their slugs, from the one
+// ListBrands lists up to limit brands in the order of their slugs, from the one
 // after after.
-func (s *Service) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
+func (s *Service) ListBrands(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
 	if limit <= 0 || limit > MaxBrands {
 		limit = MaxBrands
 	}

@@ -1,4 +1,4 @@
-package origin
+package brand
 
 import (
 	"context"
@@ -43,11 +43,6 @@ func (s *Service) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, t
 	}
 	h.Activations, err = s.store.Activations(ctx)
 	return h, asOf, err
-}
-
-// Activations tells which modules were put in force and when, oldest first.
-func (s *Service) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
-	return s.store.Activations(ctx)
 }
 
 // FactsBody returns the bytes that a digest of a public brand's facts, present or
