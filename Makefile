@@ -53,6 +53,10 @@ check: ## gofmt, vet, staticcheck, imports, shape, licences, known vulnerabiliti
 	$(GO) run ./deploy/release -licences
 	.ci/vulnerabilities
 
+.PHONY: prose
+prose: ## terms and idiom of pages, comments and help texts
+	@.ci/lint-prose
+
 .PHONY: bench
 bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...

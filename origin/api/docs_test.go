@@ -13,29 +13,26 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// TestReadmeBlocks runs the blocks of the README that call the API, in the order
-// printed and with nothing filled in but the addresses.
-func TestReadmeBlocks(t *testing.T) {
+// TestDocumentedCalls runs the examples of the mission and webhook pages, in the
+// order printed. Only the addresses are replaced.
+func TestDocumentedCalls(t *testing.T) {
 	w := newWorld(t, nil)
 	server := httptest.NewServer(w.handler)
 	defer server.Close()
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	script := "set -eu -o pipefail\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
-	blocks := 0
-	for _, part := range strings.Split(string(readme), "```sh\n")[1:] {
-		block, _, _ := strings.Cut(part, "\n```")
-		if strings.HasPrefix(block, "API=") || strings.HasPrefix(block, "HOOKS=") {
-			script += block + "\n"
-			blocks++
+	for page, start := range map[string]string{"missions.md": "API=", "webhooks.md": "HOOKS="} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "docs", page))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if blocks != 2 {
-		t.Fatalf("%d blocks of the README call the API, want 2", blocks)
+		_, block, _ := strings.Cut(string(text), "```sh\n"+start)
+		block, _, found := strings.Cut(block, "\n```")
+		if !found {
+			t.Fatalf("%s has no block that starts with %s", page, start)
+		}
+		script += start + block + "\n"
 	}
 	script = strings.NewReplacer("http://127.0.0.1:8080", server.URL, "https://YOUR-RECEIVER/", strings.Replace(receiver.URL, "127.0.0.1", "localhost", 1)).Replace(script)
 	c := exec.CommandContext(t.Context(), "bash", "-c", script)
