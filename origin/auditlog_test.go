@@ -68,7 +68,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	_, err = w.Access.Keys.CreateKey(ctx, "nobody", intake)
 	wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
-	e, err := w.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x", EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
+	e, err := w.Webhooks.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x", EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestUndecodableEndpointIsSkipped(t *testing.T) {
 	})
 	const metric = "fieldmark_webhook_endpoint_decode_errors_total "
 	var metrics bytes.Buffer
-	w.WriteMetrics(&metrics)
+	w.Webhooks.WriteMetrics(&metrics)
 	if _, n, found := strings.Cut(metrics.String(), metric); !found || n[0] < '2' {
 		t.Errorf("metrics after two endpoints were skipped:\n%s", metrics.String())
 	}
@@ -62,7 +62,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	bad := createEndpoint(t, w, r.URL+"/bad", "mission.created")
 	good := createEndpoint(t, w, r.URL+"/good", "mission.created")
 	for _, id := range []string{bad.ID, good.ID} { // the oldest runs first
-		if _, err := w.StartReplay(t.Context(), "", id, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+		if _, err := w.Webhooks.StartReplay(t.Context(), "", id, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	eventually(t, "the second replay is done", func() bool {
-		list, err := w.Replays(t.Context(), "", good.ID)
+		list, err := w.Webhooks.Replays(t.Context(), "", good.ID)
 		return err == nil && list[0].State == fieldmark.ReplayDone && list[0].Queued == 1
 	})
 }

@@ -32,7 +32,7 @@ func (w *world) told(t testing.TB, prefix string) (types []string) {
 
 func (w *world) endpoint(t testing.TB, id string) fieldmark.Endpoint {
 	t.Helper()
-	e, err := w.Endpoint(t.Context(), "", id)
+	e, err := w.Webhooks.Endpoint(t.Context(), "", id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func (w *world) endpoint(t testing.TB, id string) fieldmark.Endpoint {
 
 func (w *world) patch(t testing.TB, id string, p fieldmark.EndpointPatch) fieldmark.Endpoint {
 	t.Helper()
-	e, err := w.PatchEndpoint(t.Context(), "", id, p)
+	e, err := w.Webhooks.PatchEndpoint(t.Context(), "", id, p)
 	if err != nil {
 		t.Fatalf("patch %+v: %v", p, err)
 	}
@@ -256,7 +256,7 @@ func TestOrderingByMission(t *testing.T) {
 		defer mu.Unlock()
 		order[m.ID] = append(order[m.ID], string(e.Type))
 	})
-	_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
+	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, EndpointSettings: fieldmark.EndpointSettings{
 		Ordering: fieldmark.OrderingMission, Retry: &fieldmark.RetryPolicy{Steps: []int{1, 1, 1, 1, 1}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestRateLimit(t *testing.T) {
 	r := receive(t, status(204))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+		_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 			EndpointSettings: fieldmark.EndpointSettings{RateLimit: 2}})
 		if err != nil {
 			t.Fatal(err)
@@ -311,25 +311,25 @@ func TestRotateSecret(t *testing.T) {
 	w := newWorld(t)
 	p := createEndpoint(t, w, "http://127.0.0.1:9/")
 	hours := func(n int) fieldmark.SecretRequest { return fieldmark.SecretRequest{OverlapHours: &n} }
-	n, err := w.RotateSecret(t.Context(), "", p.ID, hours(48))
+	n, err := w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(48))
 	if err != nil || n.Secret == p.Secret || len(n.OldSecretsUntil) != 1 || n.Signing != fieldmark.SigningV1 {
 		t.Fatalf("rotate: %+v, %v", n, err)
 	}
-	n, err = w.RotateSecret(t.Context(), "", p.ID, fieldmark.SecretRequest{Signing: fieldmark.SigningV1a})
+	n, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, fieldmark.SecretRequest{Signing: fieldmark.SigningV1a})
 	if err != nil || len(n.OldSecretsUntil) != 2 || n.Signing != fieldmark.SigningV1a || !strings.HasPrefix(n.PublicKey, "whpk_") || !strings.HasPrefix(n.Secret, "whsk_") {
 		t.Fatalf("rotate to v1a: %+v, %v", n, err)
 	}
-	if keys, err := w.PublicKeys(t.Context(), p.ID); err != nil || len(keys.Keys) != 1 || keys.Keys[0].Curve != "Ed25519" {
+	if keys, err := w.Webhooks.PublicKeys(t.Context(), p.ID); err != nil || len(keys.Keys) != 1 || keys.Keys[0].Curve != "Ed25519" {
 		t.Errorf("public keys %+v, %v; want one", keys, err)
 	}
 	for range 2 {
-		if _, err := w.RotateSecret(t.Context(), "", p.ID, hours(1)); err != nil {
+		if _, err := w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err = w.RotateSecret(t.Context(), "", p.ID, hours(1))
+	_, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(1))
 	wantCode(t, "a sixth live secret", err, fieldmark.CodeValidationFailed)
-	if n, err = w.RotateSecret(t.Context(), "", p.ID, hours(0)); err != nil || len(n.OldSecretsUntil) != 0 {
+	if n, err = w.Webhooks.RotateSecret(t.Context(), "", p.ID, hours(0)); err != nil || len(n.OldSecretsUntil) != 0 {
 		t.Errorf("rotate at once: %+v, %v; want no secret from before", n, err)
 	}
 	if rows, err := w.Store.Endpoints(t.Context(), "", time.Now(), 10); err != nil || strings.Contains(fmt.Sprintf("%+v", rows), strings.TrimPrefix(n.Secret, "whsk_")) {

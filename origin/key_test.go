@@ -140,7 +140,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 func TestSecretsAtRest(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestKeyExpiring(t *testing.T) {
 			stop := w.run(t)
 			synctest.Wait()
 			stop()
-			page, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
+			page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, []string{"api_key.*"}, false, 100)
 			if err != nil || len(page.Data) != step.want {
 				t.Errorf("%d days later: %d events, %v; want %d: %+v", step.days, len(page.Data), err, step.want, page.Data)
 			}

@@ -113,7 +113,7 @@ func TestStopIsNoAttempt(t *testing.T) {
 func TestLostDeliveryFails(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(200))
-	e, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
+	e, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.*"},
 		EndpointSettings: fieldmark.EndpointSettings{Ordering: fieldmark.OrderingMission}})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestLostDeliveryFails(t *testing.T) {
 	if want := "given up after 10 attempts during each of which the server stopped"; first.State != fieldmark.DeliveryFailed || first.LastError != want {
 		t.Errorf("the first delivery is %s, %q; want failed, %q", first.State, first.LastError, want)
 	}
-	if _, err := w.Resend(t.Context(), e.ID, first.ID); err != nil {
+	if _, err := w.Webhooks.Resend(t.Context(), e.ID, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is sent when asked for again", allDone(w, t))

@@ -28,7 +28,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"endpoint": {func(int) error {
-			_, err := w.CreateEndpointAfter(ctx, &none, access.DefaultAccount, fieldmark.EndpointRequest{URL: url})
+			_, err := w.Webhooks.CreateEndpointAfter(ctx, &none, access.DefaultAccount, fieldmark.EndpointRequest{URL: url})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"brand": {func(i int) error {

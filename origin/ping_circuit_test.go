@@ -20,7 +20,7 @@ func TestPingClosesTheCircuit(t *testing.T) {
 			openMission(t, w, id)
 		}
 		time.Sleep(4 * time.Minute) // virtual
-		if _, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{}); err != nil {
+		if _, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		if e := w.endpoint(t, p.ID); e.Circuit != fieldmark.CircuitOpen {
@@ -28,7 +28,7 @@ func TestPingClosesTheCircuit(t *testing.T) {
 		}
 		fine := status(204)
 		r.answer.Store(&fine)
-		result, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
+		result, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
 		if err != nil || !result.OK {
 			t.Fatalf("test: %+v, %v", result, err)
 		}

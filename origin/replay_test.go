@@ -17,13 +17,13 @@ import (
 // replayed waits until a replay is done.
 func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequest) fieldmark.Replay {
 	t.Helper()
-	begun, err := w.StartReplay(t.Context(), "", endpoint, r)
+	begun, err := w.Webhooks.StartReplay(t.Context(), "", endpoint, r)
 	if err != nil {
 		t.Fatalf("replay %+v: %v", r, err)
 	}
 	var last fieldmark.Replay
 	eventually(t, "the replay is done", func() bool {
-		list, err := w.Replays(t.Context(), "", endpoint)
+		list, err := w.Webhooks.Replays(t.Context(), "", endpoint)
 		if err != nil || len(list) == 0 || list[0].ID != begun.ID {
 			t.Fatalf("replays %+v, %v", list, err)
 		}
@@ -36,7 +36,7 @@ func (w *world) replayed(t testing.TB, endpoint string, r fieldmark.ReplayReques
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{1}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,15 +52,15 @@ func TestReplay(t *testing.T) {
 	r.answer.Store(&fine)
 
 	one := w.deliveries(t)[0]
-	record, err := w.Delivery(t.Context(), p.ID, one.ID)
+	record, err := w.Webhooks.Delivery(t.Context(), p.ID, one.ID)
 	if err != nil || len(record.Log) != 2 || record.Log[1].Number != 2 || record.Log[1].Status != 404 || record.Log[1].Class != "status" || record.Log[1].Address != "127.0.0.1" {
 		t.Errorf("record %+v, %v; want two attempts answered 404", record, err)
 	}
-	if again, err := w.Resend(t.Context(), p.ID, one.ID); err != nil || again.State == fieldmark.DeliveryFailed {
+	if again, err := w.Webhooks.Resend(t.Context(), p.ID, one.ID); err != nil || again.State == fieldmark.DeliveryFailed {
 		t.Errorf("resend: %+v, %v", again, err)
 	}
 	eventually(t, "the one is done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] == 1 })
-	if record, err = w.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 || record.EventID != one.EventID {
+	if record, err = w.Webhooks.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 || record.EventID != one.EventID {
 		t.Errorf("after the resend: %+v, %v; want a third attempt under the same event", record, err)
 	}
 
@@ -89,10 +89,10 @@ func TestReplay(t *testing.T) {
 	eventually(t, "all are sent again", func() bool { return r.got.Load() == requests+5 })
 	eventually(t, "all are done", allDone(w, t))
 	for name, bad := range map[string]fieldmark.ReplayRequest{"nothing": {}, "both": {FailedSince: &before, AfterEvent: new(int64)}, "missing of failed": {FailedSince: &before, MissingOnly: true}} {
-		_, err := w.StartReplay(t.Context(), "", p.ID, bad)
+		_, err := w.Webhooks.StartReplay(t.Context(), "", p.ID, bad)
 		wantCode(t, name, err, fieldmark.CodeValidationFailed)
 	}
-	_, err = w.StartReplay(t.Context(), "other", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)})
+	_, err = w.Webhooks.StartReplay(t.Context(), "other", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)})
 	wantCode(t, "another account's endpoint", err, fieldmark.CodeNotFound)
 }
 
@@ -100,7 +100,7 @@ func TestReplay(t *testing.T) {
 func TestResendHastensARetry(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, status(http.StatusNotFound))
-	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, Events: []string{"mission.created"},
 		EndpointSettings: fieldmark.EndpointSettings{Retry: &fieldmark.RetryPolicy{Steps: []int{3600, 3600}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestResendHastensARetry(t *testing.T) {
 		return func() bool { d := w.deliveries(t)[0]; return d.Attempts == n && d.State == fieldmark.DeliveryDue }
 	}
 	eventually(t, "it was tried", tried(1))
-	if _, err := w.Resend(t.Context(), p.ID, w.deliveries(t)[0].ID); err != nil {
+	if _, err := w.Webhooks.Resend(t.Context(), p.ID, w.deliveries(t)[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it was tried again", tried(2))
@@ -126,7 +126,7 @@ func TestReplaySurvivesARestart(t *testing.T) {
 		openMission(t, w, fmt.Sprint(i))
 	}
 	p := createEndpoint(t, w, r.URL, "mission.created")
-	if _, err := w.StartReplay(t.Context(), "", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+	if _, err := w.Webhooks.StartReplay(t.Context(), "", p.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
 		t.Fatal(err)
 	}
 	stop := w.run(t)
@@ -135,7 +135,7 @@ func TestReplaySurvivesARestart(t *testing.T) {
 	stop = w.run(t)
 	defer stop()
 	eventually(t, "all are sent", func() bool {
-		list, err := w.Replays(t.Context(), "", p.ID)
+		list, err := w.Webhooks.Replays(t.Context(), "", p.ID)
 		return err == nil && list[0].State == fieldmark.ReplayDone && list[0].Queued == 450 && r.got.Load() >= 450
 	})
 	eventually(t, "all are done", allDone(w, t))
@@ -150,7 +150,7 @@ func TestPollEvents(t *testing.T) {
 	putBrand(t, w, acme) // is nobody's event
 	poll := func(after int64, limit int, patterns ...string) fieldmark.PolledEvents {
 		t.Helper()
-		page, err := w.PollEvents(t.Context(), access.DefaultAccount, after, patterns, true, limit)
+		page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, after, patterns, true, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestPollEvents(t *testing.T) {
 	if page := poll(0, 0, "payment.*"); len(page.Data) != 0 || page.Next != w.head(t) {
 		t.Errorf("polled what there is none of: %+v; want no event and the head", page)
 	}
-	if page, err := w.PollEvents(t.Context(), "other", 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+	if page, err := w.Webhooks.PollEvents(t.Context(), "other", 0, nil, false, 0); err != nil || len(page.Data) != 0 {
 		t.Errorf("another account polled %+v, %v", page, err)
 	}
 }
@@ -185,28 +185,28 @@ func TestPing(t *testing.T) {
 	p := createEndpoint(t, w, r.URL, "mission.completed")
 	w.patch(t, p.ID, fieldmark.EndpointPatch{State: to(fieldmark.EndpointPaused)}) // that is when one wants to know
 	for _, kind := range []fieldmark.EventType{"", "mission.completed", "payment.paid"} {
-		got, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: kind})
+		got, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: kind})
 		if err != nil || !got.OK || got.Attempt.Status != 200 || got.Attempt.Body != "hello" || !strings.Contains(got.Verdict, "took it") {
 			t.Errorf("ping %q: %+v, %v", kind, got, err)
 		}
-		record, err := w.Delivery(t.Context(), p.ID, got.DeliveryID)
+		record, err := w.Webhooks.Delivery(t.Context(), p.ID, got.DeliveryID)
 		if err != nil || record.State != fieldmark.DeliveryDone || record.EventType != "ping" || len(record.Log) != 1 {
 			t.Errorf("ping %q in the log: %+v, %v", kind, record, err)
 		}
 	}
 	away := status(503)
 	r.answer.Store(&away)
-	got, err := w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
+	got, err := w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{})
 	if err != nil || got.OK || got.Attempt.Status != 503 || w.deliveries(t)[0].State != fieldmark.DeliveryFailed {
 		t.Errorf("ping of a receiver that fails: %+v, %v, %+v", got, err, w.deliveries(t)[0])
 	}
 	if e := w.endpoint(t, p.ID); e.FailingSince != nil {
 		t.Errorf("a test counts against the endpoint: %+v", e)
 	}
-	if page, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
+	if page, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || len(page.Data) != 0 {
 		t.Errorf("tests are told to others: %+v, %v", page, err)
 	}
-	_, err = w.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: "brand.changed"})
+	_, err = w.Webhooks.Ping(t.Context(), "", p.ID, fieldmark.PingRequest{Type: "brand.changed"})
 	wantFields(t, "a type nobody is told", err, "/type")
 }
 
@@ -250,9 +250,9 @@ func TestForget(t *testing.T) {
 				t.Errorf("event %d is kept at the age of %v, want twenty minutes", e.Number, age)
 			}
 		}
-		_, err = w.PollEvents(t.Context(), access.DefaultAccount, 1, nil, false, 0)
+		_, err = w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 1, nil, false, 0)
 		wantCode(t, "poll what is forgotten", err, fieldmark.CodeCursorExpired)
-		if polled, err := w.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || polled.Next != page.Head {
+		if polled, err := w.Webhooks.PollEvents(t.Context(), access.DefaultAccount, 0, nil, false, 0); err != nil || polled.Next != page.Head {
 			t.Errorf("poll from the start: %+v, %v; want what is kept", polled, err)
 		}
 		openMission(t, w, "after") // the log goes on where it was
@@ -277,14 +277,14 @@ func TestRequeuedDeliveryIsKept(t *testing.T) {
 		stop()
 		time.Sleep(10 * time.Minute)
 		paused := fieldmark.EndpointPaused
-		if _, err := w.PatchEndpoint(t.Context(), "", endpoint.ID, fieldmark.EndpointPatch{State: &paused}); err != nil {
+		if _, err := w.Webhooks.PatchEndpoint(t.Context(), "", endpoint.ID, fieldmark.EndpointPatch{State: &paused}); err != nil {
 			t.Fatal(err)
 		}
 		old := w.deliveries(t)
 		if len(old) != 1 {
 			t.Fatalf("%d deliveries, want 1", len(old))
 		}
-		if _, err := w.Resend(t.Context(), endpoint.ID, old[0].ID); err != nil {
+		if _, err := w.Webhooks.Resend(t.Context(), endpoint.ID, old[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		stop = w.run(t) // which deletes what is old at once, and then every hour

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Config holds what a Service is made of.
@@ -44,8 +45,8 @@ type Config struct {
 	// already that it is COMPLETED; empty: CLOSED. All origins must say the same.
 	PaymentDueOn fieldmark.MissionStatus
 
-	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also those that are held; 0 means DefaultKeep, below 0 for ever
-	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0 means DefaultKeepEvent, below 0 for ever
+	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also those that are held; 0 means webhook.DefaultKeepDeliveries, below 0 for ever
+	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0 means webhook.DefaultKeepEvents, below 0 for ever
 }
 
 // Service is the origin without a network in front of it. Its methods may be
@@ -56,10 +57,9 @@ type Service struct {
 	Modules  *module.Service
 	Events   *event.Log
 	AuditLog *auditlog.Log
+	Webhooks *webhook.Service
 
 	store     *store.Store
-	http      *safehttp.Client
-	tracer    *trace.Tracer
 	swept     func(time.Duration)
 	log       *slog.Logger
 	publicAPI bool
@@ -67,18 +67,13 @@ type Service struct {
 	jobs      *job.Runner
 	keyring   *keyring.Keyring
 
-	feeds                      feeds
-	keepDeliveries, keepEvents time.Duration
+	feeds feeds
 
 	paymentDueOn fieldmark.MissionStatus
 	zones        sync.Map // name -> *time.Location
 
 	inFlight     inFlight
-	outlets      outlets
-	sent         sent
 	calendarUses access.LastUsed
-	hashing      chan struct{} // holds one word per password being hashed
-	waiting      chan struct{} // and one per password that is or waits to be
 }
 
 // New checks cfg and returns a Service that has started nothing.
@@ -107,16 +102,8 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.KeepDeliveries == 0 {
-		cfg.KeepDeliveries = DefaultKeep
-	}
-	if cfg.KeepEvents == 0 {
-		cfg.KeepEvents = DefaultKeepEvent
-	}
 	s := &Service{
-		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents, outlets: outlets{all: make(map[string]keptOutlet)},
-		store: cfg.Store, http: cfg.HTTP, audits: cfg.Auditor != nil,
-		log: cfg.Log, tracer: cfg.Tracer, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
+		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
 		jobs: job.NewRunner(cfg.Store, cfg.Log), keyring: keys, AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
 		feeds:        feeds{kept: make(map[string]*keptFeed)},
 		paymentDueOn: cfg.PaymentDueOn,
@@ -128,6 +115,10 @@ func New(cfg Config) (*Service, error) {
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Brands: s.Brands,
 		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Desk: cfg.Desk})
+	s.Webhooks = webhook.New(webhook.Config{
+		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Tracer: cfg.Tracer,
+		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
+	})
 	return s, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 var appSecret = bytes.Repeat([]byte("s"), 32)
@@ -40,7 +41,7 @@ type world struct {
 }
 
 func loopback() *safehttp.Client {
-	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ConnsPerHost: origin.MaxSending})
+	return safehttp.New(safehttp.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, ConnsPerHost: webhook.MaxSending})
 }
 
 // newWorld may be used inside a bubble: nothing of it is older than the bubble.

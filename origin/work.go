@@ -2,7 +2,6 @@ package origin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Bounds of the work Run does unasked.
@@ -32,10 +32,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.audits), slog.String("worker", s.jobs.Worker()))
 	var g errgroup.Group
-	g.Go(func() error {
-		return s.dispatch(ctx)
-	})
-	g.Go(func() error { return s.replay(ctx) })
+	g.Go(func() error { return s.Webhooks.Run(ctx) })
 	g.Go(func() error { return s.jobs.Work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
 	g.Go(func() error { return s.jobs.Run(ctx) })
 	g.Go(func() error { return s.Access.Run(ctx) })
@@ -57,7 +54,7 @@ func (s *Service) freeLeases(ctx context.Context, all bool) error {
 		if err := s.jobs.Free(ctx, tx, all); err != nil {
 			return err
 		}
-		return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+		return webhook.FailDeleted(ctx, tx)
 	})
 }
 
@@ -68,8 +65,6 @@ func (s *Service) sweep(ctx context.Context) error {
 			s.log.Error(what, slog.Any("error", err))
 		}
 	}
-	expiry := time.NewTicker(job.PollInterval)
-	defer expiry.Stop()
 	usage := time.NewTicker(sweepUsesEvery)
 	defer usage.Stop()
 	old := time.NewTicker(sweepOldEvery)
@@ -84,16 +79,8 @@ func (s *Service) sweep(ctx context.Context) error {
 				s.log.Error("write the last uses of calendars", slog.Any("error", err))
 			}
 			return nil
-		case <-expiry.C:
-			report("end expired endpoints", s.endExpired(ctx))
-			report("end leases", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndLeases(ctx, time.Now()) }))
 		case <-usage.C:
 			report("write the last uses of calendars", s.writeUses(ctx))
-			report("give up deliveries", s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				now := time.Now()
-				return errors.Join(tx.PromoteAll(ctx, "", now), tx.WakeAll(ctx), tx.GiveUpEnded(ctx, now, reasonDeleted))
-			}))
-			report("judge failing endpoints", s.judgeFailing(ctx))
 		case <-old.C:
 			s.sweepOld(ctx, report)
 		}
@@ -102,9 +89,7 @@ func (s *Service) sweep(ctx context.Context) error {
 
 // sweepOld does what is done every hour.
 func (s *Service) sweepOld(ctx context.Context, report func(what string, err error)) {
-	now := time.Now()
 	report("sweep kept answers", s.sweepOnce(ctx))
-	report("forget what is old", s.forget(ctx, now))
 }
 
 // writeUses records when calendars were last used.

@@ -16,9 +16,9 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // receiver is a server outside of any bubble. It ends connections, so that no
@@ -49,7 +49,7 @@ func status(code int) http.HandlerFunc {
 
 func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fieldmark.NewEndpoint {
 	t.Helper()
-	p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: url, Events: patterns})
+	p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: url, Events: patterns})
 	if err != nil {
 		t.Fatalf("create an endpoint at %s: %v", url, err)
 	}
@@ -58,7 +58,7 @@ func createEndpoint(t testing.TB, w *world, url string, patterns ...string) fiel
 
 func (w *world) deliveries(t testing.TB) []fieldmark.Delivery {
 	t.Helper()
-	list, err := w.Deliveries(context.Background(), origin.DeliveryPage{})
+	list, err := w.Webhooks.Deliveries(context.Background(), webhook.DeliveryPage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestEndpointExpires(t *testing.T) {
 	r := receive(t, status(500))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		p, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
+		p, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: r.URL, TTLSeconds: 60})
 		if err != nil || p.ExpiresAt == nil {
 			t.Fatalf("created %+v, %v", p, err)
 		}
@@ -331,7 +331,7 @@ func TestEndpointExpires(t *testing.T) {
 			t.Errorf("after the end: %+v; want given up because the endpoint expired", d)
 		}
 		openMission(t, w, "b")
-		if list, err := w.Endpoints(t.Context(), ""); len(list) != 0 || len(w.deliveries(t)) != 1 || err != nil {
+		if list, err := w.Webhooks.Endpoints(t.Context(), ""); len(list) != 0 || len(w.deliveries(t)) != 1 || err != nil {
 			t.Errorf("endpoints %v, %d deliveries, %v; want none and 1", list, len(w.deliveries(t)), err)
 		}
 	})
@@ -341,24 +341,24 @@ func TestDeleteEndpoint(t *testing.T) {
 	w := newWorld(t)
 	p := createEndpoint(t, w, "http://127.0.0.1:9/")
 	openMission(t, w, "a")
-	if err := w.DeleteEndpoint(t.Context(), "", p.ID); err != nil {
+	if err := w.Webhooks.DeleteEndpoint(t.Context(), "", p.ID); err != nil {
 		t.Fatal(err)
 	}
 	if d := w.deliveries(t); len(d) != 1 || d[0].State != fieldmark.DeliveryFailed || d[0].LastError != "the endpoint was deleted" {
 		t.Errorf("deliveries %+v, want one given up", d)
 	}
-	wantCode(t, "delete twice", w.DeleteEndpoint(t.Context(), "", p.ID), fieldmark.CodeNotFound)
+	wantCode(t, "delete twice", w.Webhooks.DeleteEndpoint(t.Context(), "", p.ID), fieldmark.CodeNotFound)
 }
 
 func TestCreateEndpointComplains(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
+	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{
 		URL: "http://10.0.0.1/", Events: []string{"mission.*", "mission.*", "brand.changed"}, Description: "\x1b", TTLSeconds: -1})
 	wantFields(t, "all wrong", err, "/events/1", "/events/2", "/description", "/ttlSeconds", "/url")
-	for i := range origin.MaxEndpoints {
+	for i := range webhook.MaxEndpoints {
 		createEndpoint(t, w, fmt.Sprintf("http://127.0.0.1:9/%d", i))
 	}
-	_, err = w.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
+	_, err = w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "http://127.0.0.1:9/"})
 	wantFields(t, "one too many", err, "")
 }
 

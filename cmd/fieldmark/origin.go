@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 	"github.com/fieldmark/fieldmark/wasm"
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
@@ -99,7 +100,7 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte, nodeToken string, auditDelay time.Duration, log *slog.Logger) error {
 	lint := o.Client(nil)
 	o.AllowNetworks = append(slices.Clone(o.AllowNetworks), o.demoNetworks...)
-	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: origin.MaxSending})
+	outbound := safehttp.New(safehttp.Config{Allow: o.AllowNetworks, ConnsPerHost: webhook.MaxSending})
 	if auditDelay == 0 {
 		auditDelay = o.AuditDelay
 	}
@@ -245,7 +246,7 @@ func (c *originCmd) Run(ctx context.Context, s *command.Streams) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.run(ctx, ln) })
 	g.Go(func() error {
-		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write, n.service.WriteMetrics, c.tracing.WriteMetrics), debug)
+		return serveHTTP(ctx, debugHandler(n.metrics.ready, buildInfo("origin"), n.metrics.write, n.service.Webhooks.WriteMetrics, c.tracing.WriteMetrics), debug)
 	})
 	return withTracing(ctx, c.tracing, g.Wait)
 }

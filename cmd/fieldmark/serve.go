@@ -118,7 +118,7 @@ func (c *serveCmd) serve(ctx context.Context, s *command.Streams, auditDelay tim
 	front, frontCtx := errgroup.WithContext(ctx)
 	front.Go(func() error {
 		return runEdge(frontCtx, e, []func(context.Context) error{origins.Run, reloadCert}, public, l.debug,
-			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write, n.service.WriteMetrics, tracing.WriteMetrics))
+			debugHandler(ready, buildInfo("serve"), e.WriteMetrics, c.writeMetrics, n.metrics.write, n.service.Webhooks.WriteMetrics, tracing.WriteMetrics))
 	})
 	if c.Demo {
 		siteURL := demo.SiteURL(l.demo.Addr().(*net.TCPAddr).Port)

@@ -35,7 +35,7 @@ func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.Acco
 	if err != nil {
 		return err
 	}
-	endpoints, err := a.origin.Endpoints(ctx, "")
+	endpoints, err := a.origin.Webhooks.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -406,7 +406,7 @@ func TestOverviewAndWebhooks(t *testing.T) {
 func TestOverviewShowsProblems(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	made, err := b.service.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
+	made, err := b.service.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
 	if err != nil {
 		t.Fatal(err)
 	}

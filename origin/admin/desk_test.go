@@ -199,7 +199,7 @@ func TestHostileEndpoints(t *testing.T) {
 			t.Errorf("endpoint %s: %d, want 422", address, rec.Code)
 		}
 	}
-	if list, err := b.service.Endpoints(t.Context(), ""); err != nil || len(list) != 0 {
+	if list, err := b.service.Webhooks.Endpoints(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("%d endpoints, %v; want none", len(list), err)
 	}
 }

@@ -80,7 +80,7 @@ func (a *area) overview(v *visit) error {
 			d.Keys++
 		}
 	}
-	endpoints, err := a.origin.Endpoints(ctx, "")
+	endpoints, err := a.origin.Webhooks.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // newestDeliveries is how many deliveries a page looks at.
@@ -41,11 +41,11 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 }
 
 func (a *area) showWebhooks(v *visit, status int, form fieldmark.EndpointRequest, bad []complaint, made *fieldmark.NewEndpoint) error {
-	endpoints, err := a.origin.Endpoints(v.r.Context(), "")
+	endpoints, err := a.origin.Webhooks.Endpoints(v.r.Context(), "")
 	if err != nil {
 		return err
 	}
-	deliveries, err := a.origin.Deliveries(v.r.Context(), origin.DeliveryPage{Limit: newestDeliveries})
+	deliveries, err := a.origin.Webhooks.Deliveries(v.r.Context(), webhook.DeliveryPage{Limit: newestDeliveries})
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (a *area) createEndpoint(v *visit) error {
 	posted := v.r.PostForm
 	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
-	made, err := a.origin.CreateEndpointAfter(v.r.Context(), v.newest(), posted.Get("account"), form)
+	made, err := a.origin.Webhooks.CreateEndpointAfter(v.r.Context(), v.newest(), posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return a.showWebhooks(v, http.StatusConflict, form, complain("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
@@ -99,13 +99,13 @@ func (a *area) endpoint(v *visit) error { return a.showEndpoint(v, http.StatusOK
 
 func (a *area) showEndpoint(v *visit, status int, bad []complaint, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
 	id := v.r.PathValue("id")
-	e, err := a.origin.Endpoint(v.r.Context(), "", id)
+	e, err := a.origin.Webhooks.Endpoint(v.r.Context(), "", id)
 	if err != nil {
 		return err
 	}
 	asked := v.r.URL.Query()
 	state := fieldmark.DeliveryState(asked.Get("state"))
-	list, err := a.origin.Deliveries(v.r.Context(), origin.DeliveryPage{Endpoint: id, State: state, Cursor: asked.Get("cursor"), Limit: newestDeliveries})
+	list, err := a.origin.Webhooks.Deliveries(v.r.Context(), webhook.DeliveryPage{Endpoint: id, State: state, Cursor: asked.Get("cursor"), Limit: newestDeliveries})
 	if err != nil {
 		return err
 	}
@@ -136,27 +136,27 @@ func (a *area) changeEndpoint(v *visit) error {
 			patch.Held = fieldmark.HeldChoice(form.posted.Get("held"))
 		}
 		patch.State = &state
-		_, err = a.origin.PatchEndpoint(ctx, "", id, patch)
+		_, err = a.origin.Webhooks.PatchEndpoint(ctx, "", id, patch)
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret stays valid.")
 		}
-		made, rerr := a.origin.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
+		made, rerr := a.origin.Webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
 			a.did(v, "endpoint.rotate_secret", id)
 			return a.showEndpoint(v, http.StatusOK, nil, &made, nil)
 		}
 		err = rerr
 	case "ping":
-		result, perr := a.origin.Ping(ctx, "", id, fieldmark.PingRequest{})
+		result, perr := a.origin.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 		if perr == nil {
 			a.did(v, "endpoint.test", id)
 			return a.showEndpoint(v, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
 	case "delete":
-		if err = a.origin.DeleteEndpoint(ctx, "", id); err == nil {
+		if err = a.origin.Webhooks.DeleteEndpoint(ctx, "", id); err == nil {
 			a.did(v, "endpoint.delete", id)
 			return v.done(hooksPath, "deleted")
 		}
@@ -178,29 +178,29 @@ type deliveryData struct {
 	fieldmark.Delivery
 	URL      string
 	Attempts []attemptLine
-	Request  origin.SentRequest // as it is now, where nothing was tried yet
-	Live     bool               // something may still happen: the page looks again by itself
+	Request  webhook.SentRequest // as it is now, where nothing was tried yet
+	Live     bool                // something may still happen: the page looks again by itself
 }
 
 // attemptLine is an attempt with the request that was sent.
 type attemptLine struct {
 	fieldmark.DeliveryAttempt
-	Request origin.SentRequest
+	Request webhook.SentRequest
 }
 
 func (a *area) delivery(v *visit) error {
 	ctx, id, delivery := v.r.Context(), v.r.PathValue("id"), v.r.PathValue("delivery")
-	record, err := a.origin.Delivery(ctx, id, delivery)
+	record, err := a.origin.Webhooks.Delivery(ctx, id, delivery)
 	if err != nil {
 		return err
 	}
 	d := deliveryData{Delivery: record.Delivery, Live: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
-	if e, err := a.origin.Endpoint(ctx, "", id); err == nil {
+	if e, err := a.origin.Webhooks.Endpoint(ctx, "", id); err == nil {
 		d.URL = e.URL
 	}
 	for _, one := range record.Log {
 		line := attemptLine{DeliveryAttempt: one}
-		if line.Request, err = a.origin.RequestOf(ctx, id, delivery, one.At.Std()); err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		if line.Request, err = a.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return err
 		}
 		d.Attempts = append(d.Attempts, line)
@@ -210,7 +210,7 @@ func (a *area) delivery(v *visit) error {
 
 func (a *area) resend(v *visit) error {
 	id, delivery := v.r.PathValue("id"), v.r.PathValue("delivery")
-	if _, err := a.origin.Resend(v.r.Context(), id, delivery); err != nil {
+	if _, err := a.origin.Webhooks.Resend(v.r.Context(), id, delivery); err != nil {
 		return err
 	}
 	a.did(v, "delivery.resend", delivery)

@@ -180,7 +180,7 @@ func (w *world) filled(path, url string) string {
 	case strings.Contains(path, "/webhooks/{id}"):
 		id = strings.TrimPrefix(w.hook(url, ""), hooksPath+"/")
 		if strings.Contains(path, "{delivery}") {
-			ping, err := w.service.Ping(ctx, "", id, fieldmark.PingRequest{})
+			ping, err := w.service.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 			if err != nil {
 				w.t.Fatal(err)
 			}

@@ -153,9 +153,9 @@ func (s *server) webhookRoutes() []*route {
 func (s *server) endpointRoutes(path, noun string, who authorization) []*route {
 	one := path + "/{id}"
 	return []*route{
-		{"GET", path, who, handleParam(accountParam, asList(s.origin.Endpoints)), operation{
+		{"GET", path, who, handleParam(accountParam, asList(s.origin.Webhooks.Endpoints)), operation{
 			id: "list" + noun + "s", summary: "List webhook endpoints"}},
-		{"POST", path, who, handleParamBody(ownerParam, s.origin.CreateEndpoint), operation{
+		{"POST", path, who, handleParamBody(ownerParam, s.origin.Webhooks.CreateEndpoint), operation{
 			id: "create" + noun, summary: "Create a webhook endpoint; its secret is shown only once", status: []int{201}}},
 		{"GET", one, who, handleParam(endpointParam, s.getEndpoint), operation{
 			id: "get" + noun, summary: "Get a webhook endpoint"}},

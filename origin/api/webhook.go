@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // The limits of a page of deliveries and of a page of events.
@@ -57,37 +57,37 @@ func endpointParam(c *call) (endpointRef, error) {
 }
 
 func (s *server) getEndpoint(ctx context.Context, e endpointRef) (fieldmark.Endpoint, error) {
-	return s.origin.Endpoint(ctx, e.account, e.id)
+	return s.origin.Webhooks.Endpoint(ctx, e.account, e.id)
 }
 
 func (s *server) patchEndpoint(ctx context.Context, e endpointRef, p fieldmark.EndpointPatch) (
 	fieldmark.Endpoint, error,
 ) {
-	return s.origin.PatchEndpoint(ctx, e.account, e.id, p)
+	return s.origin.Webhooks.PatchEndpoint(ctx, e.account, e.id, p)
 }
 
 func (s *server) deleteEndpoint(ctx context.Context, e endpointRef) error {
-	return s.origin.DeleteEndpoint(ctx, e.account, e.id)
+	return s.origin.Webhooks.DeleteEndpoint(ctx, e.account, e.id)
 }
 
 func (s *server) rotateSecret(ctx context.Context, e endpointRef, r fieldmark.SecretRequest) (
 	fieldmark.NewEndpoint, error,
 ) {
-	return s.origin.RotateSecret(ctx, e.account, e.id, r)
+	return s.origin.Webhooks.RotateSecret(ctx, e.account, e.id, r)
 }
 
 func (s *server) testEndpoint(ctx context.Context, e endpointRef, r fieldmark.PingRequest) (
 	fieldmark.PingResult, error,
 ) {
-	return s.origin.Ping(ctx, e.account, e.id, r)
+	return s.origin.Webhooks.Ping(ctx, e.account, e.id, r)
 }
 
 func (s *server) startReplay(ctx context.Context, e endpointRef, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
-	return s.origin.StartReplay(ctx, e.account, e.id, r)
+	return s.origin.Webhooks.StartReplay(ctx, e.account, e.id, r)
 }
 
 func (s *server) listReplays(ctx context.Context, e endpointRef) ([]fieldmark.Replay, error) {
-	return s.origin.Replays(ctx, e.account, e.id)
+	return s.origin.Webhooks.Replays(ctx, e.account, e.id)
 }
 
 // publicKeys returns an endpoint's public keys to anyone who has its id.
@@ -96,7 +96,7 @@ func (s *server) publicKeys(c *call) (keys fieldmark.KeySet, err error) {
 	if err != nil {
 		return keys, err
 	}
-	keys, err = s.origin.PublicKeys(c.r.Context(), id)
+	keys, err = s.origin.Webhooks.PublicKeys(c.r.Context(), id)
 	if err == nil {
 		c.w.Header().Set("Cache-Control", "public, max-age=300")
 	}
@@ -111,7 +111,7 @@ func (s *server) listDeliveries(c *call) (page fieldmark.List[fieldmark.Delivery
 			return page, err
 		}
 	}
-	return s.origin.Deliveries(c.r.Context(), origin.DeliveryPage{
+	return s.origin.Webhooks.Deliveries(c.r.Context(), webhook.DeliveryPage{
 		Endpoint: endpoint, State: fieldmark.DeliveryState(strings.ToLower(c.params.text("state"))),
 		Cursor: c.params.text("cursor"), Limit: c.params.number("limit"),
 	})
@@ -140,11 +140,11 @@ func (s *server) deliveryParam(c *call) (d deliveryRef, err error) {
 }
 
 func (s *server) getDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
-	return s.origin.Delivery(ctx, d.endpoint, d.id)
+	return s.origin.Webhooks.Delivery(ctx, d.endpoint, d.id)
 }
 
 func (s *server) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.DeliveryRecord, error) {
-	return s.origin.Resend(ctx, d.endpoint, d.id)
+	return s.origin.Webhooks.Resend(ctx, d.endpoint, d.id)
 }
 
 // pollEvents lists an account's events for receivers that webhooks cannot reach.
@@ -156,7 +156,7 @@ func (s *server) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
 	}
 	thin := strings.EqualFold(c.params.text("payload"), "thin")
 	after, limit := int64(c.params.number("after")), c.params.number("limit")
-	return s.origin.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
+	return s.origin.Webhooks.PollEvents(c.r.Context(), c.key.Account, after, patterns, thin, limit)
 }
 
 // listEventTypes describes every event type.

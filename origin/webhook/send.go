@@ -135,7 +135,7 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet
 	if err := o.authenticate(ctx, header); err != nil {
 		return err
 	}
-	traced, seen := trace(ctx)
+	traced, seen := withTimings(ctx)
 	defer func() { a.Detail = seen.detail(a.Detail.Class) }()
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, o.url, bytes.NewReader(body))
 	if err != nil {

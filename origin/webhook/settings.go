@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // credentials are the parts of settings that are kept encrypted.
@@ -93,7 +92,7 @@ func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
 	size, seen := 0, map[string]bool{}
 	for name, value := range r.Headers {
 		at := "/headers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-		if problem := webhook.CheckHeader(name, value); problem != "" {
+		if problem := CheckHeader(name, value); problem != "" {
 			bad.Add(at, "format", problem)
 		}
 		if lower := strings.ToLower(name); seen[lower] {
@@ -108,13 +107,13 @@ func checkSettings(r *fieldmark.EndpointSettings) []fieldmark.FieldError {
 	}
 	if r.Retry != nil {
 		for i, step := range r.Retry.Steps {
-			if d := time.Duration(step) * time.Second; step < 0 || d < webhook.MinStep || d > webhook.MaxStep {
-				bad.Add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", webhook.MinStep.Seconds(), webhook.MaxStep.Seconds()))
+			if d := time.Duration(step) * time.Second; step < 0 || d < MinStep || d > MaxStep {
+				bad.Add(fmt.Sprintf("/retry/steps/%d", i), "range", fmt.Sprintf("must be %v to %v seconds", MinStep.Seconds(), MaxStep.Seconds()))
 			}
 		}
 	}
 	if r.Auth != nil {
-		if member, problem := webhook.CheckAuth(r.Auth); problem != "" {
+		if member, problem := CheckAuth(r.Auth); problem != "" {
 			bad.Add("/auth/"+member, "format", problem)
 		} else if r.Auth.Kind == fieldmark.AuthNone {
 			r.Auth = nil

@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // maxOutlets bounds how many endpoints are kept ready to send to: beyond it all
@@ -20,12 +19,12 @@ type outlets struct {
 }
 
 type keptOutlet struct {
-	*webhook.Outlet
+	*Outlet
 	changed time.Time
 }
 
 // outlet returns the way to an endpoint as it is now.
-func (s *Service) outlet(e *store.Endpoint) (*webhook.Outlet, error) {
+func (s *Service) outlet(e *store.Endpoint) (*Outlet, error) {
 	s.outlets.mu.Lock()
 	defer s.outlets.mu.Unlock()
 	if kept, ok := s.outlets.all[e.ID]; ok {
@@ -48,8 +47,8 @@ func (s *Service) outlet(e *store.Endpoint) (*webhook.Outlet, error) {
 	return o, nil
 }
 
-func (s *Service) newOutlet(e *store.Endpoint) (*webhook.Outlet, error) {
-	signer := &webhook.Signer{}
+func (s *Service) newOutlet(e *store.Endpoint) (*Outlet, error) {
+	signer := &Signer{}
 	add := func(sealed string, until time.Time) error {
 		secret, err := s.keyring.WebhookSecret.Open(e.ID, sealed)
 		if err != nil {
@@ -69,5 +68,5 @@ func (s *Service) newOutlet(e *store.Endpoint) (*webhook.Outlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return webhook.NewOutlet(webhook.OutletConfig{HTTP: s.http, URL: e.URL, Settings: settings, Signer: signer})
+	return NewOutlet(OutletConfig{HTTP: s.http, URL: e.URL, Settings: settings, Signer: signer})
 }

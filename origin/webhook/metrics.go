@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // sent counts what was tried in this process.
@@ -52,12 +50,12 @@ func (s *sent) noteWait(wait time.Duration) {
 }
 
 // note counts an attempt by what became of it.
-func (s *sent) note(a webhook.Attempt) {
+func (s *sent) note(a Attempt) {
 	class := a.Detail.Class
 	if a.OK() {
 		class = "ok"
 	} else if class == "" {
-		class = webhook.ClassOther
+		class = ClassOther
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

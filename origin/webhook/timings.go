@@ -21,8 +21,8 @@ type seen struct {
 	address                       string
 }
 
-// trace returns a context whose requests tell what they meet.
-func trace(ctx context.Context) (context.Context, *seen) {
+// withTimings returns a context whose requests tell what they meet.
+func withTimings(ctx context.Context) (context.Context, *seen) {
 	s := &seen{}
 	note := func(do func(now time.Time)) {
 		now := time.Now()

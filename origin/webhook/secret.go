@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // chooseSecret returns the secret somebody brought, or a new one.
@@ -20,12 +19,12 @@ func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.Fie
 		return "", []fieldmark.FieldError{{Pointer: "/signing", Code: "enum", Detail: "must be v1 or v1a"}}
 	}
 	if own != "" {
-		if err := webhook.CheckSecret(scheme, own); err != nil {
+		if err := CheckSecret(scheme, own); err != nil {
 			return "", []fieldmark.FieldError{{Pointer: "/secret", Code: "format", Detail: err.Error()}}
 		}
 		return own, nil
 	}
-	secret, err := webhook.NewSecret(scheme, rand.Reader)
+	secret, err := NewSecret(scheme, rand.Reader)
 	if err != nil {
 		panic("BUG: crypto/rand never fails: " + err.Error())
 	}
@@ -37,7 +36,7 @@ func (s *Service) keepSecret(e *store.Endpoint, secret string) {
 	e.Secret = s.keyring.WebhookSecret.Seal(e.ID, secret)
 	e.Signing = fieldmark.SigningV1
 	e.PublicKey = ""
-	if public, _, ok := webhook.PublicKey(secret); ok {
+	if public, _, ok := PublicKey(secret); ok {
 		e.Signing, e.PublicKey = fieldmark.SigningV1a, public
 	}
 }
@@ -66,8 +65,8 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 			}
 		}
 		row.OldSecrets = slices.DeleteFunc(live, func(o store.OldSecret) bool { return !o.Until.Std().After(row.Changed) })
-		if len(row.OldSecrets) >= webhook.MaxKeys {
-			return fieldmark.Errorf(fieldmark.CodeValidationFailed, "%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", webhook.MaxKeys)
+		if len(row.OldSecrets) >= MaxKeys {
+			return fieldmark.Errorf(fieldmark.CodeValidationFailed, "%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", MaxKeys)
 		}
 		if overlap == 0 {
 			row.OldSecrets = nil // the old ones are out as well: this is how a leak is answered
@@ -108,7 +107,7 @@ func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, 
 		if err != nil {
 			return set, err
 		}
-		if _, jwk, ok := webhook.PublicKey(secret); ok {
+		if _, jwk, ok := PublicKey(secret); ok {
 			jwk.ID = fmt.Sprintf("%s.%d", row.ID, len(sealed)-i)
 			set.Keys = append(set.Keys, jwk)
 		}

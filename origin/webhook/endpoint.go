@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Bounds of webhooks.
@@ -145,15 +144,15 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 }
 
 // health reads how an endpoint has been doing.
-func health(e *store.Endpoint) (*webhook.Health, error) {
-	h := &webhook.Health{}
+func health(e *store.Endpoint) (*Health, error) {
+	h := &Health{}
 	if err := json.Unmarshal([]byte(e.Health), h); err != nil {
 		return nil, fmt.Errorf("read the health of endpoint %s: %w", e.ID, err)
 	}
 	return h, nil
 }
 
-func putHealth(ctx context.Context, tx *store.Tx, id string, h *webhook.Health) error {
+func putHealth(ctx context.Context, tx *store.Tx, id string, h *Health) error {
 	b, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
@@ -207,7 +206,7 @@ func (s *Service) didEndpoint(ctx context.Context, tx *store.Tx, act string, bef
 		e.EndpointSettings = e.EndpointSettings.Shown()
 		states[i], id = e, row.ID
 	}
-	return s.AuditLog.Append(ctx, tx, act, id, states[0], states[1])
+	return s.auditLog.Append(ctx, tx, act, id, states[0], states[1])
 }
 
 // errNoEndpoint is the same for an id that is unknown and one of another account.

@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // setState changes an endpoint's state. One that is enabled begins with a clean
@@ -28,7 +27,7 @@ func (s *Service) setState(ctx context.Context, tx *store.Tx, row *store.Endpoin
 	if err != nil {
 		return err
 	}
-	fresh := &webhook.Health{LastSuccess: h.LastSuccess}
+	fresh := &Health{LastSuccess: h.LastSuccess}
 	b, err := json.Marshal(fresh)
 	row.Health, row.OpenUntil = string(b), time.Time{}
 	return errors.Join(err, putHealth(ctx, tx, row.ID, fresh))
@@ -92,7 +91,7 @@ func (s *Service) hastenHeld(ctx context.Context, id string) error {
 }
 
 // disable ends sending to an endpoint and tells its account.
-func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *webhook.Health, reason string, now time.Time) error {
+func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string, now time.Time) error {
 	at := fieldmark.At(now)
 	e.State, e.StateReason, e.StateAt, e.Changed = fieldmark.EndpointDisabled, reason, &at, now
 	if err := tx.PutEndpoint(ctx, e); err != nil {
@@ -103,7 +102,7 @@ func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, 
 }
 
 // tellOf tells an account about one of its endpoints.
-func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *webhook.Health, kind fieldmark.EventType) error {
+func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, kind fieldmark.EventType) error {
 	since := h.FailingSince
 	if since.IsZero() { // it was disabled by an answer that was a success
 		since = fieldmark.At(time.Now())
@@ -117,7 +116,7 @@ func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h
 // judgeFailing warns about endpoints that take nothing and disables those that
 // took nothing for days, whether or not anything is sent to them.
 func (s *Service) judgeFailing(ctx context.Context) error {
-	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-webhook.FirstWarning), maxExpiredAtOnce)
+	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-FirstWarning), maxExpiredAtOnce)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"

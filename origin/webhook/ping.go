@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -12,11 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // pingLease outlives the attempt: nobody else may send a test.
-const pingLease = webhook.Timeout + 5*time.Second
+const pingLease = Timeout + 5*time.Second
 
 // Ping sends a test message to an endpoint of an account and waits for what
 // becomes of it. It goes the way of every message and is in the same log; it is
@@ -72,7 +71,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 
 // closeCircuit lets an endpoint whose circuit is open get what is held for it,
 // after an attempt that succeeded.
-func closeCircuit(ctx context.Context, tx *store.Tx, id string, a webhook.Attempt) error {
+func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error {
 	e, err := tx.Endpoint(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNone) {
 		return nil // it ended meanwhile
@@ -114,18 +113,18 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark
 }
 
 // pingVerdict says in a sentence what a test showed.
-func pingVerdict(a webhook.Attempt) string {
+func pingVerdict(a Attempt) string {
 	if a.OK() {
 		return fmt.Sprintf("The receiver took it: %d in %d ms.", a.Status, a.Took.Milliseconds())
 	}
 	says := map[string]string{
-		webhook.ClassDNS:      "The name of the host leads nowhere; is it spelled right and public?",
-		webhook.ClassConnect:  "Nothing takes connections there; is the receiver up and its port open to us?",
-		webhook.ClassTLS:      "The connection is not trusted; look at the receiver's certificate.",
-		webhook.ClassTimeout:  "The receiver is too slow; it should take the message, answer, and work afterwards.",
-		webhook.ClassRedirect: "The address leads elsewhere; register the one it leads to.",
-		webhook.ClassRefused:  "The address is not one that we connect to.",
-		webhook.ClassAuth:     "The token server gave no token.",
+		ClassDNS:      "The name of the host leads nowhere; is it spelled right and public?",
+		ClassConnect:  "Nothing takes connections there; is the receiver up and its port open to us?",
+		ClassTLS:      "The connection is not trusted; look at the receiver's certificate.",
+		ClassTimeout:  "The receiver is too slow; it should take the message, answer, and work afterwards.",
+		ClassRedirect: "The address leads elsewhere; register the one it leads to.",
+		ClassRefused:  "The address is not one that we connect to.",
+		ClassAuth:     "The token server gave no token.",
 	}[a.Detail.Class]
 	switch {
 	case a.Status == 401 || a.Status == 403:

@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Bounds of sending.
@@ -33,10 +32,10 @@ const (
 // result is a message that was tried.
 type result struct {
 	job      store.Job
-	outlet   *webhook.Outlet             // nil: the endpoint's secret or credentials cannot be read
+	outlet   *Outlet                     // nil: the endpoint's secret or credentials cannot be read
 	to       string                      // the endpoint
 	settings *fieldmark.EndpointSettings // as they were when the message was claimed
-	attempt  webhook.Attempt
+	attempt  Attempt
 	broken   bool // we hung up, not the receiver
 }
 
@@ -162,12 +161,12 @@ func (s *Service) send(ctx context.Context, r result, results chan<- result) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.log.Error("BUG: sending panicked", slog.Any("panic", v), slog.String("delivery", r.job.ID))
-			r.attempt = webhook.Attempt{At: began, Took: time.Since(began), Error: "sending failed on our side"}
+			r.attempt = Attempt{At: began, Took: time.Since(began), Error: "sending failed on our side"}
 		}
 		results <- r
 	}()
 	if r.outlet == nil {
-		r.attempt = webhook.Attempt{At: began, Error: "the endpoint's secret cannot be read"}
+		r.attempt = Attempt{At: began, Error: "the endpoint's secret cannot be read"}
 		return
 	}
 	r.attempt = s.attempt(ctx, r.outlet, &r.job, r.to, began)
@@ -175,7 +174,7 @@ func (s *Service) send(ctx context.Context, r result, results chan<- result) {
 }
 
 // attempt sends a message once, as part of what caused its event.
-func (s *Service) attempt(ctx context.Context, to *webhook.Outlet, j *store.Job, endpoint string, now time.Time) webhook.Attempt {
+func (s *Service) attempt(ctx context.Context, to *Outlet, j *store.Job, endpoint string, now time.Time) Attempt {
 	m := message(j)
 	self, span := s.tracer.Child(trace.Parse(j.Trace), "webhook.attempt", trace.Client)
 	defer span.End()
@@ -192,8 +191,8 @@ func (s *Service) attempt(ctx context.Context, to *webhook.Outlet, j *store.Job,
 	return a
 }
 
-func message(j *store.Job) webhook.Message {
-	return webhook.Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
+func message(j *store.Job) Message {
+	return Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
 }
 
 // settleAndClaim writes what was tried and takes what is next, in one
@@ -256,7 +255,7 @@ func (r *result) over() bool {
 
 // next is when to try a failed message again; zero: never.
 func (r *result) next(jitter float64) time.Time {
-	wait, ok := webhook.ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
+	wait, ok := ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
 		return time.Time{}
 	}
@@ -305,18 +304,18 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 		}
 	}
 	verdict := h.Judge(now)
-	if changed || verdict != webhook.Carry {
+	if changed || verdict != Carry {
 		if err := putHealth(ctx, tx, id, h); err != nil {
 			return err
 		}
 	}
-	if wanted == "" && verdict == webhook.Disable {
+	if wanted == "" && verdict == Disable {
 		wanted = reasonFailing
 	}
 	switch {
 	case wanted != "" && e.State == fieldmark.EndpointEnabled:
 		return s.disable(ctx, tx, &e, h, wanted, now)
-	case verdict == webhook.Warn:
+	case verdict == Warn:
 		if err := s.tellOf(ctx, tx, &e, h, fieldmark.EventWebhookFailing); err != nil {
 			return err
 		}
@@ -367,7 +366,7 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 
 // readReady returns the health of a ready endpoint. The error is about its row
 // alone, not about the database.
-func readReady(e *store.Ready) (*webhook.Health, error) {
+func readReady(e *store.Ready) (*Health, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -376,7 +375,7 @@ func readReady(e *store.Ready) (*webhook.Health, error) {
 
 // claimFor takes what is due to one endpoint, within its limits, and says when
 // to look at it again: zero, when the end of something on the wire will.
-func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h *webhook.Health, now time.Time,
+func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h *Health, now time.Time,
 	most int) (jobs []result, wake time.Time, err error) {
 
 	rate := e.RateAt

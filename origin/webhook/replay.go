@@ -1,4 +1,4 @@
-package origin
+package webhook
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
-	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
 // Bounds of looking back.
@@ -339,7 +338,7 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 		if !wanted(patterns, e.Type) {
 			continue
 		}
-		m := webhook.Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data}, Subject: e.Subject, Account: e.Account}
+		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data}, Subject: e.Subject, Account: e.Account}
 		envelope := m.Envelope
 		if thin {
 			if envelope, err = m.Thin(); err != nil {
@@ -361,7 +360,8 @@ func wanted(patterns []string, t fieldmark.EventType) bool {
 }
 
 // forget trims what is older than the settings want, by portions.
-func (s *Service) forget(ctx context.Context, now time.Time) error {
+func (s *Service) prune(ctx context.Context) error {
+	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {
 		for n := int64(math.MaxInt64); keep > 0 && n >= forgetAtOnce && ctx.Err() == nil; {
 			err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -1,0 +1,110 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/safehttp"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Retention if Config does not set it.
+const (
+	DefaultKeepDeliveries = 30 * 24 * time.Hour
+	DefaultKeepEvents     = 90 * 24 * time.Hour // what edges, pollers and replays can go back to
+)
+
+// Intervals of the work that Run does by itself.
+const (
+	expireInterval = job.PollInterval
+	reviewInterval = access.LastUsedPrecision
+	pruneInterval  = time.Hour
+)
+
+// Config configures a Service. All fields but Tracer and the two durations are
+// required.
+type Config struct {
+	Store    *store.Store
+	HTTP     *safehttp.Client // sends messages and requests tokens
+	Keyring  *keyring.Keyring
+	AuditLog *auditlog.Log
+	Jobs     *job.Runner
+	Log      *slog.Logger
+	Tracer   *trace.Tracer // records a span for each attempt; nil: none
+
+	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also held ones; 0: DefaultKeepDeliveries, negative: forever
+	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0: DefaultKeepEvents, negative: forever
+}
+
+// Service manages the endpoints of accounts and delivers events to them. Its
+// methods may be called from any goroutine.
+type Service struct {
+	store    *store.Store
+	http     *safehttp.Client
+	keyring  *keyring.Keyring
+	auditLog *auditlog.Log
+	jobs     *job.Runner
+	log      *slog.Logger
+	tracer   *trace.Tracer
+
+	keepDeliveries, keepEvents time.Duration
+
+	outlets outlets
+	sent    sent
+}
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service {
+	if cfg.KeepDeliveries == 0 {
+		cfg.KeepDeliveries = DefaultKeepDeliveries
+	}
+	if cfg.KeepEvents == 0 {
+		cfg.KeepEvents = DefaultKeepEvents
+	}
+	return &Service{
+		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, tracer: cfg.Tracer,
+		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents,
+		outlets: outlets{all: make(map[string]keptOutlet)},
+	}
+}
+
+// Run delivers messages, runs replays, and disables, expires and prunes what is
+// due, until ctx ends and all attempts that it started are recorded.
+func (s *Service) Run(ctx context.Context) error {
+	var g sync.WaitGroup
+	g.Go(func() { s.dispatch(ctx) })
+	g.Go(func() { s.replay(ctx) })
+	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", s.endExpired) })
+	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", s.endLeases) })
+	g.Go(func() { s.jobs.Every(ctx, reviewInterval, "review endpoints", s.review) })
+	g.Go(func() { s.jobs.Every(ctx, pruneInterval, "prune deliveries and events", s.prune) })
+	g.Wait()
+	return nil
+}
+
+// endLeases makes deliveries due whose process stopped, and wakes their endpoints.
+func (s *Service) endLeases(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndLeases(ctx, time.Now()) })
+}
+
+// review repairs what a process may have left behind that stopped between two
+// transactions, and disables or warns about endpoints that fail.
+func (s *Service) review(ctx context.Context) error {
+	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return errors.Join(tx.PromoteAll(ctx, "", time.Now()), tx.WakeAll(ctx), FailDeleted(ctx, tx))
+	})
+	return errors.Join(err, s.judgeFailing(ctx))
+}
+
+// FailDeleted fails the deliveries to deleted endpoints that no process is sending.
+func FailDeleted(ctx context.Context, tx *store.Tx) error {
+	return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+}
