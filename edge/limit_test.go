@@ -16,7 +16,7 @@ import (
 // key makes a key with a rate of its own; zero is what every key has.
 func (h *house) key(reads, writes int) (bearer string) {
 	h.t.Helper()
-	k, err := h.service.Access.Keys.CreateKey(h.t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
+	k, err := h.service.Access.Keys.Create(h.t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "test", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCreate},
 		RateLimit: &fieldmark.RateLimit{Reads: reads, Writes: writes}})
 	must(h.t, err)

@@ -14,7 +14,7 @@ import (
 // conditions and refusals rest on comes through as it was sent, both ways.
 func TestMissions(t *testing.T) {
 	h := newHouse(t)
-	key, err := h.service.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
+	key, err := h.service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
 		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate}})
 	must(t, err)
 	send := func(method, path, body string, header ...string) answer {

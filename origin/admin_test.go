@@ -16,7 +16,7 @@ const goodPassword = "tall trees by the river"
 func newAdmin(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
-	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", goodPassword); err != nil {
+	if err := w.Access.Admins.SetPassword(t.Context(), "root", goodPassword); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -30,17 +30,17 @@ func TestSignIn(t *testing.T) {
 		if err != nil || len(token) < 43 {
 			t.Fatalf("sign in: %q, %v", token, err)
 		}
-		if in, err := w.Access.Sessions.Session(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
+		if in, err := w.Access.Sessions.Get(ctx, token); in.User != "root" || in.Role != fieldmark.RoleAdmin || err != nil {
 			t.Errorf("session of %+v, %v; want root", in, err)
 		}
 		for _, none := range []string{"", "x", token + "x"} {
-			_, err := w.Access.Sessions.Session(ctx, none)
+			_, err := w.Access.Sessions.Get(ctx, none)
 			wantCode(t, "session "+none, err, fieldmark.CodeInvalidCredentials)
 		}
 		if err := w.Access.Sessions.SignOut(ctx, token); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Access.Sessions.Session(ctx, token)
+		_, err = w.Access.Sessions.Get(ctx, token)
 		wantCode(t, "after signing out", err, fieldmark.CodeInvalidCredentials)
 		if err := w.Access.Sessions.SignOut(ctx, token); err != nil {
 			t.Errorf("sign out twice: %v", err)
@@ -54,10 +54,10 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", "another good sentence"); err != nil {
+	if err := w.Access.Admins.SetPassword(t.Context(), "root", "another good sentence"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Access.Sessions.Session(t.Context(), token)
+	_, err = w.Access.Sessions.Get(t.Context(), token)
 	wantCode(t, "session of the old password", err, fieldmark.CodeInvalidCredentials)
 	_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword})
 	wantCode(t, "the old password", err, fieldmark.CodeInvalidCredentials)
@@ -76,7 +76,7 @@ func TestSetAdminPasswordComplains(t *testing.T) {
 		{"root", "aaaaaaaaaaaaaaaa", []string{"/password"}},
 		{"root", "PasswordPassword", []string{"/password"}},
 	} {
-		wantFields(t, tt.user+" "+tt.password, w.Access.Admins.SetAdminPassword(t.Context(), tt.user, tt.password), tt.want...)
+		wantFields(t, tt.user+" "+tt.password, w.Access.Admins.SetPassword(t.Context(), tt.user, tt.password), tt.want...)
 	}
 }
 
@@ -94,15 +94,15 @@ func TestSessionEnds(t *testing.T) {
 		}
 		began := time.Now()
 		for time.Since(began) < access.SessionAbsolute-time.Minute {
-			if _, err := w.Access.Sessions.Session(ctx, busy); err != nil {
+			if _, err := w.Access.Sessions.Get(ctx, busy); err != nil {
 				t.Fatalf("a session in use ended after %v: %v", time.Since(began), err)
 			}
 			time.Sleep(25 * time.Minute) // virtual
 		}
-		_, err = w.Access.Sessions.Session(ctx, idle)
+		_, err = w.Access.Sessions.Get(ctx, idle)
 		wantCode(t, "an idle session", err, fieldmark.CodeInvalidCredentials)
 		time.Sleep(time.Minute)
-		_, err = w.Access.Sessions.Session(ctx, busy)
+		_, err = w.Access.Sessions.Get(ctx, busy)
 		wantCode(t, "a session of 12 hours", err, fieldmark.CodeInvalidCredentials)
 	})
 }

@@ -53,20 +53,20 @@ func TestAuditLog(t *testing.T) {
 	if v := verify(t, w, fieldmark.AuditVerdict{}); v.Entries != 0 || v.Broken != 0 {
 		t.Fatalf("the log of nobody: %+v", v)
 	}
-	if _, _, err := w.Access.Accounts.PutAccount(ctx, "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
+	if _, _, err := w.Access.Accounts.Put(ctx, "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
-	k, err := w.Access.Keys.CreateKey(ctx, "acme", intake)
+	k, err := w.Access.Keys.Create(ctx, "acme", intake)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Access.Keys.RevokeKey(ctx, k.ID, "leaked"); err != nil {
+	if _, err := w.Access.Keys.Revoke(ctx, k.ID, "leaked"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Access.Keys.RevokeKey(ctx, k.ID, "again"); err != nil {
+	if _, err := w.Access.Keys.Revoke(ctx, k.ID, "again"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Access.Keys.CreateKey(ctx, "nobody", intake)
+	_, err = w.Access.Keys.Create(ctx, "nobody", intake)
 	wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
 	e, err := w.Webhooks.CreateEndpoint(ctx, "acme", fieldmark.EndpointRequest{URL: "https://127.0.0.1:9/x", EndpointSettings: fieldmark.EndpointSettings{Headers: map[string]string{"X-Secret": "hunter2-in-a-header"}}})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestAuditLogShowsTampering(t *testing.T) {
 	} {
 		w := newWorld(t)
 		for i := range 4 {
-			if _, _, err := w.Access.Accounts.PutAccount(ada(t.Context()), fmt.Sprint("a", i), fieldmark.AccountRequest{Name: "A"}); err != nil {
+			if _, _, err := w.Access.Accounts.Put(ada(t.Context()), fmt.Sprint("a", i), fieldmark.AccountRequest{Name: "A"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,10 +143,10 @@ func TestAuditLogOfMany(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if _, err := w.Access.Keys.CreateKey(ada(t.Context()), "", intake); err != nil {
+			if _, err := w.Access.Keys.Create(ada(t.Context()), "", intake); err != nil {
 				t.Error(err)
 			}
-			_, err := w.Access.Keys.CreateKey(ada(t.Context()), fmt.Sprint("nobody", i), intake)
+			_, err := w.Access.Keys.Create(ada(t.Context()), fmt.Sprint("nobody", i), intake)
 			wantCode(t, "a key for nobody", err, fieldmark.CodeNotFound)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 
 func createKey(t testing.TB, w *world, r fieldmark.KeyRequest) fieldmark.NewKey {
 	t.Helper()
-	k, err := w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, r)
+	k, err := w.Access.Keys.Create(t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		t.Fatalf("create a key of %+v: %v", r, err)
 	}
@@ -46,7 +46,7 @@ func TestAuthenticate(t *testing.T) {
 		_, err := w.Access.Keys.Authenticate(ctx, token, access.Caller{})
 		texts = append(texts, wantCode(t, token, err, fieldmark.CodeInvalidAPIKey).Detail)
 	}
-	if _, err := w.Access.Keys.RevokeKey(ctx, k.ID, ""); err != nil {
+	if _, err := w.Access.Keys.Revoke(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})
@@ -61,26 +61,26 @@ func TestAuthenticate(t *testing.T) {
 func TestRevokeKey(t *testing.T) {
 	w := newWorld(t)
 	k := createKey(t, w, intake)
-	first, err := w.Access.Keys.RevokeKey(t.Context(), k.ID, "")
+	first, err := w.Access.Keys.Revoke(t.Context(), k.ID, "")
 	if err != nil || first.RevokedAt == nil {
 		t.Fatalf("revoked %+v, %v", first, err)
 	}
-	again, err := w.Access.Keys.RevokeKey(t.Context(), k.ID, "")
+	again, err := w.Access.Keys.Revoke(t.Context(), k.ID, "")
 	if err != nil || !sameTime(*again.RevokedAt, *first.RevokedAt) || w.types(t, 1) != "api_key.revoked" {
 		t.Errorf("revoked again: %+v, %v, events %q", again, err, w.types(t, 1))
 	}
-	_, err = w.Access.Keys.RevokeKey(t.Context(), "key_nobody", "")
+	_, err = w.Access.Keys.Revoke(t.Context(), "key_nobody", "")
 	wantCode(t, "unknown key", err, fieldmark.CodeNotFound)
 }
 
 func TestCreateKeyComplains(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
+	_, err := w.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "\n", Scopes: []fieldmark.Scope{"mission:create", "mission:fly", "mission:create"}, ExpiresInDays: -2})
 	wantFields(t, "all wrong", err, "/name", "/scopes/1", "/scopes/2", "/expiresInDays")
-	_, err = w.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
+	_, err = w.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "x"})
 	wantFields(t, "no scope", err, "/scopes")
-	_, err = w.Access.Keys.CreateKey(t.Context(), "nobody", intake)
+	_, err = w.Access.Keys.Create(t.Context(), "nobody", intake)
 	wantCode(t, "unknown account", err, fieldmark.CodeNotFound)
 }
 
@@ -106,7 +106,7 @@ func TestKeyUseIsNoted(t *testing.T) {
 		stop := w.run(t)
 		defer stop()
 		used := func() *fieldmark.Time {
-			keys, err := w.Access.Keys.ListKeys(t.Context())
+			keys, err := w.Access.Keys.List(t.Context())
 			if err != nil || len(keys) != 1 {
 				t.Fatalf("keys %v, %v", keys, err)
 			}
@@ -144,7 +144,7 @@ func TestSecretsAtRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Access.Admins.SetAdminPassword(t.Context(), "root", "a long enough password"); err != nil {
+	if err := w.Access.Admins.SetPassword(t.Context(), "root", "a long enough password"); err != nil {
 		t.Fatal(err)
 	}
 	session, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "a long enough password"})

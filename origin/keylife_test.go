@@ -18,7 +18,7 @@ func TestRotateKey(t *testing.T) {
 	asked.ExpiresInDays = 90
 	old := createKey(t, w, asked)
 	from := access.Caller{Addr: netip.MustParseAddr("192.0.2.7")}
-	made, err := w.Access.Keys.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
+	made, err := w.Access.Keys.Rotate(ctx, old.ID, fieldmark.KeyRotation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,16 +31,16 @@ func TestRotateKey(t *testing.T) {
 			t.Errorf("within the grace: %v", err)
 		}
 	}
-	_, err = w.Access.Keys.RotateKey(ctx, old.ID, fieldmark.KeyRotation{})
+	_, err = w.Access.Keys.Rotate(ctx, old.ID, fieldmark.KeyRotation{})
 	wantCode(t, "rotate a key that was replaced", err, fieldmark.CodeKeyNotLive)
 	now := 0
-	last, err := w.Access.Keys.RotateKey(ctx, made.ID, fieldmark.KeyRotation{GraceHours: &now})
+	last, err := w.Access.Keys.Rotate(ctx, made.ID, fieldmark.KeyRotation{GraceHours: &now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Access.Keys.Authenticate(ctx, made.Token, from)
 	wantCode(t, "a key without a grace", err, fieldmark.CodeExpiredAPIKey)
-	keys, err := w.Access.Keys.ListKeys(ctx)
+	keys, err := w.Access.Keys.List(ctx)
 	byID := make(map[string]*fieldmark.Key) // those of one millisecond are in any order
 	for i := range keys {
 		byID[keys[i].ID] = &keys[i]
@@ -49,9 +49,9 @@ func TestRotateKey(t *testing.T) {
 		t.Errorf("keys %+v, %v; want each to name the next", keys, err)
 	}
 	far := fieldmark.MaxGraceHours + 1
-	_, err = w.Access.Keys.RotateKey(ctx, last.ID, fieldmark.KeyRotation{GraceHours: &far})
+	_, err = w.Access.Keys.Rotate(ctx, last.ID, fieldmark.KeyRotation{GraceHours: &far})
 	wantCode(t, "a grace of more than a week", err, fieldmark.CodeValidationFailed)
-	_, err = w.Access.Keys.RotateKey(ctx, "key_nobody", fieldmark.KeyRotation{})
+	_, err = w.Access.Keys.Rotate(ctx, "key_nobody", fieldmark.KeyRotation{})
 	wantCode(t, "rotate an unknown key", err, fieldmark.CodeNotFound)
 }
 
@@ -60,7 +60,7 @@ func TestKeyNetworks(t *testing.T) {
 	for _, bad := range []string{"", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1/120", "fe80::1%eth0", "example.org"} {
 		r := intake
 		r.Networks = []string{bad}
-		_, err := w.Access.Keys.CreateKey(t.Context(), "", r)
+		_, err := w.Access.Keys.Create(t.Context(), "", r)
 		wantCode(t, bad, err, fieldmark.CodeValidationFailed)
 	}
 	r := intake
@@ -86,10 +86,10 @@ func TestKeyExpiring(t *testing.T) {
 		r := intake
 		r.ExpiresInDays = 20
 		createKey(t, w, r)
-		if _, err := w.Access.Keys.RevokeKey(t.Context(), createKey(t, w, r).ID, "not needed"); err != nil {
+		if _, err := w.Access.Keys.Revoke(t.Context(), createKey(t, w, r).ID, "not needed"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Access.Keys.RotateKey(t.Context(), createKey(t, w, r).ID, fieldmark.KeyRotation{}); err != nil {
+		if _, err := w.Access.Keys.Rotate(t.Context(), createKey(t, w, r).ID, fieldmark.KeyRotation{}); err != nil {
 			t.Fatal(err)
 		}
 		r.ExpiresInDays = -1
@@ -119,7 +119,7 @@ func TestKeyUse(t *testing.T) {
 		}
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		keys, err := w.Access.Keys.ListKeys(t.Context())
+		keys, err := w.Access.Keys.List(t.Context())
 		if err != nil || keys[0].LastUsedFrom != "2001:db8:1::/48" || keys[0].LastUsedAgent != "desk/1.0" || keys[0].LastUsedAt == nil {
 			t.Errorf("last used %+v, %v; want a /48 and the program", keys[0], err)
 		}

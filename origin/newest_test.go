@@ -20,7 +20,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 		refused fieldmark.Code
 	}{
 		"key": {func(int) error {
-			_, err := w.Access.Keys.CreateKeyAfter(ctx, &none, fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+			_, err := w.Access.Keys.CreateAfter(ctx, &none, fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"calendar": {func(int) error {

@@ -74,7 +74,7 @@ func TestTwoOriginsAgree(t *testing.T) {
 	if _, err := b.Access.Keys.Authenticate(ctx, k.Token, access.Caller{}); err != nil {
 		t.Errorf("a key of the other origin: %v", err)
 	}
-	if _, err := a.Access.Keys.RevokeKey(ctx, k.ID, ""); err != nil {
+	if _, err := a.Access.Keys.Revoke(ctx, k.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.Access.Keys.Authenticate(ctx, k.Token, access.Caller{})

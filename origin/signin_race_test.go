@@ -14,16 +14,16 @@ import (
 // A sign-in whose password is checked while the password or the second factor
 // changes must not leave a session, nor bring the old password back.
 func TestSignInDuringChange(t *testing.T) {
-	factor, err := access.NewSecondFactor("root")
+	factor, err := access.NewTOTP("root")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(ctx context.Context, w *world) error{
 		"password": func(ctx context.Context, w *world) error {
-			return w.Access.Admins.SetAdminPassword(ctx, "root", "quite another password")
+			return w.Access.Admins.SetPassword(ctx, "root", "quite another password")
 		},
 		"second factor": func(ctx context.Context, w *world) error {
-			return w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
+			return w.Access.Admins.SetTOTP(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSignInDuringChange(t *testing.T) {
 					_, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "root", Password: goodPassword})
 					signIn <- err
 				}()
-				go func() { prove <- w.Access.Sessions.Prove(ctx, old, goodPassword, "", access.Caller{}) }()
+				go func() { prove <- w.Access.Sessions.Reauthenticate(ctx, old, goodPassword, "", access.Caller{}) }()
 				synctest.Wait() // the old password was right, and their writes are in line
 				close(release)
 				for range 2 {
@@ -57,7 +57,7 @@ func TestSignInDuringChange(t *testing.T) {
 				}
 				wantCode(t, "sign in with what was right before", <-signIn, fieldmark.CodeInvalidCredentials)
 				wantCode(t, "prove a session by what was right before", <-prove, fieldmark.CodeInvalidCredentials)
-				open, err := w.Access.Sessions.ListSessions(ctx)
+				open, err := w.Access.Sessions.List(ctx)
 				if err != nil || name == "password" && len(open) != 0 {
 					t.Errorf("sessions after the change: %+v, %v", open, err)
 				}

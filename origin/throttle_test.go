@@ -14,13 +14,13 @@ func TestOriginsShareDelays(t *testing.T) {
 	office := access.ParseCaller("203.0.113.7", "")
 	for name, guess := range map[string]func(i int) access.Credentials{
 		"user":    func(int) access.Credentials { return access.Credentials{User: "root", Password: "a wrong password"} },
-		"network": func(i int) access.Credentials { return access.Credentials{User: string(rune('a' + i)), By: office} },
+		"network": func(i int) access.Credentials { return access.Credentials{User: string(rune('a' + i)), Caller: office} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newAdmin(t)
 				both := []*world{w, openWorld(t, w.At)}
-				right := access.Credentials{User: "root", Password: goodPassword, By: office}
+				right := access.Credentials{User: "root", Password: goodPassword, Caller: office}
 				for i, want := range []time.Duration{1, 2, 4, 8} {
 					want *= time.Second
 					_, err := both[i%2].Access.Sessions.SignIn(t.Context(), guess(i))
@@ -63,7 +63,7 @@ func TestDelaysEnd(t *testing.T) {
 		if e := wantCode(t, "at once", err, fieldmark.CodeRateLimited); e.RetryAfter != time.Second {
 			t.Errorf("the first failure of another hour delays by %v, want 1s", e.RetryAfter)
 		}
-		if err := other.Access.Admins.SetAdminPassword(t.Context(), "root", "another good sentence"); err != nil {
+		if err := other.Access.Admins.SetPassword(t.Context(), "root", "another good sentence"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: "another good sentence"}); err != nil {

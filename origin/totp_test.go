@@ -24,13 +24,13 @@ func TestSecondFactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		factor, err := access.NewSecondFactor("root")
+		factor, err := access.NewTOTP("root")
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, "000000")
+		err = w.Access.Admins.SetTOTP(ctx, "root", factor.Secret, "000000")
 		wantCode(t, "a code the app does not show", err, fieldmark.CodeValidationFailed)
-		if err := w.Access.Admins.SetSecondFactor(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now())); err != nil {
+		if err := w.Access.Admins.SetTOTP(ctx, "root", factor.Secret, code(t, factor.Secret, time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		in := func(code string) error {
@@ -53,7 +53,7 @@ func TestSecondFactor(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour)
-		if err := w.Access.Admins.SetSecondFactor(ctx, "root", "", ""); err != nil {
+		if err := w.Access.Admins.SetTOTP(ctx, "root", "", ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := in(""); err != nil {
@@ -66,40 +66,40 @@ func TestSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAdmin(t)
 		ctx := t.Context()
-		if err := w.Access.Admins.PutAdmin(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
+		if err := w.Access.Admins.Put(ctx, "guest", goodPassword, fieldmark.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, "an unknown role", w.Access.Admins.PutAdmin(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
+		wantCode(t, "an unknown role", w.Access.Admins.Put(ctx, "x", goodPassword, "root"), fieldmark.CodeValidationFailed)
 		by := access.ParseCaller("192.0.2.77", "Browser/1")
-		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "guest", Password: goodPassword, By: by})
+		token, err := w.Access.Sessions.SignIn(ctx, access.Credentials{User: "guest", Password: goodPassword, Caller: by})
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := w.Access.Sessions.Session(ctx, token)
-		if err != nil || in.Role != fieldmark.RoleViewer || !in.Proved(time.Now()) {
+		in, err := w.Access.Sessions.Get(ctx, token)
+		if err != nil || in.Role != fieldmark.RoleViewer || !in.Reauthenticated(time.Now()) {
 			t.Fatalf("session %+v, %v; want a viewer's who just gave the password", in, err)
 		}
-		time.Sleep(access.ProofFor)
-		if in, _ := w.Access.Sessions.Session(ctx, token); in.Proved(time.Now()) {
-			t.Errorf("the password counts as given after %v", access.ProofFor)
+		time.Sleep(access.ReauthLifetime)
+		if in, _ := w.Access.Sessions.Get(ctx, token); in.Reauthenticated(time.Now()) {
+			t.Errorf("the password counts as given after %v", access.ReauthLifetime)
 		}
-		wantCode(t, "prove with a wrong password", w.Access.Sessions.Prove(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
+		wantCode(t, "prove with a wrong password", w.Access.Sessions.Reauthenticate(ctx, token, "wrong", "", by), fieldmark.CodeInvalidCredentials)
 		time.Sleep(time.Minute)
-		if err := w.Access.Sessions.Prove(ctx, token, goodPassword, "", by); err != nil {
+		if err := w.Access.Sessions.Reauthenticate(ctx, token, goodPassword, "", by); err != nil {
 			t.Fatal(err)
 		}
-		if in, _ := w.Access.Sessions.Session(ctx, token); !in.Proved(time.Now()) {
+		if in, _ := w.Access.Sessions.Get(ctx, token); !in.Reauthenticated(time.Now()) {
 			t.Errorf("the password does not count as given just after it was")
 		}
-		list, err := w.Access.Sessions.ListSessions(ctx)
+		list, err := w.Access.Sessions.List(ctx)
 		if err != nil || len(list) != 1 || list[0].Address != "192.0.2.0/24" || list[0].Agent != "Browser/1" {
 			t.Fatalf("sessions %+v, %v; want the one", list, err)
 		}
-		wantCode(t, "end no session", w.Access.Sessions.EndSession(ctx, "0123456789abcdef"), fieldmark.CodeNotFound)
-		if err := w.Access.Sessions.EndSession(ctx, list[0].Name); err != nil {
+		wantCode(t, "end no session", w.Access.Sessions.Delete(ctx, "0123456789abcdef"), fieldmark.CodeNotFound)
+		if err := w.Access.Sessions.Delete(ctx, list[0].Name); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Access.Sessions.Session(ctx, token)
+		_, err = w.Access.Sessions.Get(ctx, token)
 		wantCode(t, "a session that was ended", err, fieldmark.CodeInvalidCredentials)
 	})
 }
@@ -111,11 +111,11 @@ func TestDelayOfNetwork(t *testing.T) {
 		for range 2 { // names and networks share slots now and then, but hardly in two records
 			w := newAdmin(t)
 			for i, from := range []string{"192.0.2.1", "192.0.2.2"} {
-				_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: string(rune('a' + i)), Password: "wrong", By: access.ParseCaller(from, "")})
+				_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: string(rune('a' + i)), Password: "wrong", Caller: access.ParseCaller(from, "")})
 				want := []fieldmark.Code{fieldmark.CodeInvalidCredentials, fieldmark.CodeRateLimited}[i]
 				wantCode(t, from, err, want)
 			}
-			_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword, By: access.ParseCaller("198.51.100.1", "")})
+			_, err = w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root", Password: goodPassword, Caller: access.ParseCaller("198.51.100.1", "")})
 			if err == nil {
 				return
 			}

@@ -33,7 +33,7 @@ func (c *adminCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 		return err
 	}
 	return c.withService(ctx, s, func(ctx context.Context, svc *origin.Service) error {
-		if err := svc.Access.Admins.PutAdmin(ctx, c.User, password, fieldmark.Role(c.Role)); err != nil {
+		if err := svc.Access.Admins.Put(ctx, c.User, password, fieldmark.Role(c.Role)); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(s.Out, "%s may sign in at /admin\n", c.User)

@@ -38,7 +38,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 		r.Scopes = append(r.Scopes, scope)
 	}
 	return c.withService(ctx, s, func(ctx context.Context, svc *origin.Service) error {
-		key, err := svc.Access.Keys.CreateKey(ctx, "", r)
+		key, err := svc.Access.Keys.Create(ctx, "", r)
 		if err != nil {
 			return err
 		}

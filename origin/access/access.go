@@ -45,14 +45,14 @@ func New(cfg Config) *Service {
 	noPasswords := cfg.NoPasswords && cfg.Provider != nil
 	hash := newHasher()
 	slow := &throttle{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.LoginThrottle}
-	sessions := &Sessions{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash, throttle: slow, ssoOnly: noPasswords}
+	sessions := &Sessions{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash, throttle: slow, noPasswords: noPasswords}
 	return &Service{
 		Accounts: &Accounts{store: cfg.Store, auditLog: cfg.AuditLog},
 		Keys:     &Keys{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.APIKey},
 		Admins:   &Admins{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash, throttle: slow},
 		Sessions: sessions,
 		SignOn: &SignOn{store: cfg.Store, auditLog: cfg.AuditLog, flows: cfg.Keyring.SignOn, throttle: slow, sessions: sessions,
-			sso: cfg.Provider, ssoOnly: noPasswords},
+			provider: cfg.Provider, noPasswords: noPasswords},
 		jobs: cfg.Jobs, log: cfg.Log,
 	}
 }
@@ -62,7 +62,7 @@ func New(cfg Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Every(ctx, LastUsedPrecision, "write the last uses of keys", s.Keys.writeLastUsed) })
-	wg.Go(func() { s.jobs.Every(ctx, pruneInterval, "notify of expiring keys", s.Keys.tellEnding) })
+	wg.Go(func() { s.jobs.Every(ctx, pruneInterval, "notify of expiring keys", s.Keys.notifyExpiring) })
 	wg.Go(func() { s.jobs.Every(ctx, pruneInterval, "prune sessions", s.Sessions.prune) })
 	wg.Wait()
 	last, cancel := job.ShutdownContext(ctx)

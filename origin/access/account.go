@@ -23,9 +23,9 @@ type Accounts struct {
 	auditLog *auditlog.Log
 }
 
-// PutAccount creates an account or changes its name and note, and reports whether
+// Put creates an account or changes its name and note, and reports whether
 // it was created.
-func (s *Accounts) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool, err error) {
+func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool, err error) {
 	bad := ValidateAccount(&r)
 	if !fieldmark.ValidAccount(id) {
 		bad.Add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
@@ -59,8 +59,8 @@ func (s *Accounts) PutAccount(ctx context.Context, id string, r fieldmark.Accoun
 	return a, made, nil
 }
 
-// ListAccounts returns the accounts in the order of their ids.
-func (s *Accounts) ListAccounts(ctx context.Context) ([]fieldmark.Account, error) {
+// List returns the accounts in the order of their ids.
+func (s *Accounts) List(ctx context.Context) ([]fieldmark.Account, error) {
 	return s.store.Accounts(ctx, MaxAccounts)
 }
 

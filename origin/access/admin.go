@@ -44,19 +44,19 @@ type Admins struct {
 	throttle *throttle
 }
 
-// SetAdminPassword makes an administrator who may do everything, or changes the
+// SetPassword makes an administrator who may do everything, or changes the
 // password of one, who is then signed out everywhere.
-func (s *Admins) SetAdminPassword(ctx context.Context, user, password string) error {
-	return s.PutAdmin(ctx, user, password, fieldmark.RoleAdmin)
+func (s *Admins) SetPassword(ctx context.Context, user, password string) error {
+	return s.Put(ctx, user, password, fieldmark.RoleAdmin)
 }
 
-// PutAdmin makes an administrator, or changes the password and the role of one,
+// Put makes an administrator, or changes the password and the role of one,
 // who is then signed out everywhere. A second factor stays.
-func (s *Admins) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role) error {
+func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
 		return validation.Error("/role", "enum", "must be admin or viewer")
 	}
-	if err := validation.Errors(checkAdmin(user, password)).Err(); err != nil {
+	if err := validation.Errors(validateAdmin(user, password)).Err(); err != nil {
 		return err
 	}
 	if err := s.hasher.acquire(ctx); err != nil {
@@ -85,7 +85,7 @@ func (s *Admins) PutAdmin(ctx context.Context, user, password string, role field
 	return nil
 }
 
-func checkAdmin(user, password string) []fieldmark.FieldError {
+func validateAdmin(user, password string) []fieldmark.FieldError {
 	var bad validation.Errors
 	if !userName.MatchString(user) {
 		bad.Add("/user", "pattern", "must be 1 to 64 of a-z, 0-9 and . _ @ -")
@@ -104,8 +104,8 @@ func checkAdmin(user, password string) []fieldmark.FieldError {
 // maxAdmins limits the list of administrators.
 const maxAdmins = 500
 
-// ListAdmins returns the administrators.
-func (s *Admins) ListAdmins(ctx context.Context) ([]fieldmark.Admin, error) {
+// List returns the administrators.
+func (s *Admins) List(ctx context.Context) ([]fieldmark.Admin, error) {
 	rows, err := s.store.Admins(ctx, maxAdmins)
 	if err != nil {
 		return nil, err

@@ -34,22 +34,22 @@ type Keys struct {
 	lastUsed LastUsed
 }
 
-// CreateKey makes a key for an account, or for the one the request names if
+// Create makes a key for an account, or for the one the request names if
 // account is empty. Its token is in the answer and nowhere else.
-func (s *Keys) CreateKey(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
-	return s.createKey(ctx, account, r, nil)
+func (s *Keys) Create(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return s.create(ctx, account, r, nil)
 }
 
-// CreateKeyAfter is CreateKey for a form, which is refused with
+// CreateAfter is Create for a form, which is refused with
 // CodeVersionMismatch unless newest is still the id of the newest key ("" where
 // there is no key): a form that is sent twice, or loaded again, makes one key.
 // Nil is no condition.
-func (s *Keys) CreateKeyAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
-	return s.createKey(ctx, "", r, newest)
+func (s *Keys) CreateAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
+	return s.create(ctx, "", r, newest)
 }
 
-func (s *Keys) createKey(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
-	if err := validation.Errors(checkKey(&r)).Err(); err != nil {
+func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
+	if err := validation.Errors(validateKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
 	account = cmp.Or(account, r.Account, DefaultAccount)
@@ -87,8 +87,8 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	}, t.String()
 }
 
-// checkKey returns every complaint about a key request and fills in its default life.
-func checkKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
+// validateKey returns every complaint about a key request and fills in its default life.
+func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	var bad validation.Errors
 	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !validation.IsText(r.Name, false) {
 		bad.Add("/name", "range", fmt.Sprintf("must have 1 to %d characters", fieldmark.MaxKeyName))
@@ -173,8 +173,8 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	return row.Key, nil
 }
 
-// ListKeys lists keys, the newest first.
-func (s *Keys) ListKeys(ctx context.Context) ([]fieldmark.Key, error) {
+// List lists keys, the newest first.
+func (s *Keys) List(ctx context.Context) ([]fieldmark.Key, error) {
 	rows, err := s.store.Keys(ctx, MaxKeys)
 	if err != nil {
 		return nil, err
@@ -186,8 +186,8 @@ func (s *Keys) ListKeys(ctx context.Context) ([]fieldmark.Key, error) {
 	return list, nil
 }
 
-// RevokeKey ends a key's life at once. A key that was revoked stays as it is.
-func (s *Keys) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, error) {
+// Revoke ends a key's life at once. A key that was revoked stays as it is.
+func (s *Keys) Revoke(ctx context.Context, id, why string) (fieldmark.Key, error) {
 	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !validation.IsText(why, false) {
 		return fieldmark.Key{}, validation.Error("/reason", "range", fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason))
 	}
@@ -214,9 +214,9 @@ func (s *Keys) RevokeKey(ctx context.Context, id, why string) (fieldmark.Key, er
 	return key.Key, nil
 }
 
-// RotateKey makes a key that may what another may, for as long as that one was
+// Rotate makes a key that may what another may, for as long as that one was
 // made for. The old one works for the grace and says whose place was taken.
-func (s *Keys) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
+func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
 	hours := fieldmark.DefaultGrace
 	if r.GraceHours != nil {
 		hours = *r.GraceHours
@@ -260,16 +260,16 @@ func (s *Keys) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation
 
 // When an account is told that a key ends, in days before it, the later first:
 // a key that was made for less is told of as late as it is.
-func noticeDays() []int { return []int{3, 14} }
+func expiryNotices() []int { return []int{3, 14} }
 
 // maxNotices bounds how many keys are told of in one transaction.
 const maxNotices = 200
 
-// tellEnding tells accounts of keys that end soon.
-func (s *Keys) tellEnding(ctx context.Context) error {
+// notifyExpiring tells accounts of keys that end soon.
+func (s *Keys) notifyExpiring(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
-		for _, days := range noticeDays() {
+		for _, days := range expiryNotices() {
 			keys, err := tx.Ending(ctx, now, now.AddDate(0, 0, days), days, maxNotices)
 			if err != nil {
 				return err

@@ -18,58 +18,58 @@ import (
 
 // Lifetimes of a session.
 const (
-	SessionIdle     = 30 * time.Minute
-	SessionAbsolute = 12 * time.Hour
-	sessionNoted    = time.Minute // precision of the last use of a session
-	// ProofFor is how long a re-authentication counts, for actions that require one.
-	ProofFor = 10 * time.Minute
+	SessionIdle       = 30 * time.Minute
+	SessionAbsolute   = 12 * time.Hour
+	lastSeenPrecision = time.Minute // precision of the last use of a session
+	// ReauthLifetime is how long a re-authentication counts, for actions that require one.
+	ReauthLifetime = 10 * time.Minute
 )
 
 // Credentials are what somebody signs in with.
 type Credentials struct {
 	User, Password string
 	Code           string // of the second factor; empty without one
-	By             Caller
-	within         bool // a session: who has no password may confirm by the code alone
+	Caller         Caller
+	reauth         bool // a session: who has no password may confirm by the code alone
 }
 
-// SignedIn is an administrator in a session.
-type SignedIn struct {
+// Session is an administrator in a session.
+type Session struct {
 	User     string
 	Role     fieldmark.Role
-	Session  string    // names the session; it cannot be entered by that
-	ProvedAt time.Time // when the password was last given in it
-	Foreign  bool      // has no password here: the sign-in provider vouches
-	Factor   bool      // has a second factor
+	Name     string    // names the session; it cannot be entered by that
+	ReauthAt time.Time // when the password was last given in it
+	External bool      // has no password here: the sign-in provider vouches
+	HasTOTP  bool      // has a second factor
 }
 
-// Proved reports whether the password was given just now.
-func (in SignedIn) Proved(now time.Time) bool { return now.Sub(in.ProvedAt) < ProofFor }
+// Reauthenticated reports whether the password was given just now.
+func (in Session) Reauthenticated(now time.Time) bool { return now.Sub(in.ReauthAt) < ReauthLifetime }
 
 // Sessions are the sessions of administrators in the admin console.
 type Sessions struct {
-	store    *store.Store
-	auditLog *auditlog.Log
-	totp     keyring.Cipher
-	hasher   *hasher
-	throttle *throttle
-	ssoOnly  bool
+	store       *store.Store
+	auditLog    *auditlog.Log
+	totp        keyring.Cipher
+	hasher      *hasher
+	throttle    *throttle
+	noPasswords bool
 }
 
 // SignIn returns the token of a new session. A wrong password, a wrong code and an
 // unknown user get the same error after the same work, and delay the next try.
 func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, err error) {
-	if s.ssoOnly {
+	if s.noPasswords {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "passwords are switched off")
 	}
-	proof, err := s.prove(ctx, c)
+	proof, err := s.authenticate(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	token, row := newSession(c.User, c.By)
-	ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.By), Agent: c.By.Agent})
+	token, row := newSession(c.User, c.Caller)
+	ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := proof.accept(ctx, tx); err != nil {
+		if err := proof.use(ctx, tx); err != nil {
 			return err
 		}
 		if err := tx.AddSession(ctx, row); err != nil {
@@ -91,26 +91,26 @@ func newSession(user string, by Caller) (token string, row store.Session) {
 		Address: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)}
 }
 
-// Prove notes in a session that its password was given just now.
-func (s *Sessions) Prove(ctx context.Context, token, password, code string, by Caller) error {
-	in, err := s.Session(ctx, token)
+// Reauthenticate notes in a session that its password was given just now.
+func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code string, by Caller) error {
+	in, err := s.Get(ctx, token)
 	if err != nil {
 		return err
 	}
-	proof, err := s.prove(ctx, Credentials{User: in.User, Password: password, Code: code, By: by, within: true})
+	proof, err := s.authenticate(ctx, Credentials{User: in.User, Password: password, Code: code, Caller: by, reauth: true})
 	if err != nil {
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := proof.accept(ctx, tx); err != nil {
+		if err := proof.use(ctx, tx); err != nil {
 			return err
 		}
 		return tx.ProveSession(ctx, hashSession(token), time.Now())
 	})
 }
 
-// proof is a right password, and a right code where one is asked for.
-type proof struct {
+// authentication is a right password, and a right code where one is asked for.
+type authentication struct {
 	admin store.Admin // as they were checked
 	step  int64       // of the code; 0 without one
 	hash  string      // of the password at today's cost; empty: it is kept so already
@@ -118,20 +118,20 @@ type proof struct {
 	throttles []string // names whose failures end with this
 }
 
-// accept uses a proof up in the transaction of what it allows. The password and
+// use uses a proof up in the transaction of what it allows. The password and
 // the second factor must still be those that were checked: checking takes long,
 // and a change of either ends what the old one could open.
-func (p *proof) accept(ctx context.Context, tx *store.Tx) error {
+func (p *authentication) use(ctx context.Context, tx *store.Tx) error {
 	now, err := tx.Admin(ctx, p.admin.Name)
 	if errors.Is(err, store.ErrNone) || err == nil && (now.Password != p.admin.Password || now.TOTP != p.admin.TOTP) {
-		return errSignIn()
+		return errCredentials()
 	}
 	if err != nil {
 		return err
 	}
 	if p.step > 0 {
 		if fresh, err := tx.UseCode(ctx, p.admin.Name, p.step); err != nil || !fresh {
-			return errors.Join(err, errSignIn())
+			return errors.Join(err, errCredentials())
 		}
 	}
 	for _, name := range p.throttles {
@@ -145,12 +145,12 @@ func (p *proof) accept(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// prove checks a password and, where there is one, the second factor.
-func (s *Sessions) prove(ctx context.Context, c Credentials) (*proof, error) {
+// authenticate checks a password and, where there is one, the second factor.
+func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentication, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
-		return nil, errSignIn()
+		return nil, errCredentials()
 	}
-	names := s.throttle.names(c.User, c.By)
+	names := s.throttle.names(c.User, c.Caller)
 	if err := s.throttle.check(ctx, names); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Sessions) prove(ctx context.Context, c Credentials) (*proof, error) {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	if known && kept.Password == "" { // somebody of the sign-in provider
-		right = c.within && kept.TOTP != ""
+		right = c.reauth && kept.TOTP != ""
 	}
 	var step int64
 	if right && kept.TOTP != "" {
@@ -188,19 +188,19 @@ func (s *Sessions) prove(ctx context.Context, c Credentials) (*proof, error) {
 	if !right {
 		// A failure that cannot be counted gets the answer of a right password
 		// that cannot be used: otherwise guesses were free while the disk is full.
-		if err := s.throttle.fail(ctx, c, known, names); err != nil {
+		if err := s.throttle.recordFailure(ctx, c, known, names); err != nil {
 			return nil, fmt.Errorf("sign in: %w", err)
 		}
-		return nil, errSignIn()
+		return nil, errCredentials()
 	}
-	p := &proof{admin: kept, step: step, throttles: names}
+	p := &authentication{admin: kept, step: step, throttles: names}
 	if outdated {
 		p.hash = hashPassword(c.Password)
 	}
 	return p, nil
 }
 
-func errSignIn() error {
+func errCredentials() error {
 	return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the user name or the password is wrong")
 }
 
@@ -211,12 +211,12 @@ func hashSession(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sessionName is how much of a hash names a session to people.
-const sessionName = 16
+// sessionNameLength is how much of a hash names a session to people.
+const sessionNameLength = 16
 
-// Session returns the administrator a token stands for, and keeps the session
+// Get returns the administrator a token stands for, and keeps the session
 // from falling idle.
-func (s *Sessions) Session(ctx context.Context, token string) (in SignedIn, err error) {
+func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error) {
 	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
 	if token == "" || len(token) > maxPassword {
 		return in, over
@@ -232,7 +232,7 @@ func (s *Sessions) Session(ctx context.Context, token string) (in SignedIn, err 
 	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
 		return in, over
 	}
-	if now.Sub(se.SeenAt) >= sessionNoted {
+	if now.Sub(se.SeenAt) >= lastSeenPrecision {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			return tx.TouchSession(ctx, se.Hash, now)
 		})
@@ -240,7 +240,7 @@ func (s *Sessions) Session(ctx context.Context, token string) (in SignedIn, err 
 			return in, err
 		}
 	}
-	return SignedIn{User: se.User, Role: se.Role, Session: se.Hash[:sessionName], ProvedAt: se.ProvedAt, Foreign: se.Foreign, Factor: se.Factor}, nil
+	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ProvedAt, External: se.Foreign, HasTOTP: se.Factor}, nil
 }
 
 // SignOut ends a session; one that is over already is no error.
@@ -250,9 +250,9 @@ func (s *Sessions) SignOut(ctx context.Context, token string) error {
 	})
 }
 
-// OpenSession is a session as it may be shown.
-type OpenSession struct {
-	Name      string // as SignedIn.Session
+// SessionInfo is a session as it may be shown.
+type SessionInfo struct {
+	Name      string // as Session.Session
 	User      string
 	Address   string // the network it was begun from
 	Agent     string // and the browser
@@ -263,24 +263,24 @@ type OpenSession struct {
 // maxSessions bounds a list of sessions.
 const maxSessions = 500
 
-// ListSessions lists the sessions that are open, the newest first.
-func (s *Sessions) ListSessions(ctx context.Context) ([]OpenSession, error) {
+// List lists the sessions that are open, the newest first.
+func (s *Sessions) List(ctx context.Context) ([]SessionInfo, error) {
 	now := time.Now()
 	rows, err := s.store.Sessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle), maxSessions)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]OpenSession, len(rows))
+	list := make([]SessionInfo, len(rows))
 	for i, r := range rows {
-		list[i] = OpenSession{Name: r.Hash[:sessionName], User: r.User, Address: r.Address, Agent: r.Agent,
+		list[i] = SessionInfo{Name: r.Hash[:sessionNameLength], User: r.User, Address: r.Address, Agent: r.Agent,
 			CreatedAt: fieldmark.At(r.CreatedAt), SeenAt: fieldmark.At(r.SeenAt)}
 	}
 	return list, nil
 }
 
-// EndSession ends a session by its name.
-func (s *Sessions) EndSession(ctx context.Context, name string) error {
-	if len(name) != sessionName {
+// Delete ends a session by its name.
+func (s *Sessions) Delete(ctx context.Context, name string) error {
+	if len(name) != sessionNameLength {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -13,8 +13,8 @@ import (
 // The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
 // one, because a permanent lock would let anybody lock anybody out.
 const (
-	firstDelay   = time.Second
-	longestDelay = 15 * time.Minute
+	minDelay = time.Second
+	maxDelay = 15 * time.Minute
 	// throttleReset is how long after the end of a delay a failure counts as the
 	// first again. Rows are pruned then, so the table holds no more failures than
 	// fit into an hour and a quarter; each costs the hash of a password, of which
@@ -66,15 +66,15 @@ func (t *throttle) check(ctx context.Context, names []string) error {
 	return e
 }
 
-// fail counts a failed sign-in under its names and writes it into the
+// recordFailure counts a failed sign-in under its names and writes it into the
 // audit log. A user's name that does not exist may be a password in the wrong
 // field, so it is not stored. A caller who breaks off does not avoid the delay.
-func (t *throttle) fail(ctx context.Context, c Credentials, known bool, names []string) error {
+func (t *throttle) recordFailure(ctx context.Context, c Credentials, known bool, names []string) error {
 	user := c.User
 	if !known {
 		user = "(unknown)"
 	}
-	ctx = auditlog.WithActor(context.WithoutCancel(ctx), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.By), Agent: c.By.Agent})
+	ctx = auditlog.WithActor(context.WithoutCancel(ctx), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
 	return t.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, name := range names {
@@ -82,7 +82,7 @@ func (t *throttle) fail(ctx context.Context, c Credentials, known bool, names []
 			if err != nil {
 				return err
 			}
-			if err := tx.PutLoginThrottle(ctx, nextThrottle(l, now)); err != nil {
+			if err := tx.PutLoginThrottle(ctx, addFailure(l, now)); err != nil {
 				return err
 			}
 		}
@@ -90,14 +90,14 @@ func (t *throttle) fail(ctx context.Context, c Credentials, known bool, names []
 	})
 }
 
-// nextThrottle adds a failure.
-func nextThrottle(l store.LoginThrottle, now time.Time) store.LoginThrottle {
+// addFailure adds a failure.
+func addFailure(l store.LoginThrottle, now time.Time) store.LoginThrottle {
 	if now.Sub(l.Until) > throttleReset {
 		l.Failures = 0
 	}
-	wait := longestDelay
+	wait := maxDelay
 	if l.Failures < 10 { // 2^10 s is past the longest
-		wait = min(firstDelay<<l.Failures, longestDelay)
+		wait = min(minDelay<<l.Failures, maxDelay)
 	}
 	l.Failures++
 	l.Until = now.Add(wait)

@@ -21,25 +21,25 @@ const (
 	totpSkew   = 1  // steps
 )
 
-// SecondFactor is a secret that an authenticator app is given.
-type SecondFactor struct {
+// TOTP is a secret that an authenticator app is given.
+type TOTP struct {
 	Secret string // base 32
 	URI    string // otpauth://totp/…, for a QR code
 }
 
-// NewSecondFactor draws a secret for a user. Nothing is kept of it until
-// SetSecondFactor is told of it.
-func NewSecondFactor(user string) (SecondFactor, error) {
+// NewTOTP draws a secret for a user. Nothing is kept of it until
+// SetTOTP is told of it.
+func NewTOTP(user string) (TOTP, error) {
 	k, err := totp.Generate(totp.GenerateOpts{Issuer: totpIssuer, AccountName: user, Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 	if err != nil {
-		return SecondFactor{}, fmt.Errorf("draw a second factor: %w", err)
+		return TOTP{}, fmt.Errorf("draw a second factor: %w", err)
 	}
-	return SecondFactor{Secret: k.Secret(), URI: k.URL()}, nil
+	return TOTP{Secret: k.Secret(), URI: k.URL()}, nil
 }
 
-// stepOf returns the step that a code is of, or 0. All steps are looked at, so
+// matchStep returns the step that a code is of, or 0. All steps are looked at, so
 // that time tells nothing.
-func stepOf(secret, code string, now time.Time) (step int64, err error) {
+func matchStep(secret, code string, now time.Time) (step int64, err error) {
 	for skew := -totpSkew; skew <= totpSkew; skew++ {
 		at := now.Add(time.Duration(skew) * totpStep * time.Second)
 		want, err := totp.GenerateCodeCustom(secret, at, totp.ValidateOpts{Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
@@ -60,20 +60,20 @@ func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	step, err := stepOf(secret, code, now)
+	step, err := matchStep(secret, code, now)
 	if step <= a.TOTPStep {
 		return 0, err
 	}
 	return step, err
 }
 
-// SetSecondFactor has a user asked for a code from now on; the code shows that an
+// SetTOTP has a user asked for a code from now on; the code shows that an
 // app has the secret. An empty secret ends that.
-func (s *Admins) SetSecondFactor(ctx context.Context, user, secret, code string) error {
+func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
 	act, sealed, step := "admin.second-factor.off", "", int64(0)
 	if secret != "" {
 		var err error
-		if step, err = stepOf(secret, code, time.Now()); err != nil || step == 0 {
+		if step, err = matchStep(secret, code, time.Now()); err != nil || step == 0 {
 			return validation.Error("/code", "conflict", "is not the one the app shows now")
 		}
 		act, sealed = "admin.second-factor.on", s.totp.Seal(user, secret)

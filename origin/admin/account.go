@@ -27,11 +27,11 @@ func (a *area) accounts(v *visit) error {
 
 func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.AccountRequest, bad []complaint) error {
 	ctx := v.r.Context()
-	accounts, err := a.origin.Access.Accounts.ListAccounts(ctx)
+	accounts, err := a.origin.Access.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := a.origin.Access.Keys.ListKeys(ctx)
+	keys, err := a.origin.Access.Keys.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *area) putAccount(v *visit) error {
 	form := v.r.PostForm
 	id := strings.TrimSpace(form.Get("id"))
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
-	_, _, err := a.origin.Access.Accounts.PutAccount(v.r.Context(), id, r)
+	_, _, err := a.origin.Access.Accounts.Put(v.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return a.showAccounts(v, http.StatusUnprocessableEntity, id, r, v.complaintsOf(fieldmark.AsError(err)))
 	}
@@ -82,7 +82,7 @@ func (a *area) accountChoices(v *visit, chosen string) ([]choice, error) {
 	if chosen == "" {
 		chosen = access.DefaultAccount
 	}
-	accounts, err := a.origin.Access.Accounts.ListAccounts(v.r.Context())
+	accounts, err := a.origin.Access.Accounts.List(v.r.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func newBrowser(t *testing.T, secure bool) *browser {
 	if err := service.Prepare(t.Context()); err != nil {
 		t.Fatalf("prepare: %v", err)
 	}
-	if err := service.Access.Admins.SetAdminPassword(t.Context(), user, password); err != nil {
+	if err := service.Access.Admins.SetPassword(t.Context(), user, password); err != nil {
 		t.Fatalf("set password: %v", err)
 	}
 	b := &browser{t: t, service: service, log: &bytes.Buffer{}}
@@ -130,7 +130,7 @@ func TestClosedWithoutSession(t *testing.T) {
 			t.Errorf("POST %s: %d to %q, want 303 to the sign-in page", path, rec.Code, rec.Header().Get("Location"))
 		}
 	}
-	if keys, err := b.service.Access.Keys.ListKeys(t.Context()); len(keys) != 0 || err != nil {
+	if keys, err := b.service.Access.Keys.List(t.Context()); len(keys) != 0 || err != nil {
 		t.Errorf("%d keys, %v; want none", len(keys), err)
 	}
 }
@@ -279,7 +279,7 @@ func TestCrossOrigin(t *testing.T) {
 			t.Errorf("%v: %d, want 403 and a page that says why", header, rec.Code)
 		}
 	}
-	if keys, err := b.service.Access.Keys.ListKeys(t.Context()); len(keys) != 0 || err != nil {
+	if keys, err := b.service.Access.Keys.List(t.Context()); len(keys) != 0 || err != nil {
 		t.Errorf("%d keys, %v; want none", len(keys), err)
 	}
 }

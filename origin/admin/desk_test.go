@@ -18,7 +18,7 @@ import (
 // TestViewer looks at every page and can change nothing.
 func TestViewer(t *testing.T) {
 	b := newBrowser(t, false)
-	if err := b.service.Access.Admins.PutAdmin(t.Context(), user, password, fieldmark.RoleViewer); err != nil {
+	if err := b.service.Access.Admins.Put(t.Context(), user, password, fieldmark.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	b.signIn()
@@ -80,7 +80,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
 	}
 	b.refused("/admin/api-keys", form, 409, "A key was created after")
-	keys, err := b.service.Access.Keys.ListKeys(t.Context())
+	keys, err := b.service.Access.Keys.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].Account != "acme" || len(keys[0].Networks) != 2 {
 		t.Fatalf("keys %+v, %v; want one of acme", keys, err)
 	}
@@ -258,7 +258,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("offer a second factor: %d: %s", rec.Code, rec.Body)
 	}
 	b.refused("/admin/settings/second-factor", url.Values{"do": {"on"}, "secret": {"JBSWY3DPEHPK3PXP"}, "code": {"000000"}}, 422, "Code: is not")
-	sessions, err := b.service.Access.Sessions.ListSessions(t.Context())
+	sessions, err := b.service.Access.Sessions.List(t.Context())
 	if err != nil || len(sessions) != 1 || !strings.Contains(body, sessions[0].Name) {
 		t.Fatalf("sessions %+v, %v; want the one on the page", sessions, err)
 	}
@@ -273,7 +273,7 @@ func TestClaims(t *testing.T) {
 	b := newBrowser(t, false)
 	b.header = map[string]string{fieldmark.HeaderClient: "203.0.113.9"}
 	b.signIn()
-	sessions, err := b.service.Access.Sessions.ListSessions(t.Context())
+	sessions, err := b.service.Access.Sessions.List(t.Context())
 	want := netip.MustParsePrefix("192.0.2.0/24").String() // httptest's client
 	if err != nil || len(sessions) != 1 || sessions[0].Address != want {
 		t.Errorf("sessions %+v, %v; want one from %s", sessions, err, want)

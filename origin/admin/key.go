@@ -76,7 +76,7 @@ func (a *area) createKey(v *visit) error {
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
 		req.ExpiresInDays = days
 	}
-	made, err := a.origin.Access.Keys.CreateKeyAfter(v.r.Context(), v.newest(), req)
+	made, err := a.origin.Access.Keys.CreateAfter(v.r.Context(), v.newest(), req)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return a.showKeys(v, http.StatusConflict, req, complain("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
@@ -100,7 +100,7 @@ func (a *area) rotateKey(v *visit) error {
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
 	}
-	made, err := a.origin.Access.Keys.RotateKey(v.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
+	made, err := a.origin.Access.Keys.Rotate(v.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeKeyNotLive || e.Code == fieldmark.CodeValidationFailed) {
 		return a.showKeys(v, e.Code.Status(), newKeyForm(), v.complaintsOf(e), nil)
 	}
@@ -132,12 +132,12 @@ func newestKey(keys []fieldmark.Key) string {
 }
 
 func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []complaint, made *fieldmark.NewKey) error {
-	keys, err := a.origin.Access.Keys.ListKeys(v.r.Context())
+	keys, err := a.origin.Access.Keys.List(v.r.Context())
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Proved(now), Proof: a.proofFor(v, keysPath)}
+	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Reauthenticated(now), Proof: a.proofFor(v, keysPath)}
 	for _, k := range keys {
 		line := keyLine{Key: k, Status: k.State(now)}
 		line.Late = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
@@ -180,7 +180,7 @@ func (a *area) revokeKey(v *visit) error {
 	if form.bad != nil {
 		return a.showKeys(v, http.StatusUnprocessableEntity, newKeyForm(), form.bad, nil)
 	}
-	if _, err := a.origin.Access.Keys.RevokeKey(v.r.Context(), id, why); err != nil {
+	if _, err := a.origin.Access.Keys.Revoke(v.r.Context(), id, why); err != nil {
 		return err
 	}
 	a.did(v, "key.revoke", id)

@@ -133,7 +133,7 @@ func TestMissionFilters(t *testing.T) {
 		}
 	}
 	b.page("/admin/missions?source=crm", `value="crm"`, `href="/admin/missions/`+low.ID+`"`, `name="back" value="/admin/missions?source=crm"`)
-	if _, _, err := b.service.Access.Accounts.PutAccount(t.Context(), "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
+	if _, _, err := b.service.Access.Accounts.Put(t.Context(), "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
 	// With two accounts, these filters must not choose one by themselves.

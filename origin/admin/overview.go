@@ -71,7 +71,7 @@ func (a *area) overview(v *visit) error {
 	if d.OpenMissions, err = a.countOpen(v); err != nil {
 		return err
 	}
-	keys, err := a.origin.Access.Keys.ListKeys(ctx)
+	keys, err := a.origin.Access.Keys.List(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 )
 
 func (a *area) flowCookie(r *http.Request, kept string) *http.Cookie {
-	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowFor / time.Second)}
+	c := &http.Cookie{Name: plainFlow, Value: kept, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
 	if a.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureFlow, "/", true
 	}
@@ -32,11 +32,11 @@ func (a *area) flowCookie(r *http.Request, kept string) *http.Cookie {
 func (a *area) signOn(v *visit) error { return a.toProvider(v, "") }
 
 // proveOn sends an administrator there to prove anew who it is.
-func (a *area) proveOn(v *visit) error { return a.toProvider(v, v.in.Session) }
+func (a *area) proveOn(v *visit) error { return a.toProvider(v, v.in.Name) }
 
 func (a *area) toProvider(v *visit, proves string) error {
 	next := nextPage(v.r.URL.Query().Get("next"))
-	address, kept, err := a.origin.Access.SignOn.BeginSignOn(v.r.Context(), access.Departure{Next: next, Proves: proves, Again: v.r.URL.Query().Has("again")})
+	address, kept, err := a.origin.Access.SignOn.Begin(v.r.Context(), access.AuthRequest{Next: next, Session: proves, ForceLogin: v.r.URL.Query().Has("again")})
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		a.log.Warn("sign-in provider", "error", err)
 		if proves != "" {
@@ -57,17 +57,17 @@ func (a *area) toProvider(v *visit, proves string) error {
 // is good for once.
 func (a *area) signedOn(v *visit) error {
 	http.SetCookie(v.w, a.flowCookie(v.r, ""))
-	back := access.Return{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
+	back := access.Callback{Query: v.r.URL.Query(), Token: a.cookie(v.r), Caller: a.caller(v.r)}
 	if c, err := v.r.Cookie(a.flowCookie(v.r, "").Name); err == nil {
 		back.Flow = c.Value
 	}
-	token, next, err := a.origin.Access.SignOn.EndSignOn(v.r.Context(), back)
-	if refused, ok := errors.AsType[*access.Refused](err); ok {
+	token, next, err := a.origin.Access.SignOn.Finish(v.r.Context(), back)
+	if refused, ok := errors.AsType[*access.AccessDenied](err); ok {
 		a.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
-			return a.showSignIn(v, http.StatusForbidden, refused.Why+" Contact your administrator, or sign in with another account.", signInForm{Next: home, Again: true})
+			return a.showSignIn(v, http.StatusForbidden, refused.Reason+" Contact your administrator, or sign in with another account.", signInForm{Next: home, Again: true})
 		}
-		return a.showSignIn(v, http.StatusUnauthorized, refused.Why, signInForm{Next: home})
+		return a.showSignIn(v, http.StatusUnauthorized, refused.Reason, signInForm{Next: home})
 	}
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeOriginUnavailable || e.Code == fieldmark.CodeRateLimited) {
 		a.log.Warn("sign-in provider", "error", err)
@@ -94,7 +94,7 @@ func (a *area) signedOn(v *visit) error {
 
 // showSignIn shows the page to sign in, with what went wrong, if anything did.
 func (a *area) showSignIn(v *visit, status int, fault string, form signInForm) error {
-	form.Provider, form.Passwords = a.origin.Access.SignOn.Provider(), a.origin.Access.SignOn.Passwords()
+	form.Provider, form.Passwords = a.origin.Access.SignOn.Label(), a.origin.Access.SignOn.PasswordsAllowed()
 	p := page{Title: "Sign in", Data: form}
 	if form.Again {
 		p.Title = "Access denied"
@@ -113,9 +113,9 @@ type proof struct {
 }
 
 func (a *area) proofFor(v *visit, next string) proof {
-	p := proof{Next: next, Factor: v.in.Factor}
-	if v.in.Foreign {
-		p.Provider = a.origin.Access.SignOn.Provider()
+	p := proof{Next: next, Factor: v.in.HasTOTP}
+	if v.in.External {
+		p.Provider = a.origin.Access.SignOn.Label()
 	}
 	return p
 }

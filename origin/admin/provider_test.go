@@ -35,7 +35,7 @@ func TestPasswordsOff(t *testing.T) {
 	if b.service, err = origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: provider, SignOnOnly: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.service.Access.Admins.SetAdminPassword(t.Context(), user, password); err != nil {
+	if err := b.service.Access.Admins.SetPassword(t.Context(), user, password); err != nil {
 		t.Fatal(err)
 	}
 	if b.handler, err = admin.New(admin.Config{Service: b.service, Secure: true, Log: slog.New(slog.DiscardHandler)}); err != nil {

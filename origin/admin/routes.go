@@ -122,7 +122,7 @@ type visit struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	user string // empty where anyone may come
-	in   access.SignedIn
+	in   access.Session
 	form string // prefix of the ids of the form that was posted; empty unless a page has several
 }
 
@@ -150,7 +150,7 @@ func (a *area) closed(handle func(*visit) error) http.Handler { return a.open(a.
 
 func (a *area) inside(handle func(*visit) error) func(*visit) error {
 	return func(v *visit) error {
-		in, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r))
+		in, err := a.origin.Access.Sessions.Get(v.r.Context(), a.cookie(v.r))
 		if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
 			return a.toSignIn(v)
 		}
@@ -197,7 +197,7 @@ func (a *area) changing(handle func(*visit) error) func(*visit) error {
 // page that has the form asks for it.
 func (a *area) proved(handle func(*visit) error) http.Handler {
 	return a.acts(func(v *visit) error {
-		if !v.in.Proved(time.Now()) {
+		if !v.in.Reauthenticated(time.Now()) {
 			return v.done(keysPath, "unproved")
 		}
 		return handle(v)
@@ -237,7 +237,7 @@ func (a *area) address(r *http.Request) string {
 
 // notFound answers an unknown address, with the navigation for who is signed in.
 func (a *area) notFound(v *visit) error {
-	if in, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+	if in, err := a.origin.Access.Sessions.Get(v.r.Context(), a.cookie(v.r)); err == nil {
 		v.user, v.in = in.User, in
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")

@@ -63,7 +63,7 @@ type signInForm struct {
 }
 
 func (a *area) signInPage(v *visit) error {
-	if _, err := a.origin.Access.Sessions.Session(v.r.Context(), a.cookie(v.r)); err == nil {
+	if _, err := a.origin.Access.Sessions.Get(v.r.Context(), a.cookie(v.r)); err == nil {
 		http.Redirect(v.w, v.r, home, http.StatusSeeOther)
 		return nil
 	}
@@ -78,7 +78,7 @@ func (a *area) signIn(v *visit) error {
 	}
 	form := signInForm{User: v.r.PostForm.Get("user"), Next: nextPage(v.r.PostForm.Get("next"))}
 	token, err := a.origin.Access.Sessions.SignIn(v.r.Context(), access.Credentials{User: form.User, Password: v.r.PostForm.Get("password"),
-		Code: strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), By: a.caller(v.r)})
+		Code: strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), Caller: a.caller(v.r)})
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
@@ -114,7 +114,7 @@ func (a *area) prove(v *visit) error {
 		return err
 	}
 	next := nextPage(v.r.PostForm.Get("next"))
-	err := a.origin.Access.Sessions.Prove(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
+	err := a.origin.Access.Sessions.Reauthenticate(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {

@@ -17,30 +17,30 @@ type settingsData struct {
 	Vitals   origin.Vitals
 	Facts    []Fact
 	Admins   []fieldmark.Admin
-	Sessions []access.OpenSession
+	Sessions []access.SessionInfo
 	Here     string // the session of who looks
 	Factor   bool   // who looks is asked for a code
 	Proved   bool
-	Foreign  bool                 // who looks has no password here
-	Proof    proof                // how to become Proved
-	New      *access.SecondFactor // offered, not kept
+	Foreign  bool         // who looks has no password here
+	Proof    proof        // how to become Proved
+	New      *access.TOTP // offered, not kept
 	QR       template.HTML
 }
 
 func (a *area) settings(v *visit) error { return a.showSettings(v, http.StatusOK, nil, nil) }
 
-func (a *area) showSettings(v *visit, status int, bad []complaint, offered *access.SecondFactor) error {
+func (a *area) showSettings(v *visit, status int, bad []complaint, offered *access.TOTP) error {
 	ctx := v.r.Context()
-	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Session, Proved: v.in.Proved(time.Now()),
-		Factor: v.in.Factor, Foreign: v.in.Foreign, Proof: a.proofFor(v, settingsPath), New: offered}
+	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Name, Proved: v.in.Reauthenticated(time.Now()),
+		Factor: v.in.HasTOTP, Foreign: v.in.External, Proof: a.proofFor(v, settingsPath), New: offered}
 	var err error
 	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
 		return err
 	}
-	if d.Admins, err = a.origin.Access.Admins.ListAdmins(ctx); err != nil {
+	if d.Admins, err = a.origin.Access.Admins.List(ctx); err != nil {
 		return err
 	}
-	sessions, err := a.origin.Access.Sessions.ListSessions(ctx)
+	sessions, err := a.origin.Access.Sessions.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func (a *area) setFactor(v *visit) error {
 	if err := v.parseForm(); err != nil {
 		return err
 	}
-	if !v.in.Proved(time.Now()) {
+	if !v.in.Reauthenticated(time.Now()) {
 		return v.done(settingsPath, "unproved")
 	}
 	form, done := v.r.PostForm, "factor-on"
 	var secret string
 	switch form.Get("do") {
 	case "offer":
-		factor, err := access.NewSecondFactor(v.user)
+		factor, err := access.NewTOTP(v.user)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (a *area) setFactor(v *visit) error {
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	err := a.origin.Access.Admins.SetSecondFactor(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
+	err := a.origin.Access.Admins.SetTOTP(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
 		return a.showSettings(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil)
 	}
@@ -97,13 +97,13 @@ func (a *area) setFactor(v *visit) error {
 // endSession ends a session of one's own, or anybody's for an administrator.
 func (a *area) endSession(v *visit) error {
 	name := v.r.PathValue("session")
-	sessions, err := a.origin.Access.Sessions.ListSessions(v.r.Context())
+	sessions, err := a.origin.Access.Sessions.List(v.r.Context())
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
 		if s.Name == name && (v.may() || s.User == v.user) {
-			if err := a.origin.Access.Sessions.EndSession(v.r.Context(), name); err != nil {
+			if err := a.origin.Access.Sessions.Delete(v.r.Context(), name); err != nil {
 				return err
 			}
 			a.did(v, "session.end", s.User)

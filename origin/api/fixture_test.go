@@ -125,7 +125,7 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 
 func (w *world) key(account string, scopes ...fieldmark.Scope) string {
 	w.t.Helper()
-	k, err := w.service.Access.Keys.CreateKey(w.t.Context(), account, fieldmark.KeyRequest{Name: "test", Scopes: scopes, ExpiresInDays: 30})
+	k, err := w.service.Access.Keys.Create(w.t.Context(), account, fieldmark.KeyRequest{Name: "test", Scopes: scopes, ExpiresInDays: 30})
 	if err != nil {
 		w.t.Fatalf("create key: %v", err)
 	}

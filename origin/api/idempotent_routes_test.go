@@ -166,7 +166,7 @@ func (w *world) filled(path, url string) string {
 			w.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
 		}
 	case strings.Contains(path, "/keys/{id}"):
-		k, err := w.service.Access.Keys.CreateKey(ctx, "", fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+		k, err := w.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -9,11 +9,11 @@ import (
 )
 
 func (s *server) revokeKey(ctx context.Context, id string, r fieldmark.KeyRevocation) (fieldmark.Key, error) {
-	return s.origin.Access.Keys.RevokeKey(ctx, id, r.Reason)
+	return s.origin.Access.Keys.Revoke(ctx, id, r.Reason)
 }
 
 func (s *server) putAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
-	a, _, err := s.origin.Access.Accounts.PutAccount(ctx, id, r)
+	a, _, err := s.origin.Access.Accounts.Put(ctx, id, r)
 	return a, err
 }
 

@@ -82,7 +82,7 @@ func TestAuditLogOfAPI(t *testing.T) {
 // longLived is a key with a year to go.
 func (w *world) longLived() string {
 	w.t.Helper()
-	k, err := w.service.Access.Keys.CreateKey(w.t.Context(), "", fieldmark.KeyRequest{Name: "test", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+	k, err := w.service.Access.Keys.Create(w.t.Context(), "", fieldmark.KeyRequest{Name: "test", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

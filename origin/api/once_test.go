@@ -273,7 +273,7 @@ func TestInFlight(t *testing.T) {
 func TestKeptForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		lasting, err := w.service.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
+		lasting, err := w.service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

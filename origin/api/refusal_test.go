@@ -204,12 +204,12 @@ func TestExpiredAndRevokedKeys(t *testing.T) {
 		}
 
 		a.key = w.key("default", fieldmark.ScopeMissionCreate)
-		keys, err := w.service.Access.Keys.ListKeys(t.Context())
+		keys, err := w.service.Access.Keys.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range keys {
-			if _, err := w.service.Access.Keys.RevokeKey(t.Context(), k.ID, ""); err != nil {
+			if _, err := w.service.Access.Keys.Revoke(t.Context(), k.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -190,16 +190,16 @@ func (s *server) keyRoutes() []*route {
 	const admin = fieldmark.PathAdminAPI
 	admins, keyID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixKey)
 	return []*route{
-		{"GET", admin + "keys", admins, handleList(s.origin.Access.Keys.ListKeys), operation{
+		{"GET", admin + "keys", admins, handleList(s.origin.Access.Keys.List), operation{
 			id: "listKeys", summary: "List API keys"}},
-		{"POST", admin + "keys", admins, handleParamBody(accountParam, s.origin.Access.Keys.CreateKey), operation{
+		{"POST", admin + "keys", admins, handleParamBody(accountParam, s.origin.Access.Keys.Create), operation{
 			id: "createKey", summary: "Create an API key; its token is shown only once", status: []int{201}}},
 		{"POST", admin + "keys/{id}/revoke", admins, handleParamBody(keyID, s.revokeKey), operation{
 			id: "revokeKey", summary: "Revoke an API key", optionalBody: true}},
-		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, s.origin.Access.Keys.RotateKey), operation{
+		{"POST", admin + "keys/{id}/rotate", admins, handleParamBody(keyID, s.origin.Access.Keys.Rotate), operation{
 			id: "rotateKey", optionalBody: true, status: []int{201},
 			summary: "Rotate an API key; the old key works for a grace period and the new token is shown only once"}},
-		{"GET", admin + "accounts", admins, handleList(s.origin.Access.Accounts.ListAccounts), operation{
+		{"GET", admin + "accounts", admins, handleList(s.origin.Access.Accounts.List), operation{
 			id: "listAccounts", summary: "List accounts"}},
 		{"PUT", admin + "accounts/{account}", admins, handleParamBody(pathParam("account"), s.putAccount), operation{
 			id: "putAccount", summary: "Create or update an account"}},

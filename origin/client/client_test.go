@@ -37,7 +37,7 @@ func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	key, err := service.Access.Keys.CreateKey(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "admin", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
+	key, err := service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "admin", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		t.Fatalf("create key: %v", err)
 	}
@@ -175,7 +175,7 @@ func TestProblemsComeBack(t *testing.T) {
 	if e := fieldmark.AsError(err); e.Code != fieldmark.CodeValidationFailed || len(e.Fields) != 2 {
 		t.Errorf("empty key request: %v, want validation_failed with two complaints", err)
 	}
-	key, err := service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "x", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+	key, err := service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "x", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 func TestMissionCalls(t *testing.T) {
 	ctx := t.Context()
 	service, _, server := start(t)
-	key, err := service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
+	key, err := service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "itsm", Scopes: []fieldmark.Scope{
 		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate, fieldmark.ScopeMissionCancel}})
 	if err != nil {
 		t.Fatal(err)

@@ -58,16 +58,16 @@ func (s *Seeder) credentials(ctx context.Context) (a *Access, first bool, err er
 		}
 	}
 	a = &Access{AdminUser: "admin", AdminPassword: rand.Text()}
-	if err := s.Service.Access.Admins.SetAdminPassword(ctx, a.AdminUser, a.AdminPassword); err != nil {
+	if err := s.Service.Access.Admins.SetPassword(ctx, a.AdminUser, a.AdminPassword); err != nil {
 		return nil, false, err
 	}
-	key, err := s.Service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
+	key, err := s.Service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "demo", Scopes: []fieldmark.Scope{
 		fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage}})
 	if err != nil {
 		return nil, false, err
 	}
-	adminKey, err := s.Service.Access.Keys.CreateKey(ctx, access.DefaultAccount, fieldmark.KeyRequest{
+	adminKey, err := s.Service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{
 		Name: "demo command line", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		return nil, false, err

@@ -10,13 +10,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Person is somebody the provider vouches for. Issuer and Subject together are who
+// Identity is somebody the provider vouches for. Issuer and Subject together are who
 // it is; everything else may change.
-type Person struct {
+type Identity struct {
 	Issuer, Subject string
 	Email           string         // lower case, and only if the provider says that it is verified
 	Role            fieldmark.Role // what the operator's rules give; empty: nothing
-	ProvedAt        time.Time      // when the person last proved who it is; zero: the provider does not say
+	AuthTime        time.Time      // when the person last proved who it is; zero: the provider does not say
 }
 
 // Rules say who may enter: those one of whose values of a claim is listed.
@@ -49,9 +49,9 @@ func (c claims) find(claim string) json.RawMessage {
 	return inner.find(rest)
 }
 
-// texts are the values of a claim that is a text or a list of texts; providers
+// values are the values of a claim that is a text or a list of texts; providers
 // send either.
-func (c claims) texts(claim string) []string {
+func (c claims) values(claim string) []string {
 	raw := c.find(claim)
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -76,15 +76,15 @@ func (c claims) email() string {
 	if said := string(c["email_verified"]); said != "true" && said != `"true"` {
 		return ""
 	}
-	all := c.texts("email")
+	all := c.values("email")
 	if len(all) != 1 {
 		return ""
 	}
 	return strings.ToLower(all[0])
 }
 
-// provedAt reads auth_time (OpenID Connect Core 1.0, section 2).
-func (c claims) provedAt() time.Time {
+// authTime reads auth_time (OpenID Connect Core 1.0, section 2).
+func (c claims) authTime() time.Time {
 	var seconds int64
 	if json.Unmarshal(c["auth_time"], &seconds) != nil || seconds <= 0 {
 		return time.Time{}
@@ -94,7 +94,7 @@ func (c claims) provedAt() time.Time {
 
 // role is what the rules give to somebody of these claims.
 func (r *Rules) role(c claims) fieldmark.Role {
-	values := c.texts(r.Claim)
+	values := c.values(r.Claim)
 	same := func(a, b string) bool { return a == b }
 	if r.Claim == emailClaim {
 		values, same = []string{c.email()}, strings.EqualFold
@@ -113,9 +113,9 @@ func (r *Rules) role(c claims) fieldmark.Role {
 	return ""
 }
 
-// person reads who somebody is, once all claims are gathered.
-func (r *Rules) person(issuer, subject string, c claims) Person {
-	return Person{Issuer: issuer, Subject: subject, Email: c.email(), Role: r.role(c), ProvedAt: c.provedAt()}
+// identity reads who somebody is, once all claims are gathered.
+func (r *Rules) identity(issuer, subject string, c claims) Identity {
+	return Identity{Issuer: issuer, Subject: subject, Email: c.email(), Role: r.role(c), AuthTime: c.authTime()}
 }
 
 // merge adds claims that are not there yet: what a token says weighs more than
@@ -124,7 +124,7 @@ func (r *Rules) person(issuer, subject string, c claims) Person {
 func (c claims) merge(more claims) {
 	if _, ok := c[emailClaim]; !ok {
 		delete(c, "email_verified")
-	} else if !slices.Equal(c.texts(emailClaim), more.texts(emailClaim)) {
+	} else if !slices.Equal(c.values(emailClaim), more.values(emailClaim)) {
 		delete(more, "email_verified")
 	}
 	for name, raw := range more {

@@ -27,7 +27,7 @@ func TestConfirmationAppliesTheRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	come := func(group, session, token string) (string, error) {
-		address, kept, err := s.Access.SignOn.BeginSignOn(t.Context(), access.Departure{Proves: session})
+		address, kept, err := s.Access.SignOn.Begin(t.Context(), access.AuthRequest{Session: session})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,27 +38,27 @@ func TestConfirmationAppliesTheRules(t *testing.T) {
 		now := time.Now()
 		i.claims = map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "nonce": u.Query().Get("nonce"), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
 			"auth_time": now.Unix(), "groups": group, "email": "ann@acme.example", "email_verified": true}
-		token, _, err = s.Access.SignOn.EndSignOn(t.Context(), access.Return{Flow: kept, Token: token, Query: url.Values{"code": {"c"}, "state": {u.Query().Get("state")}}})
+		token, _, err = s.Access.SignOn.Finish(t.Context(), access.Callback{Flow: kept, Token: token, Query: url.Values{"code": {"c"}, "state": {u.Query().Get("state")}}})
 		return token, err
 	}
 	token, err := come("ops", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := s.Access.Sessions.Session(t.Context(), token)
+	in, err := s.Access.Sessions.Get(t.Context(), token)
 	if err != nil || in.Role != fieldmark.RoleAdmin {
 		t.Fatalf("signed in as %+v, %v; want an administrator", in, err)
 	}
-	if _, err := come("staff", in.Session, token); err != nil {
+	if _, err := come("staff", in.Name, token); err != nil {
 		t.Fatal(err)
 	}
-	if in, err = s.Access.Sessions.Session(t.Context(), token); err != nil || in.Role != fieldmark.RoleViewer {
+	if in, err = s.Access.Sessions.Get(t.Context(), token); err != nil || in.Role != fieldmark.RoleViewer {
 		t.Errorf("confirmed as a viewer: %+v, %v; want the role of a viewer", in, err)
 	}
-	if _, err := come("none", in.Session, token); err == nil {
+	if _, err := come("none", in.Name, token); err == nil {
 		t.Error("a person who is no longer admitted confirmed the session")
 	}
-	if _, err := s.Access.Sessions.Session(t.Context(), token); !fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
+	if _, err := s.Access.Sessions.Get(t.Context(), token); !fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
 		t.Errorf("session of a person who is no longer admitted: %v, want it ended", err)
 	}
 }

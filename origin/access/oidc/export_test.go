@@ -3,10 +3,10 @@ package oidc
 import "encoding/json"
 
 // Read applies rules to claims as they were written.
-func (r *Rules) Read(text []byte) (Person, error) {
+func (r *Rules) Read(text []byte) (Identity, error) {
 	c := claims{}
 	if err := json.Unmarshal(text, &c); err != nil {
-		return Person{}, err
+		return Identity{}, err
 	}
-	return r.person("issuer", "subject", c), nil
+	return r.identity("issuer", "subject", c), nil
 }

@@ -23,24 +23,24 @@ import (
 
 // Bounds of what is asked of a provider.
 const (
-	askTimeout    = 5 * time.Second // of one request; a person waits for it
-	maxAnswer     = 1 << 20         // bytes of one answer; discovery and keys of large providers have some 20 KiB
-	knownFor      = time.Hour       // how long discovery is believed; keys are asked for anew when a token names one that is unknown
-	awayFor       = time.Second     // how long a provider that failed is not asked again
-	maxTokenTime  = 5 * time.Minute // a provider's clock may be ahead of ours by so much
-	maxAge        = 12 * time.Hour  // how long ago a person may have proved itself to the provider; a session of ours lasts no longer
-	maxSubject    = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
-	emailClaim    = "email"
-	defaultClaim  = "groups"
-	discoveryPath = "/.well-known/openid-configuration"
+	requestTimeout = 5 * time.Second // of one request; a person waits for it
+	maxResponse    = 1 << 20         // bytes of one answer; discovery and keys of large providers have some 20 KiB
+	discoveryTTL   = time.Hour       // how long discovery is believed; keys are asked for anew when a token names one that is unknown
+	retryDelay     = time.Second     // how long a provider that failed is not asked again
+	maxClockSkew   = 5 * time.Minute // a provider's clock may be ahead of ours by so much
+	maxAuthAge     = 12 * time.Hour  // how long ago a person may have proved itself to the provider; a session of ours lasts no longer
+	maxSubject     = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
+	emailClaim     = "email"
+	defaultClaim   = "groups"
+	discoveryPath  = "/.well-known/openid-configuration"
 )
 
 // What goes wrong, as callers tell it apart.
 var (
-	// ErrAway means that the provider does not answer, or not as one should.
-	ErrAway = errors.New("the sign-in provider does not answer")
-	// ErrRefused means that what the browser brought back is not good.
-	ErrRefused = errors.New("the sign-in provider does not vouch for this")
+	// ErrUnavailable means that the provider does not answer, or not as one should.
+	ErrUnavailable = errors.New("the sign-in provider does not answer")
+	// ErrDenied means that what the browser brought back is not good.
+	ErrDenied = errors.New("the sign-in provider does not vouch for this")
 )
 
 // Config says which provider is asked, as whom, and who may enter.
@@ -65,12 +65,12 @@ type Provider struct {
 	scopes   []string
 	rules    Rules
 	http     *http.Client
-	asking   singleflight.Group
+	fetches  singleflight.Group
 
-	mu      *sync.Mutex
-	known   *oidc.Provider // nil until it was asked
-	asked   time.Time      // when it was, or failed to be
-	failure error          // of the last time it was asked
+	mu        *sync.Mutex
+	metadata  *oidc.Provider // nil until it was asked
+	fetchedAt time.Time      // when it was, or failed to be
+	lastErr   error          // of the last time it was asked
 }
 
 // New checks cfg; it asks nobody.
@@ -102,11 +102,11 @@ func New(cfg Config) (*Provider, error) {
 		cfg.Label = issuer.Hostname()
 	}
 	scopes := slices.DeleteFunc(slices.Clone(cfg.Scopes), func(s string) bool { return s == "" || s == oidc.ScopeOpenID })
-	guarded := safehttp.New(safehttp.Config{Allow: cfg.Allow, Ports: ports(issuer), Timeout: askTimeout})
+	guarded := safehttp.New(safehttp.Config{Allow: cfg.Allow, Ports: allowedPorts(issuer), Timeout: requestTimeout})
 	return &Provider{
 		issuer: cfg.Issuer, label: cfg.Label, clientID: cfg.ClientID, secret: cfg.ClientSecret, redirect: cfg.RedirectURL,
 		scopes: append([]string{oidc.ScopeOpenID}, scopes...), rules: cfg.Rules, mu: new(sync.Mutex),
-		http: &http.Client{Transport: bounded{guarded}, Timeout: askTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: &http.Client{Transport: limitedTransport{guarded}, Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
 
@@ -115,8 +115,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// ports are the web's and the issuer's own.
-func ports(issuer *url.URL) []uint16 {
+// allowedPorts are the web's and the issuer's own.
+func allowedPorts(issuer *url.URL) []uint16 {
 	all := []uint16{80, 443}
 	if n, err := strconv.ParseUint(issuer.Port(), 10, 16); err == nil && !slices.Contains(all, uint16(n)) {
 		all = append(all, uint16(n))
@@ -124,20 +124,20 @@ func ports(issuer *url.URL) []uint16 {
 	return all
 }
 
-// bounded sends through the guarded client and bounds what comes back.
-type bounded struct{ guarded *safehttp.Client }
+// limitedTransport sends through the guarded client and bounds what comes back.
+type limitedTransport struct{ client *safehttp.Client }
 
 // RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.guarded.Do(r)
+func (b limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.client.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = body{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	resp.Body = limitedBody{io.LimitReader(resp.Body, maxResponse), resp.Body}
 	return resp, nil
 }
 
-type body struct {
+type limitedBody struct {
 	io.Reader
 	io.Closer
 }
@@ -151,18 +151,18 @@ func (p *Provider) Label() string { return p.label }
 // Flow is one sign-in under way. The browser keeps it until it comes back, in a
 // form that nobody else can read or make.
 type Flow struct {
-	State    string `json:"s"` // binds the answer to this browser
-	Nonce    string `json:"n"` // binds the token to this flow
-	Verifier string `json:"v"` // proves that the code was asked for here (RFC 7636)
-	Fresh    bool   `json:"f"` // the person must prove itself anew
+	State      string `json:"s"` // binds the answer to this browser
+	Nonce      string `json:"n"` // binds the token to this flow
+	Verifier   string `json:"v"` // proves that the code was asked for here (RFC 7636)
+	ForceLogin bool   `json:"f"` // the person must prove itself anew
 }
 
 // NewFlow draws the secrets of a flow.
 func NewFlow(fresh bool) Flow {
-	return Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh}
+	return Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), ForceLogin: fresh}
 }
 
-// Begin returns where a browser is sent to. The error is ErrAway if the provider
+// Begin returns where a browser is sent to. The error is ErrUnavailable if the provider
 // was never reached.
 func (p *Provider) Begin(ctx context.Context, f Flow) (string, error) {
 	known, err := p.discover(ctx)
@@ -170,8 +170,8 @@ func (p *Provider) Begin(ctx context.Context, f Flow) (string, error) {
 		return "", err
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
-	age := maxAge // to ask for it has the provider say when the person proved itself
-	if f.Fresh {
+	age := maxAuthAge // to ask for it has the provider say when the person proved itself
+	if f.ForceLogin {
 		age = 0
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 	}
@@ -184,68 +184,68 @@ func (p *Provider) client(known *oidc.Provider) *oauth2.Config {
 }
 
 // Finish exchanges the code that a browser brought back and returns who it is of.
-// The caller has compared the state. The error is ErrAway or ErrRefused, and says
+// The caller has compared the state. The error is ErrUnavailable or ErrDenied, and says
 // no more than may be logged.
-func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Person, error) {
+func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
-		return Person{}, err
+		return Identity{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.http)
 	tokens, err := p.client(known).Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
-		return Person{}, exchangeError(err)
+		return Identity{}, exchangeError(err)
 	}
 	raw, _ := tokens.Extra("id_token").(string) // none is refused by the verifier
 	token, err := known.Verifier(&oidc.Config{ClientID: p.clientID}).Verify(ctx, raw)
 	if err != nil {
-		return Person{}, fmt.Errorf("%w: %v", ErrRefused, err)
+		return Identity{}, fmt.Errorf("%w: %v", ErrDenied, err)
 	}
-	if err := p.check(token, f); err != nil {
-		return Person{}, err
+	if err := p.checkToken(token, f); err != nil {
+		return Identity{}, err
 	}
 	c, err := parseClaims(token)
 	if err != nil {
-		return Person{}, fmt.Errorf("%w: %v", ErrRefused, err)
+		return Identity{}, fmt.Errorf("%w: %v", ErrDenied, err)
 	}
-	if azp := c.texts("azp"); len(azp) > 0 && !slices.Equal(azp, []string{p.clientID}) {
-		return Person{}, fmt.Errorf("%w: the token is for another client", ErrRefused)
+	if azp := c.values("azp"); len(azp) > 0 && !slices.Equal(azp, []string{p.clientID}) {
+		return Identity{}, fmt.Errorf("%w: the token is for another client", ErrDenied)
 	}
-	if err := p.complete(ctx, known, tokens, token.Subject, c); err != nil {
-		return Person{}, err
+	if err := p.addUserInfo(ctx, known, tokens, token.Subject, c); err != nil {
+		return Identity{}, err
 	}
-	return p.rules.person(p.issuer, token.Subject, c), nil
+	return p.rules.identity(p.issuer, token.Subject, c), nil
 }
 
-// check is what the verifier leaves to its caller.
-func (p *Provider) check(token *oidc.IDToken, f Flow) error {
+// checkToken is what the verifier leaves to its caller.
+func (p *Provider) checkToken(token *oidc.IDToken, f Flow) error {
 	switch {
 	case token.Nonce != f.Nonce || f.Nonce == "":
-		return fmt.Errorf("%w: the token is of another sign-in", ErrRefused)
+		return fmt.Errorf("%w: the token is of another sign-in", ErrDenied)
 	case token.Subject == "" || len(token.Subject) > maxSubject:
-		return fmt.Errorf("%w: the token names nobody", ErrRefused)
-	case token.IssuedAt.After(time.Now().Add(maxTokenTime)):
-		return fmt.Errorf("%w: the token is of the future; a clock is wrong", ErrRefused)
+		return fmt.Errorf("%w: the token names nobody", ErrDenied)
+	case token.IssuedAt.After(time.Now().Add(maxClockSkew)):
+		return fmt.Errorf("%w: the token is of the future; a clock is wrong", ErrDenied)
 	}
 	return nil
 }
 
-// complete asks for claims that the token does not have: many providers keep
+// addUserInfo asks for claims that the token does not have: many providers keep
 // groups and addresses out of it.
-func (p *Provider) complete(ctx context.Context, known *oidc.Provider, tokens *oauth2.Token, subject string, c claims) error {
+func (p *Provider) addUserInfo(ctx context.Context, known *oidc.Provider, tokens *oauth2.Token, subject string, c claims) error {
 	if c.has(p.rules.Claim) && c.has(emailClaim) || known.UserInfoEndpoint() == "" {
 		return nil
 	}
 	info, err := known.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil { // the address is only what somebody is called by
-		return unless(c.has(p.rules.Claim), fmt.Errorf("%w: ask about the user: %s", ErrAway, clipped(err)))
+		return unless(c.has(p.rules.Claim), fmt.Errorf("%w: ask about the user: %s", ErrUnavailable, truncate(err)))
 	}
 	if info.Subject != subject { // OpenID Connect Core 1.0, section 5.3.2
-		return fmt.Errorf("%w: the answer is about somebody else", ErrRefused)
+		return fmt.Errorf("%w: the answer is about somebody else", ErrDenied)
 	}
 	more, err := parseClaims(info)
 	if err != nil {
-		return fmt.Errorf("%w: %v", ErrAway, err)
+		return fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
 	delete(more, "auth_time") // the token alone tells of this sign-in
 	c.merge(more)
@@ -257,11 +257,11 @@ func (p *Provider) complete(ctx context.Context, known *oidc.Provider, tokens *o
 func exchangeError(err error) error {
 	var said *oauth2.RetrieveError
 	if !errors.As(err, &said) {
-		return fmt.Errorf("%w: %s", ErrAway, clipped(err))
+		return fmt.Errorf("%w: %s", ErrUnavailable, truncate(err))
 	}
-	what := ErrRefused
+	what := ErrDenied
 	if said.Response != nil && said.Response.StatusCode >= http.StatusInternalServerError {
-		what = ErrAway
+		what = ErrUnavailable
 	}
 	return fmt.Errorf("%w: exchange the code: %s", what, said.ErrorCode)
 }
@@ -270,36 +270,36 @@ func exchangeError(err error) error {
 // within the hour. What was known is used while it cannot be asked again.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
-	known, asked, failure := p.known, p.asked, p.failure
+	known, asked, failure := p.metadata, p.fetchedAt, p.lastErr
 	p.mu.Unlock()
-	if failure == nil && known != nil && time.Since(asked) < knownFor {
+	if failure == nil && known != nil && time.Since(asked) < discoveryTTL {
 		return known, nil
 	}
-	if failure != nil && time.Since(asked) < awayFor {
+	if failure != nil && time.Since(asked) < retryDelay {
 		return known, unless(known != nil, failure)
 	}
 	// Whoever comes first asks for all, and for longer than its own browser waits.
-	answer := p.asking.DoChan("", func() (any, error) {
-		ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	answer := p.fetches.DoChan("", func() (any, error) {
+		ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 		fresh, err := oidc.NewProvider(oidc.ClientContext(ask, p.http), p.issuer)
 		if err != nil {
-			err = fmt.Errorf("%w: %s%s: %v", ErrAway, p.issuer, discoveryPath, clipped(err))
+			err = fmt.Errorf("%w: %s%s: %v", ErrUnavailable, p.issuer, discoveryPath, truncate(err))
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.asked, p.failure = time.Now(), err
+		p.fetchedAt, p.lastErr = time.Now(), err
 		if err == nil {
-			p.known = fresh
+			p.metadata = fresh
 		}
-		return p.known, unless(p.known != nil, err)
+		return p.metadata, unless(p.metadata != nil, err)
 	})
 	select {
 	case r := <-answer:
 		known, _ := r.Val.(*oidc.Provider)
 		return known, r.Err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrAway, ctx.Err())
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	}
 }
 
@@ -311,10 +311,10 @@ func unless(madeUp bool, err error) error {
 	return err
 }
 
-// maxSaid bounds what is logged of a failure, in bytes: it may hold a whole page.
-const maxSaid = 200
+// maxLoggedError bounds what is logged of a failure, in bytes: it may hold a whole page.
+const maxLoggedError = 200
 
-func clipped(err error) string {
+func truncate(err error) string {
 	text := err.Error()
-	return text[:min(len(text), maxSaid)]
+	return text[:min(len(text), maxLoggedError)]
 }

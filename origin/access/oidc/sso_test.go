@@ -158,47 +158,47 @@ func TestFinish(t *testing.T) {
 		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(), "iat": now.Unix(), "nonce": f.Nonce,
 			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true, "auth_time": now.Unix() - 5}
 	}
-	ann := oidc.Person{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer, ProvedAt: time.Unix(now.Unix()-5, 0)}
+	ann := oidc.Identity{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer, AuthTime: time.Unix(now.Unix()-5, 0)}
 	for _, tt := range []struct {
 		name   string
 		change func(c map[string]any)
-		want   oidc.Person
+		want   oidc.Identity
 		err    error
 	}{
 		{"a good one", func(map[string]any) {}, ann, nil},
-		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Person{}, oidc.ErrRefused},
-		{"for another client", func(c map[string]any) { c["aud"] = "them" }, oidc.Person{}, oidc.ErrRefused},
-		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" }, oidc.Person{}, oidc.ErrRefused},
-		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Person{}, oidc.ErrRefused},
-		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Person{}, oidc.ErrRefused},
-		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, oidc.Person{}, oidc.ErrRefused},
-		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, oidc.Person{}, oidc.ErrRefused},
-		{"of nobody", func(c map[string]any) { delete(c, "sub") }, oidc.Person{}, oidc.ErrRefused},
-		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Person{}, oidc.ErrRefused},
-		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, oidc.Person{}, oidc.ErrRefused},
-		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Person{}, oidc.ErrRefused},
-		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, oidc.Person{}, oidc.ErrRefused},
-		{"of no group", func(c map[string]any) { c["groups"] = "opsies" }, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, ProvedAt: ann.ProvedAt}, nil},
-		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" }, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Identity{}, oidc.ErrDenied},
+		{"for another client", func(c map[string]any) { c["aud"] = "them" }, oidc.Identity{}, oidc.ErrDenied},
+		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" }, oidc.Identity{}, oidc.ErrDenied},
+		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Identity{}, oidc.ErrDenied},
+		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Identity{}, oidc.ErrDenied},
+		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, oidc.Identity{}, oidc.ErrDenied},
+		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, oidc.Identity{}, oidc.ErrDenied},
+		{"of nobody", func(c map[string]any) { delete(c, "sub") }, oidc.Identity{}, oidc.ErrDenied},
+		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Identity{}, oidc.ErrDenied},
+		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, oidc.Identity{}, oidc.ErrDenied},
+		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Identity{}, oidc.ErrDenied},
+		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, oidc.Identity{}, oidc.ErrDenied},
+		{"of no group", func(c map[string]any) { c["groups"] = "opsies" }, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, AuthTime: ann.AuthTime}, nil},
+		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" }, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
 		{"an address that is not verified", func(c map[string]any) { c["email_verified"] = false },
-			oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
+			oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
 		{"groups are asked for", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "auth_time": now.Unix()}
-		}, oidc.Person{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
 		{"another address is verified", func(c map[string]any) {
 			delete(c, "groups")
 			delete(c, "email_verified")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "email": "eve@acme.example", "email_verified": true}
-		}, oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleAdmin, ProvedAt: ann.ProvedAt}, nil},
+		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
 		{"the answer is about another", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u2", "groups": []string{"ops"}}
-		}, oidc.Person{}, oidc.ErrRefused},
-		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Person{}, oidc.ErrAway},
-		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") }, oidc.Person{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, ProvedAt: ann.ProvedAt}, nil},
-		{"the code is refused", func(map[string]any) { i.status = 400 }, oidc.Person{}, oidc.ErrRefused},
-		{"the provider fails", func(map[string]any) { i.status = 500 }, oidc.Person{}, oidc.ErrAway},
+		}, oidc.Identity{}, oidc.ErrDenied},
+		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Identity{}, oidc.ErrUnavailable},
+		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") }, oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
+		{"the code is refused", func(map[string]any) { i.status = 400 }, oidc.Identity{}, oidc.ErrDenied},
+		{"the provider fails", func(map[string]any) { i.status = 500 }, oidc.Identity{}, oidc.ErrUnavailable},
 	} {
 		i.head["alg"], i.signer, i.user, i.status = "RS256", nil, nil, 0
 		i.claims = good()
@@ -248,8 +248,8 @@ func TestAway(t *testing.T) {
 	i.announce["issuer"] = "https://evil.example"
 	p := mustNew(t, i.config())
 	for range 10 {
-		if _, err := p.Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) {
-			t.Errorf("a provider that says it is another: %v, want %v", err, oidc.ErrAway)
+		if _, err := p.Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) {
+			t.Errorf("a provider that says it is another: %v, want %v", err, oidc.ErrUnavailable)
 		}
 	}
 	if i.asked > 2 {
@@ -257,8 +257,8 @@ func TestAway(t *testing.T) {
 	}
 	guarded := i.config()
 	guarded.Allow = nil
-	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || i.asked > 2 {
-		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked, oidc.ErrAway)
+	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || i.asked > 2 {
+		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked, oidc.ErrUnavailable)
 	}
 	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -272,15 +272,15 @@ func TestAway(t *testing.T) {
 	cfg.Issuer = endless.URL
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || len(err.Error()) > 1000 {
-		t.Errorf("an answer without end: %.2000v, want %v", err, oidc.ErrAway)
+	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || len(err.Error()) > 1000 {
+		t.Errorf("an answer without end: %.2000v, want %v", err, oidc.ErrUnavailable)
 	}
 	moved := httptest.NewServer(http.RedirectHandler(i.URL+"/.well-known/openid-configuration", http.StatusFound))
 	defer moved.Close()
 	cfg.Issuer = moved.URL
 	asked := i.asked
-	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrAway) || i.asked != asked {
-		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, oidc.ErrAway)
+	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || i.asked != asked {
+		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, oidc.ErrUnavailable)
 	}
 }
 
