@@ -87,8 +87,8 @@ func TestAuditUnread(t *testing.T) {
 		want   []string
 	}{
 		{"User-agent: FieldmarkBot\nDisallow: /", 200, page,
-			[]string{"No score: insufficient_data", "robots.txt asks this crawler to stay away", "/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
-		{"", 500, page, []string{"No score: insufficient_data", "robots.txt answered 500, so crawlers may fetch nothing: make it answer 200 with rules, or 404 for none", "or it does not answer."}},
+			[]string{"No score: insufficient_data", "robots.txt does not allow this crawler", "/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
+		{"", 500, page, []string{"No score: insufficient_data", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if there are none", "or it does not answer."}},
 		{"", 429, page, []string{"robots.txt answered 429, so crawlers may fetch nothing: make it answer"}},
 		{"", 404, "", []string{"No score: insufficient_data", "the page was not read: the body is empty"}},
 	} {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,27 +11,27 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// hstsFloor is how long a browser must remember to use TLS for the promise to
-// outlive a season.
-const hstsFloor = 180 * 24 * time.Hour
+// minHSTSAge is the shortest max-age of Strict-Transport-Security that counts: half
+// a year covers visitors who return rarely.
+const minHSTSAge = 180 * 24 * time.Hour
 
-// snippetShare is the share of a page's words, in percent, that may be kept
-// from snippets before nothing quotable is left.
-const snippetShare = 50
+// maxNosnippetShare is the percentage of a page's words under data-nosnippet from
+// which the page counts as not quotable.
+const maxNosnippetShare = 50
 
-// reachable says whether the home page answered.
+// reachable measures whether the home page responded.
 func (f *site) reachable(found findings) {
 	switch {
 	case f.home != nil:
-		found.set("home.reachable", one, note(f.home.url.String(), "answered %d with a page of HTML", f.front.status))
+		found.set("home.reachable", one, newEvidence(f.home.url.String(), "responded %d with an HTML page", f.front.status))
 	case f.front.refused():
-		found.unknown("home.reachable", note(f.front.asked, "not fetched: %s", f.front.outcome()), note(f.robots.url, "%s", f.robots.decision(f.front.url)))
-	case f.fault != nil:
-		found.unknown("home.reachable", note(f.front.url.String(), "answered %d, and the page was not read: %s", f.front.status, f.fault))
+		found.unknown("home.reachable", newEvidence(f.front.asked, "not fetched: %s", f.front.outcome()), newEvidence(f.robots.url, "%s", f.robots.describe(f.front.url)))
+	case f.parseErr != nil:
+		found.unknown("home.reachable", newEvidence(f.front.url.String(), "responded %d, but the page could not be read: %s", f.front.status, f.parseErr))
 	case f.front.ok():
-		found.set("home.reachable", 0, note(f.front.asked, "answered %d without a page of HTML", f.front.status))
+		found.set("home.reachable", 0, newEvidence(f.front.asked, "responded %d without an HTML page", f.front.status))
 	default:
-		found.set("home.reachable", 0, note(f.front.asked, "%s", f.front.outcome()))
+		found.set("home.reachable", 0, newEvidence(f.front.asked, "%s", f.front.outcome()))
 	}
 }
 
@@ -44,8 +45,8 @@ func (f *site) access(found findings) {
 	f.https(found)
 }
 
-// crawlers measures, for each crawler that feeds a fact, the share of sampled
-// addresses it may fetch; facts that several feed get their mean.
+// crawlers measures, for each crawler with a fact, the share of sampled addresses
+// it may fetch. Crawlers that share a fact are averaged.
 func (f *site) crawlers(found findings) {
 	type tally struct {
 		open, asked int
@@ -62,35 +63,36 @@ func (f *site) crawlers(found findings) {
 			t = &tally{}
 			tallies[c.fact], order = t, append(order, c.fact)
 		}
-		open, asked, example := f.judgeCrawler(c.token)
+		open, asked, example := f.countAllowed(c.token)
 		t.open, t.asked = t.open+open, t.asked+asked
 		if asked > 0 {
-			t.seen = append(t.seen, note(f.robots.url, "%s may fetch %d of %d sampled addresses; %s", c.token, open, asked, example))
+			t.seen = append(t.seen, newEvidence(f.robots.url, "%s may fetch %d of %d sampled addresses; %s", c.token, open, asked, example))
 		}
 	}
 	for _, id := range order {
 		t := tallies[id]
-		if len(t.seen) > 1 { // lead with what costs points, so that a bounded list keeps it
-			slices.SortStableFunc(t.seen, func(a, b fieldmark.Evidence) int { return strings.Compare(verdictOrder(a), verdictOrder(b)) })
+		if len(t.seen) > 1 { // blocks first, so that a bounded list keeps what costs points
+			slices.SortStableFunc(t.seen, func(a, b fieldmark.Evidence) int { return strings.Compare(blockedFirst(a), blockedFirst(b)) })
 		}
 		found.setShare(id, t.open, t.asked, t.seen...)
 	}
 }
 
-// verdictOrder sorts evidence that speaks of a block first.
-func verdictOrder(e fieldmark.Evidence) string {
+// blockedFirst is a sort key that puts evidence of a block first.
+func blockedFirst(e fieldmark.Evidence) string {
 	if strings.Contains(e.Fact, "disallowed") {
 		return "0"
 	}
 	return "1"
 }
 
-// judgeCrawler counts the sampled addresses a crawler may fetch and tells what
-// decided the first that it may not, or the first of all.
-func (f *site) judgeCrawler(token string) (open, asked int, example string) {
+// countAllowed counts the sampled addresses a crawler may fetch. example is the
+// rule for the first address it may not fetch or, if there is none, for the first
+// address.
+func (f *site) countAllowed(token string) (open, asked int, example string) {
 	shown := undecided
 	for _, u := range f.sample {
-		v, rule := f.robots.judge(token, u)
+		v, rule := f.robots.check(token, u)
 		if v == undecided {
 			continue
 		}
@@ -105,31 +107,32 @@ func (f *site) judgeCrawler(token string) (open, asked int, example string) {
 	return open, asked, example
 }
 
-// directives is what a page allows answer engines to do with it.
-type directives struct {
-	closed  string // the directive that forbids indexing or quoting; "" for none
-	partial string // the same, for one answer crawler only
+// metaDirectives are the robots directives of a page that restrict answer engines.
+type metaDirectives struct {
+	blocked       string // the directive that forbids indexing or quoting; "" if none
+	blockedForOne string // the same, for one answer crawler only
 }
 
-// directivesOf reads the meta elements and the header field (as Google and Bing
-// document them) that apply to every crawler, or to an answer crawler by name.
-func directivesOf(p *page) directives {
-	var d directives
+// directivesOf reads the directives in meta elements and the X-Robots-Tag
+// header, as documented by Google and Bing, that apply to all crawlers or to a
+// named answer crawler.
+func directivesOf(p *page) metaDirectives {
+	var d metaDirectives
 	for _, m := range p.metas {
 		if m.key == "robots" || answerToken(m.key) {
-			if c := closing(m.content); c != "" {
+			if c := blockingDirective(m.content); c != "" {
 				d.add(m.key == "robots", fmt.Sprintf("meta %s: %s", m.key, c))
 			}
 		}
 	}
 	for _, field := range p.header.Values("X-Robots-Tag") {
-		agent := "" // a name stays in force until the next one
+		agent := "" // a name applies until the next one
 		for part := range strings.SplitSeq(field, ",") {
 			name, rest, named := strings.Cut(part, ":")
-			if lower := strings.ToLower(strings.TrimSpace(name)); named && !valued[lower] {
+			if lower := strings.ToLower(strings.TrimSpace(name)); named && !directivesWithValue[lower] {
 				agent, part = lower, rest
 			}
-			if c := closing(part); c != "" && (agent == "" || answerToken(agent)) {
+			if c := blockingDirective(part); c != "" && (agent == "" || answerToken(agent)) {
 				d.add(agent == "", fmt.Sprintf("X-Robots-Tag: %s", strings.TrimSpace(field)))
 			}
 		}
@@ -137,20 +140,20 @@ func directivesOf(p *page) directives {
 	return d
 }
 
-// valued are the directives written with a colon, which make no crawler's name.
-var valued = map[string]bool{"max-snippet": true, "max-image-preview": true, "max-video-preview": true, "unavailable_after": true}
+// directivesWithValue are written with a colon and are not names of crawlers.
+var directivesWithValue = map[string]bool{"max-snippet": true, "max-image-preview": true, "max-video-preview": true, "unavailable_after": true}
 
-func (d *directives) add(all bool, what string) {
+func (d *metaDirectives) add(all bool, what string) {
 	switch {
-	case all && d.closed == "":
-		d.closed = what
-	case !all && d.partial == "":
-		d.partial = what
+	case all && d.blocked == "":
+		d.blocked = what
+	case !all && d.blockedForOne == "":
+		d.blockedForOne = what
 	}
 }
 
-// closing returns the first directive of a list that forbids a quotation.
-func closing(list string) string {
+// blockingDirective returns the first directive of a list that forbids quoting.
+func blockingDirective(list string) string {
 	for part := range strings.SplitSeq(strings.ToLower(list), ",") {
 		switch part = strings.ReplaceAll(strings.TrimSpace(part), " ", ""); part {
 		case "noindex", "none", "nosnippet", "max-snippet:0":
@@ -160,101 +163,93 @@ func closing(list string) string {
 	return ""
 }
 
-// indexable says whether the home page may be indexed and quoted by everyone.
+// indexable measures whether all crawlers may index and quote the home page.
 func (f *site) indexable(found findings) {
-	if d := directivesOf(f.home); d.closed != "" {
-		found.set("home.indexable", 0, note(f.home.url.String(), "%s", d.closed))
+	if d := directivesOf(f.home); d.blocked != "" {
+		found.set("home.indexable", 0, newEvidence(f.home.url.String(), "%s", d.blocked))
 		return
 	}
-	found.set("home.indexable", one, note(f.home.url.String(), "no directive forbids indexing or quoting"))
+	found.set("home.indexable", one, newEvidence(f.home.url.String(), "no directive forbids indexing or quoting"))
 }
 
-// snippets measures the share of pages an answer may quote.
+// snippets measures the share of pages that may be quoted.
 func (f *site) snippets(found findings) {
 	good := 0
 	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
 		d := directivesOf(p)
 		switch {
-		case d.closed != "" || d.partial != "":
-			bad = append(bad, note(p.url.String(), "%s", firstOf(d.closed, d.partial)))
-		case p.words > 0 && p.unquoted*100 >= p.words*snippetShare:
-			bad = append(bad, note(p.url.String(), "data-nosnippet covers %d of %d words", p.unquoted, p.words))
+		case d.blocked != "" || d.blockedForOne != "":
+			bad = append(bad, newEvidence(p.url.String(), "%s", cmp.Or(d.blocked, d.blockedForOne)))
+		case p.words > 0 && p.unquoted*100 >= p.words*maxNosnippetShare:
+			bad = append(bad, newEvidence(p.url.String(), "data-nosnippet covers %d of %d words", p.unquoted, p.words))
 		default:
 			good++
 		}
 	}
-	found.setShare("page.snippet_eligible", good, len(f.pages), f.summed("%d of %d pages may be quoted", good, bad)...)
+	found.setShare("page.snippet_eligible", good, len(f.pages), f.withSummary("%d of %d pages may be quoted", good, bad)...)
 }
 
-// summed puts a count over the sample in front of the pages that fell short.
-func (f *site) summed(format string, good int, bad []fieldmark.Evidence) []fieldmark.Evidence {
-	return append([]fieldmark.Evidence{note(f.home.url.String(), format, good, len(f.pages))}, bad...)
+// withSummary puts a count over the sampled pages before the evidence of the pages
+// that fail.
+func (f *site) withSummary(format string, good int, bad []fieldmark.Evidence) []fieldmark.Evidence {
+	return append([]fieldmark.Evidence{newEvidence(f.home.url.String(), format, good, len(f.pages))}, bad...)
 }
 
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// sitemaps says whether there is one, whether it keeps the protocol, and
-// whether what it lists is there.
+// sitemaps measures whether there is a sitemap, whether it is valid, and whether
+// the listed addresses exist.
 func (f *site) sitemaps(found findings) {
 	s := &f.sitemap
-	if !s.found && (s.missed != "" || len(s.files) == 0) {
-		why := note(f.robots.url, "no sitemap could be looked at: %s", firstOf(s.missed, s.outcome))
+	if !s.found && (s.unreadable != "" || len(s.files) == 0) {
+		why := newEvidence(f.robots.url, "no sitemap could be read: %s", cmp.Or(s.unreadable, s.outcome))
 		for _, id := range []string{"sitemap.found", "sitemap.valid", "sitemap.live"} {
 			found.unknown(id, why)
 		}
 		return
 	}
 	if !s.found {
-		why := note(s.files[0], "%s", firstOf(s.invalid, s.outcome))
+		why := newEvidence(s.files[0], "%s", cmp.Or(s.invalid, s.outcome))
 		for _, id := range []string{"sitemap.found", "sitemap.valid", "sitemap.live"} {
 			found.set(id, 0, why)
 		}
 		return
 	}
-	found.set("sitemap.found", one, note(s.files[0], "%s; %s in %s read", s.outcome, count(s.total, "address", "addresses"), count(len(s.files), "file", "files")))
+	found.set("sitemap.found", one, newEvidence(s.files[0], "%s; %s in %s", s.outcome, plural(s.total, "address", "addresses"), plural(len(s.files), "file", "files")))
 	if s.invalid != "" {
-		found.set("sitemap.valid", 0, note(s.files[0], "%s", s.invalid))
+		found.set("sitemap.valid", 0, newEvidence(s.files[0], "%s", s.invalid))
 	} else {
-		found.set("sitemap.valid", one, note(s.files[0], "well-formed, within %d addresses and %d MiB", maxSitemapURLs, maxSitemapBytes>>20))
+		found.set("sitemap.valid", one, newEvidence(s.files[0], "well-formed, within %d addresses and %d MiB", maxSitemapURLs, maxSitemapBytes>>20))
 	}
 	f.liveness(found)
 }
 
-// liveness judges the sampled addresses that the sitemap lists, and with them
-// up to as many of those that lead to other hosts, where nothing is fetched.
+// liveness checks the sampled addresses that the sitemap lists. Up to three listed
+// addresses on other hosts count as missing; they are not fetched.
 func (f *site) liveness(found findings) {
 	s := &f.sitemap
 	listed := make(map[string]bool, len(s.entries))
 	for _, e := range s.entries {
-		listed[key(e.loc)] = true
+		listed[pageKey(e.loc)] = true
 	}
 	good, all := 0, 0
 	var bad []fieldmark.Evidence
 	for _, v := range f.visits {
 		asked, err := f.home.url.Parse(v.asked)
-		if err != nil || !listed[key(asked)] {
+		if err != nil || !listed[pageKey(asked)] {
 			continue
 		}
 		all++
 		if v.ok() && v.url.Host == f.home.url.Host {
 			good++
 		} else {
-			bad = append(bad, note(v.asked, "%s", v.outcome()))
+			bad = append(bad, newEvidence(v.asked, "%s", v.outcome()))
 		}
 	}
-	for _, loc := range s.foreign {
+	for _, loc := range s.otherHosts {
 		all++
-		bad = append(bad, note(loc, "listed, but on another host"))
+		bad = append(bad, newEvidence(loc, "listed, but on another host"))
 	}
-	sum := note(s.files[0], "%d of %d listed addresses looked at are there", good, all)
+	sum := newEvidence(s.files[0], "%d of %d checked addresses exist", good, all)
 	if all == 0 {
 		found.unknown("sitemap.live", sum)
 		return
@@ -262,7 +257,7 @@ func (f *site) liveness(found findings) {
 	found.setShare("sitemap.live", good, all, append([]fieldmark.Evidence{sum}, bad...)...)
 }
 
-// response measures how reliably and how soon pages answer.
+// response measures how reliably and how fast pages respond.
 func (f *site) response(found findings) {
 	good := 0
 	var bad []fieldmark.Evidence
@@ -275,18 +270,18 @@ func (f *site) response(found findings) {
 		if v.ok() {
 			good++
 		} else {
-			bad = append(bad, note(v.asked, "%s", v.outcome()))
+			bad = append(bad, newEvidence(v.asked, "%s", v.outcome()))
 		}
 	}
 	base := f.home.url.String()
-	sum := note(base, "%d of %d pages answered 2xx", good, len(f.visits))
+	sum := newEvidence(base, "%d of %d pages responded with 2xx", good, len(f.visits))
 	found.setShare("response.ok", good, len(f.visits), append([]fieldmark.Evidence{sum}, bad...)...)
 	wait := roundWait(median(waits))
-	found.set("response.ttfb", wait*one, note(base, "median over %s: at most %d ms to the first byte", count(len(waits), "page", "pages"), wait))
+	found.set("response.ttfb", wait*one, newEvidence(base, "median over %s: at most %d ms to the first byte", plural(len(waits), "page", "pages"), wait))
 }
 
-// roundWait rounds a waiting time up to 200, 400, 800 ms and whole steps of
-// 200 ms from there: finer, and two audits of one site would never agree.
+// roundWait rounds a waiting time up to 200, 400, 800 ms and then to multiples of
+// 200 ms. With a finer resolution two audits of one site would always differ.
 func roundWait(ms int64) int64 {
 	switch {
 	case ms <= 200:
@@ -299,57 +294,57 @@ func roundWait(ms int64) int64 {
 	return (ms + 199) / 200 * 200
 }
 
-// https says whether the site is served over TLS, whether plain http leads
-// there at once, and whether browsers are told to remember it.
+// https measures whether the site uses TLS, whether http redirects to it, and
+// whether HSTS is set.
 func (f *site) https(found findings) {
 	base := f.home.url.String()
 	secure, header := f.home.url.Scheme == "https", f.home.header
 	switch {
 	case secure:
-		found.set("https.tls", one, note(base, "certificate valid for %s", f.home.url.Hostname()))
+		found.set("https.tls", one, newEvidence(base, "certificate valid for %s", f.home.url.Hostname()))
 	case f.plain != nil && f.plain.refused():
-		found.unknown("https.tls", note(f.plain.asked, "%s", f.plain.outcome()))
+		found.unknown("https.tls", newEvidence(f.plain.asked, "%s", f.plain.outcome()))
 	case f.plain != nil:
-		found.setBool("https.tls", f.plain.err == nil, note(f.plain.asked, "%s", f.plain.outcome()))
+		found.setBool("https.tls", f.plain.err == nil, newEvidence(f.plain.asked, "%s", f.plain.outcome()))
 		header = f.plain.header
 	default:
-		found.set("https.tls", 0, note(base, "served over http, on a port of its own"))
+		found.set("https.tls", 0, newEvidence(base, "served over http on a non-default port"))
 	}
 	f.redirect(found, secure)
 	field := header.Get("Strict-Transport-Security")
 	age, ok := hstsAge(field)
 	switch {
 	case field == "":
-		found.set("https.hsts", 0, note(base, "no Strict-Transport-Security"))
+		found.set("https.hsts", 0, newEvidence(base, "no Strict-Transport-Security header"))
 	default:
-		found.setBool("https.hsts", ok && age >= int64(hstsFloor/time.Second), note(base, "Strict-Transport-Security: %s", field))
+		found.setBool("https.hsts", ok && age >= int64(minHSTSAge/time.Second), newEvidence(base, "Strict-Transport-Security: %s", field))
 	}
 }
 
-// redirect says whether the http address leads to https in one hop.
+// redirect measures whether http redirects to https in one hop.
 func (f *site) redirect(found findings, secure bool) {
 	const id = "https.redirect"
 	base := f.home.url.String()
 	switch {
 	case !secure:
-		found.set(id, 0, note(base, "http answers with the page itself"))
+		found.set(id, 0, newEvidence(base, "http serves the page without a redirect"))
 	case strings.HasPrefix(f.front.asked, "http://"):
-		found.setBool(id, strings.HasPrefix(f.front.hops[0], "https://"), note(f.front.asked, "redirects to %s", f.front.hops[0]))
+		found.setBool(id, strings.HasPrefix(f.front.hops[0], "https://"), newEvidence(f.front.asked, "redirects to %s", f.front.hops[0]))
 	case f.plain == nil:
-		found.notApplicable(id, note(base, "on a port of its own, which has no http twin"))
+		found.notApplicable(id, newEvidence(base, "on a non-default port, which has no http counterpart"))
 	case f.plain.refused():
-		found.unknown(id, note(f.plain.asked, "%s", f.plain.outcome()))
+		found.unknown(id, newEvidence(f.plain.asked, "%s", f.plain.outcome()))
 	default:
 		to := f.plain.redirect(f.plain.url)
 		if to == nil {
-			found.set(id, 0, note(f.plain.asked, "%s", f.plain.outcome()))
+			found.set(id, 0, newEvidence(f.plain.asked, "%s", f.plain.outcome()))
 			return
 		}
-		found.setBool(id, to.Scheme == "https", note(f.plain.asked, "redirects to %s", to))
+		found.setBool(id, to.Scheme == "https", newEvidence(f.plain.asked, "redirects to %s", to))
 	}
 }
 
-// hstsAge reads max-age of Strict-Transport-Security, in seconds (RFC 6797,
+// hstsAge parses max-age of Strict-Transport-Security, in seconds (RFC 6797,
 // section 6.1.1).
 func hstsAge(field string) (int64, bool) {
 	for part := range strings.SplitSeq(strings.ToLower(field), ";") {

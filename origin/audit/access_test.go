@@ -71,7 +71,7 @@ func TestOwnRobots(t *testing.T) {
 		}
 		want, reason := "1", "/ disallowed for FieldmarkBot: line 2: Disallow: /"
 		if rules.status == 500 {
-			want, reason = "0", "robots.txt answered 500, so crawlers may fetch nothing: make it answer 200 with rules, or 404 for none"
+			want, reason = "0", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if there are none"
 		}
 		if got := seen(facts, "home.reachable"); !strings.Contains(got, reason) || seen(facts, "title.good") != got {
 			t.Errorf("%s: reason %q, want %q for every fact", name, got, reason)

@@ -46,7 +46,7 @@ func TestLLMSFile(t *testing.T) {
 			}
 		}
 		facts := auditOf(t, w.serve(t, 0), audit.Subject{URL: home})
-		if a, b := say(facts, "llms.level"), say(facts, "llms.errors"); a != "0" || b != "0" || !strings.Contains(seen(facts, "llms.level"), "any path answers the same") {
+		if a, b := say(facts, "llms.level"), say(facts, "llms.errors"); a != "0" || b != "0" || !strings.Contains(seen(facts, "llms.level"), "every path returns the same page") {
 			t.Errorf("llms.level %s, llms.errors %s, seen %q; want 0, 0 and why", a, b, seen(facts, "llms.level"))
 		}
 	})

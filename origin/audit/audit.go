@@ -17,48 +17,48 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// maxTwins is how many translations of the home page are read to see whether
-// they point back, with the requests the sample left over.
-const maxTwins = 2
+// maxTranslations is how many translations of the home page are read to check their
+// return links, with the requests that the sample did not use.
+const maxTranslations = 2
 
-// Rules names the present rules of auditing: the vocabulary, the registry of
-// crawlers, and how facts are measured. Whoever changes one of these so that the
-// same site gets other facts changes it too; brands are then audited anew soon.
+// Rules is the version of the audit rules: the vocabulary, the list of crawlers,
+// and how facts are measured. Change it together with any of these, if the same
+// site would get other facts; all brands are then audited again soon.
 const Rules = "2026-11-22.3"
 
-// Config holds what an Auditor needs.
+// Config configures an Auditor.
 type Config struct {
-	HTTP        *safehttp.Client // required: the only way out
+	HTTP        *safehttp.Client // required: makes all requests
 	Delay       time.Duration    // between requests to one host; 0 means DefaultDelay, negative means none
 	MaxRequests int              // per audit, redirects included; 0 means DefaultMaxRequests
 }
 
-// Subject is the site to audit and who it claims to be.
+// Subject is the site to audit and the brand it belongs to.
 type Subject struct {
 	URL      string // of the home page, http or https
-	Name     string // of the brand; "" takes it from the host or from what the site calls itself
+	Name     string // of the brand; if empty, derived from the host and from what the site calls itself
 	Language string // BCP 47; may be empty
 
-	// AsOf is the day the site is looked at as, where it is a copy of what it
-	// once was: ages count from then. Zero means now.
+	// AsOf is the date from which ages are counted, for a copy of a site made in
+	// the past. Zero means now.
 	AsOf time.Time
 }
 
-// Auditor audits sites. It is safe for concurrent use; each audit keeps its own
-// pace.
+// Auditor audits sites. It is safe for concurrent use; each audit has its own rate
+// limit.
 type Auditor struct {
 	config  Config
-	parsing chan struct{} // holds one value per document being parsed
+	parsing chan struct{} // a semaphore: one value per document being parsed
 }
 
-// New checks the configuration and returns an Auditor; it fetches nothing.
+// New validates the configuration and returns an Auditor. It makes no requests.
 func New(c Config) (*Auditor, error) {
 	var problems []error
 	if c.HTTP == nil {
-		problems = append(problems, errors.New("an auditor needs a client to fetch with"))
+		problems = append(problems, errors.New("configure auditor: HTTP is missing"))
 	}
 	if c.MaxRequests < 0 {
-		problems = append(problems, fmt.Errorf("at most %d requests per audit make no audit", c.MaxRequests))
+		problems = append(problems, fmt.Errorf("configure auditor: MaxRequests is %d, must not be negative", c.MaxRequests))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func New(c Config) (*Auditor, error) {
 	return &Auditor{config: c, parsing: make(chan struct{}, maxParsing)}, nil
 }
 
-// Audit reads the site of s and returns its facts. A site that does not answer
-// is a finding, not an error: home.reachable is 0 and the rest unknown. An
-// error means that s is no site that may be audited or that ctx ended.
-// Progress, if not nil, is told each step in a few words.
+// Audit reads the site of s and returns its facts. A site that does not respond is
+// a finding and not an error: home.reachable is 0 and the rest unknown. An error
+// means that s may not be audited or that ctx ended. progress, if not nil, is
+// called at the start of each step with a short description.
 func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step string)) (fieldmark.Facts, error) {
 	home, err := parseHome(s.URL)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	}
 	limited, cancel := context.WithTimeout(ctx, auditDeadline)
 	defer cancel()
-	r := &reader{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing}
+	r := &crawl{fetcher: newFetcher(a.config), progress: progress, parsing: a.parsing}
 	found := r.read(limited, s, home)
 	if err := ctx.Err(); err != nil {
 		return fieldmark.Facts{}, fmt.Errorf("audit %s: %w", home, err)
@@ -88,7 +88,7 @@ func (a *Auditor) Audit(ctx context.Context, s Subject, progress func(step strin
 	return found.facts(), nil
 }
 
-// parseHome checks what a person typed as the address of a site.
+// parseHome validates the address of a site as a person typed it.
 func parseHome(raw string) (*url.URL, error) {
 	bad := func(why string) error {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s", why)
@@ -100,7 +100,7 @@ func parseHome(raw string) (*url.URL, error) {
 	case err != nil || !isWeb(u) || u.Hostname() == "":
 		return nil, bad("the address of the site must be an absolute http or https URL")
 	case u.User != nil:
-		return nil, bad("the address of the site must not carry a user name or password")
+		return nil, bad("the address of the site must not contain a user name or password")
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Fragment, u.RawFragment = "", ""
@@ -110,44 +110,44 @@ func parseHome(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// site is everything one audit read. What follows from it is computed without
-// another look at the network or the clock.
+// site is everything that one audit fetched. Facts are computed from it without
+// network or clock.
 type site struct {
-	subject  Subject
-	now      time.Time
-	front    visit // to the home page
-	robots   robots
-	home     *page      // nil unless it was read
-	fault    error      // why a home page that answered was not read
-	pages    []*page    // the home page first
-	sample   []*url.URL // of pages chosen, fetched or not, the home page first
-	visits   []visit    // of the sample, where a look was possible
-	sitemap  sitemap
-	llms     llmsFile
-	plain    *visit // to the home page over http; nil if not looked at
-	markdown *visit // to the home page asking for Markdown; nil if not looked at
-	twins    []*page
-	unread   []fieldmark.Evidence // pages of the sample that answered and were not read
-	lastmods map[string]string
+	subject      Subject
+	now          time.Time
+	front        visit // to the home page
+	robots       robots
+	home         *page      // nil unless it was read
+	parseErr     error      // why the home page could not be parsed
+	pages        []*page    // the home page first
+	sample       []*url.URL // the sampled addresses, fetched or not, the home page first
+	visits       []visit    // responses for the sample, where a request was allowed
+	sitemap      sitemap
+	llms         llmsFile
+	plain        *visit // the home page over http; nil if not fetched
+	markdown     *visit // the home page requested as Markdown; nil if not fetched
+	translations []*page
+	unread       []fieldmark.Evidence // sampled pages that responded but could not be parsed
+	lastmods     map[string]string
 }
 
-// llmsFile is what /llms.txt answered.
+// llmsFile is the response for /llms.txt.
 type llmsFile struct {
 	visit  visit
 	report llms.Report
-	soft   bool // any path answers the same
+	soft   bool // any path returns the same
 }
 
-// reader carries out one audit, one request after the other.
-type reader struct {
+// crawl is one running audit. It makes one request at a time.
+type crawl struct {
 	*fetcher
 	progress func(step string)
 	parsing  chan struct{} // of the Auditor
 }
 
-// read makes every request of an audit. When the audit's time is up the rest
-// stays unread, and so unknown.
-func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
+// read makes all requests of an audit. When the time is up, the rest is not read,
+// and its facts are unknown.
+func (r *crawl) read(ctx context.Context, s Subject, home *url.URL) *site {
 	f := &site{subject: s, now: s.AsOf.UTC(), lastmods: map[string]string{}}
 	if s.AsOf.IsZero() {
 		f.now = time.Now().UTC()
@@ -159,61 +159,61 @@ func (r *reader) read(ctx context.Context, s Subject, home *url.URL) *site {
 	base := f.front.url
 	f.robots = r.robots(ctx, base)
 	f.sample = []*url.URL{base}
-	if errors.Is(f.front.err, errBroken) {
-		f.fault = errBroken
+	if errors.Is(f.front.err, errTruncated) {
+		f.parseErr = errTruncated
 	}
 	if !isPage(&f.front) {
 		return f
 	}
-	if f.home, f.fault = r.parse(ctx, &f.front); f.fault != nil {
+	if f.home, f.parseErr = r.parse(ctx, &f.front); f.parseErr != nil {
 		return f
 	}
 	f.pages, f.visits = []*page{f.home}, []visit{f.front}
 	if plain, ok := schemeProbe(base); ok {
 		r.progress("the other scheme")
-		v := r.peek(ctx, plain, f.robots)
+		v := r.fetchWithoutRedirects(ctx, plain, f.robots)
 		f.plain = &v
 	}
 	r.progress("llms.txt")
 	f.llms = r.readLLMS(ctx, base)
-	if len(markdownTwins(f.pages)) == 0 {
+	if len(markdownAlternates(f.pages)) == 0 {
 		r.progress("Markdown version")
 		v := r.get(ctx, request{url: base, accept: "text/markdown"})
 		v.body = nil
 		f.markdown = &v
 	}
 	r.progress("sitemap")
-	f.sitemap = readSitemaps(ctx, r.fetcher, base, f.robots.sitemaps(), r.left-maxPages, f.now)
+	f.sitemap = readSitemaps(ctx, r.fetcher, base, f.robots.sitemaps(), r.requestsLeft-maxPages, f.now)
 	for _, e := range f.sitemap.entries {
 		if f.sitemap.trusted {
-			f.lastmods[key(e.loc)] = e.lastmod
+			f.lastmods[pageKey(e.loc)] = e.lastmod
 		}
 	}
 	r.readSample(ctx, f)
-	r.readTwins(ctx, f)
+	r.readTranslations(ctx, f)
 	return f
 }
 
-// parse reads the page that a visit found and releases its body. It waits while
-// maxParsing others are being parsed.
-func (r *reader) parse(ctx context.Context, v *visit) (*page, error) {
+// parse parses the page of a visit and releases its body. It waits while maxParsing
+// other pages are being parsed.
+func (r *crawl) parse(ctx context.Context, v *visit) (*page, error) {
 	select {
 	case r.parsing <- struct{}{}:
 		defer func() { <-r.parsing }()
 	case <-ctx.Done():
-		return nil, errTime
+		return nil, errDeadline
 	}
 	body := v.body
-	v.body = nil // visits are kept to the end of the audit, and a body has up to maxPageBytes
+	v.body = nil // visits are kept until the end of the audit, and a body may have maxPageBytes
 	p, err := parsePage(ctx, v.url, v.header, body)
 	if ctx.Err() != nil {
-		return nil, errTime
+		return nil, errDeadline
 	}
 	return p, err
 }
 
-// schemeProbe returns the home page under the other scheme. A site on a port of
-// its own has no other scheme to ask.
+// schemeProbe returns the home page with the other scheme. It returns false for a
+// site on a non-default port, which has no counterpart.
 func schemeProbe(base *url.URL) (*url.URL, bool) {
 	other := *base
 	other.Scheme = "http"
@@ -223,9 +223,10 @@ func schemeProbe(base *url.URL) (*url.URL, bool) {
 	return &other, base.Port() == ""
 }
 
-// readLLMS reads /llms.txt and, unless it looks like one, a path that cannot
-// exist: many servers answer every path with the same page.
-func (r *reader) readLLMS(ctx context.Context, base *url.URL) llmsFile {
+// readLLMS fetches /llms.txt. Unless the response looks like an llms.txt, it also
+// fetches a path that cannot exist, because many servers respond to every path with
+// the same page.
+func (r *crawl) readLLMS(ctx context.Context, base *url.URL) llmsFile {
 	at := &url.URL{Scheme: base.Scheme, Host: base.Host, Path: "/llms.txt"}
 	l := llmsFile{visit: r.get(ctx, request{url: at, accept: "text/markdown,text/plain;q=0.9,*/*;q=0.5"})}
 	if !l.visit.ok() {
@@ -241,8 +242,8 @@ func (r *reader) readLLMS(ctx context.Context, base *url.URL) llmsFile {
 	return l
 }
 
-// readSample reads the pages chosen besides the home page.
-func (r *reader) readSample(ctx context.Context, f *site) {
+// readSample fetches the sampled pages after the home page.
+func (r *crawl) readSample(ctx context.Context, f *site) {
 	chosen := sampleOf(f.home, &f.sitemap)
 	f.sample = append(f.sample, chosen...)
 	for i, u := range chosen {
@@ -256,7 +257,7 @@ func (r *reader) readSample(ctx context.Context, f *site) {
 		}
 		if isPage(&v) && v.url.Host == f.home.url.Host && !f.has(v.url) {
 			if p, err := r.parse(ctx, &v); err != nil {
-				f.unread = append(f.unread, note(v.url.String(), "not read: %s", err))
+				f.unread = append(f.unread, newEvidence(v.url.String(), "not read: %s", err))
 			} else {
 				f.pages = append(f.pages, p)
 			}
@@ -266,38 +267,38 @@ func (r *reader) readSample(ctx context.Context, f *site) {
 	}
 }
 
-// has reports whether a page is in the sample already, perhaps because two
-// addresses lead to it.
+// has reports whether a page was read already, for example under another address.
 func (f *site) has(u *url.URL) bool {
 	for _, p := range f.pages {
-		if key(p.url) == key(u) {
+		if pageKey(p.url) == pageKey(u) {
 			return true
 		}
 	}
 	return false
 }
 
-// readTwins reads translations of the home page that the sample did not.
-func (r *reader) readTwins(ctx context.Context, f *site) {
+// readTranslations fetches translations of the home page that are not in the
+// sample.
+func (r *crawl) readTranslations(ctx context.Context, f *site) {
 	for _, alt := range alternates(f.home) {
-		if len(f.twins) == maxTwins || r.left == 0 || ctx.Err() != nil {
+		if len(f.translations) == maxTranslations || r.requestsLeft == 0 || ctx.Err() != nil {
 			return
 		}
 		if alt.url == nil || alt.url.Host != f.home.url.Host || f.has(alt.url) {
 			continue
 		}
 		r.progress("translation " + alt.hreflang)
-		v := r.get(ctx, request{url: bare(alt.url, f.home.url), accept: acceptHTML})
+		v := r.get(ctx, request{url: withoutFragment(alt.url, f.home.url), accept: acceptHTML})
 		if isPage(&v) {
 			if p, err := r.parse(ctx, &v); err == nil {
-				f.twins = append(f.twins, p)
+				f.translations = append(f.translations, p)
 			}
 		}
 	}
 }
 
-// markdownTwins returns the links to Markdown versions of pages.
-func markdownTwins(pages []*page) (list []link) {
+// markdownAlternates returns the links to Markdown versions of pages.
+func markdownAlternates(pages []*page) (list []link) {
 	for _, p := range pages {
 		for _, l := range p.rel("alternate") {
 			if t, _, err := mime.ParseMediaType(l.media); err == nil && t == "text/markdown" {
@@ -308,7 +309,7 @@ func markdownTwins(pages []*page) (list []link) {
 	return list
 }
 
-// facts computes every fact of the vocabulary from what was read.
+// facts computes every fact of the vocabulary.
 func (f *site) facts() fieldmark.Facts {
 	found := newFindings()
 	f.reachable(found)
@@ -322,11 +323,12 @@ func (f *site) facts() fieldmark.Facts {
 		f.evidence(found)
 		f.agents(found)
 	} else {
-		if f.front.refused() || f.fault != nil {
-			// We may not look, or could not read, but what robots.txt says to others is known.
+		if f.front.refused() || f.parseErr != nil {
+			// The page could not be read, but the robots.txt rules for other
+			// crawlers are known.
 			f.crawlers(found)
 		}
-		found.explain(found.must("home.reachable").Evidence)
+		found.explain(found.fact("home.reachable").Evidence)
 	}
 	return fieldmark.Facts{
 		Version: fieldmark.FactsVersion, URL: f.front.url.String(), Pages: len(f.pages),

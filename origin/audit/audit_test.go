@@ -187,10 +187,10 @@ func TestUnreachable(t *testing.T) {
 		url  string
 		want string
 	}{
-		{"nobody listens", web{}, "http://down.example/", "no answer"},
-		{"forbidden", web{"/": {status: 403, body: "no"}}, home, "answered 403"},
-		{"server error", web{"/": {status: 500}}, home, "answered 500"},
-		{"not a page", web{"/": {kind: "application/pdf", body: "%PDF"}}, home, "without a page"},
+		{"nobody listens", web{}, "http://down.example/", "no response"},
+		{"forbidden", web{"/": {status: 403, body: "no"}}, home, "responded 403"},
+		{"server error", web{"/": {status: 500}}, home, "responded 500"},
+		{"not a page", web{"/": {kind: "application/pdf", body: "%PDF"}}, home, "without an HTML page"},
 		{"redirect loop", web{"/": loop, "/a": {status: 302, location: "/b"}, "/b": {status: 302, location: "/a"}}, home, "too many redirects"},
 		{"redirects inward", web{"/": {status: 302, location: "http://169.254.169.254/latest/"}}, home, "address not allowed"},
 		{"long redirect chain", web{"/": {status: 302, location: "/1"}, "/1": {status: 302, location: "/2"}, "/2": {status: 302, location: "/3"}, "/3": {status: 302, location: "/4"},
@@ -236,7 +236,7 @@ func TestEndlessHeaders(t *testing.T) {
 			}
 		}}}
 		facts := site.audit(t)
-		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no answer") {
+		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no response") {
 			t.Errorf("%s: home.reachable = %s, seen %q", name, say(facts, "home.reachable"), got)
 		}
 		if sent := sent.Load(); sent >= 64<<20 {
@@ -260,8 +260,8 @@ func TestSlowSite(t *testing.T) {
 	site := goodSite()
 	site["/about"] = answer{handler: func(http.ResponseWriter, *http.Request) { <-stop }}
 	facts := auditOf(t, site.serve(t, 300*time.Millisecond), audit.Subject{URL: home, Name: "Example"})
-	if got := say(facts, "response.ok"); got != "0.8" || !strings.Contains(seen(facts, "response.ok"), "/about no answer in time") {
-		t.Errorf("response.ok = %s, want 0.8 with a page that gave no answer in time; seen:\n%s", got, seen(facts, "response.ok"))
+	if got := say(facts, "response.ok"); got != "0.8" || !strings.Contains(seen(facts, "response.ok"), "/about no response in time") {
+		t.Errorf("response.ok = %s, want 0.8 with a page that gave no response in time; seen:\n%s", got, seen(facts, "response.ok"))
 	}
 }
 
@@ -285,7 +285,7 @@ func TestDecompression(t *testing.T) {
 	t.Run("bomb", func(t *testing.T) {
 		site := web{"/": packed(strings.Repeat(" ", 64<<20))}
 		facts := site.audit(t)
-		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "unpacks to far more") {
+		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "decompresses to far more") {
 			t.Errorf("home.reachable of a bomb = %s, seen %q", say(facts, "home.reachable"), got)
 		}
 	})

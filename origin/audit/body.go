@@ -8,21 +8,21 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A question is answered on the spot when the block after its heading is of
-// this many words: less is no answer, more is a chapter.
+// A question counts as answered if the block after its heading has this many words:
+// fewer are no answer, more are a chapter.
 const (
 	minAnswerWords = 3
 	maxAnswerWords = 100
 )
 
-// How long a quotation is, in columns (see width), so that it says as much in
-// every script: shorter ones are names and titles, longer ones copied chapters.
+// The length of a quotation in columns (see width), which is comparable between
+// scripts: shorter ones are names and titles, longer ones copied chapters.
 const (
 	minQuote = 25
 	maxQuote = 400
 )
 
-// readBody collects what the body shows and what it hides.
+// readBody collects the visible structure and the hidden text of the body.
 func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
 	var hidden, comments strings.Builder
 	for n := range doc.Descendants() {
@@ -30,11 +30,11 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 		case n.Type == html.CommentNode:
 			addBounded(&comments, n.Data)
 		case n.Type != html.ElementNode || n.Namespace != "":
-		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !shut(n):
-			// A page's heading often stands in its header, outside the text.
+		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !isHidden(n):
+			// The heading of a page is often in its header, outside the main text.
 			p.headings = append(p.headings, heading{1, textOf(n, maxLabel)})
 		case hidden.Len() >= maxHidden:
-		case hiddenElement(n) && !shut(n.Parent):
+		case hiddenElement(n) && !isHidden(n.Parent):
 			addBounded(&hidden, textOf(n, maxHidden))
 		case n.Data == "noscript" || n.Data == "template":
 			addBounded(&hidden, textOf(n, maxHidden))
@@ -49,8 +49,8 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 	}
 }
 
-// shown returns the links and headings that stand in the main text.
-func shown(main []*html.Node) map[*html.Node]bool {
+// linksInMain returns the links and top headings in the main text.
+func linksInMain(main []*html.Node) map[*html.Node]bool {
 	in := map[*html.Node]bool{}
 	for _, m := range main {
 		visible(m, func(n *html.Node) {
@@ -70,7 +70,7 @@ func addBounded(b *strings.Builder, s string) {
 	b.WriteByte('\n')
 }
 
-// readBlock takes note of one visible node of the main text.
+// readBlock evaluates one visible node of the main text.
 func (p *page) readBlock(n *html.Node) {
 	if n.Type != html.ElementNode {
 		return
@@ -107,18 +107,18 @@ func (p *page) readBlock(n *html.Node) {
 	}
 }
 
-// question matches the end of a question. Greek ends one with a semicolon, which
-// is a question mark only after Greek letters; Japanese and Thai end one with a
-// particle and need no mark.
+// question matches the end of a question. Greek uses a semicolon, which is a
+// question mark only after Greek letters; Japanese and Thai use a particle without
+// a mark.
 var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E}]|(?:です|ます|ました|ません|でした|でしょう|だろう|の|る|た|い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
 
-// isQuestion reports whether a heading asks something, in the writing of its language.
+// isQuestion reports whether a heading is a question in any supported language.
 func isQuestion(s string) bool { return question.MatchString(strings.TrimSpace(s)) }
 
 // answered reports whether a short block of text follows a heading.
 func answered(h *html.Node) bool {
 	for n := h.NextSibling; n != nil; n = n.NextSibling {
-		if chrome(n) || n.Type == html.TextNode && strings.TrimSpace(n.Data) == "" {
+		if isBoilerplate(n) || n.Type == html.TextNode && strings.TrimSpace(n.Data) == "" {
 			continue
 		}
 		words := countWords(n.Data)
@@ -130,8 +130,8 @@ func answered(h *html.Node) bool {
 	return false
 }
 
-// countItems counts the children of a list that hold text. Definition lists
-// may wrap their groups in div elements.
+// countItems counts the children of a list that have text. Definition lists may
+// group items in div elements.
 func countItems(list *html.Node, name string) int {
 	n := 0
 	for c := range list.ChildNodes() {
@@ -146,8 +146,8 @@ func countItems(list *html.Node, name string) int {
 	return n
 }
 
-// countRows counts the rows of a table that hold at least two cells: a table of
-// one column is layout.
+// countRows counts the rows of a table with at least two cells: tables with one
+// column are layout.
 func countRows(table *html.Node) int {
 	rows := 0
 	for n := range table.Descendants() {
@@ -167,7 +167,7 @@ func countRows(table *html.Node) int {
 	return rows
 }
 
-// findByline looks for who wrote the page, in the ways templates mark it.
+// findByline returns the author of the page, as marked up by common templates.
 func (p *page) findByline(doc *html.Node) string {
 	if a := p.meta("author"); a != "" {
 		return a
@@ -184,7 +184,7 @@ func (p *page) findByline(doc *html.Node) string {
 		for _, class := range fields(attr(n, "class")) {
 			marked = marked || class == "author" || class == "byline" || class == "post-author" || class == "entry-author" || class == "p-author"
 		}
-		if marked && !shut(n) {
+		if marked && !isHidden(n) {
 			looked++
 			if s := textOf(n, maxLine); s != "" && len(s) <= 200 {
 				return s
@@ -194,8 +194,8 @@ func (p *page) findByline(doc *html.Node) string {
 	return ""
 }
 
-// readText takes the main text: whole, as prose, and the part that snippets may
-// not show.
+// readText extracts the main text: complete, without code, as prose, and without
+// the part excluded from snippets.
 func (p *page) readText(main []*html.Node) {
 	var all, figures, prose, kept strings.Builder
 	for _, m := range main {
@@ -205,7 +205,7 @@ func (p *page) readText(main []*html.Node) {
 		writeText(&kept, m, maxText, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
 		visible(m, func(n *html.Node) {
 			if isQuotation(n) && !within(n, "blockquote") {
-				if s := collapse(textUpTo(n, maxLine)); width(s) >= minQuote && !trailer.MatchString(s) {
+				if s := collapse(textUpTo(n, maxLine)); width(s) >= minQuote && !messageTrailer.MatchString(s) {
 					p.quotes = append(p.quotes, s)
 				}
 			}
@@ -216,8 +216,8 @@ func (p *page) readText(main []*html.Node) {
 	p.unquoted = max(p.words-countWords(tidy(kept.String())), 0)
 }
 
-// isCodeElement reports whether an element holds what programs read or write. Its
-// numbers are no figures and its quotation marks enclose data.
+// isCodeElement reports whether an element contains program input or output. Its
+// numbers are not statistics and its quotation marks enclose data.
 func isCodeElement(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -229,12 +229,12 @@ func isCodeElement(n *html.Node) bool {
 	return false
 }
 
-// maxIndented is how many nodes of a block quotation are looked at for what no
-// quotation holds.
+// maxIndented is how many nodes of a block quotation are checked for content that a
+// quotation does not have.
 const maxIndented = 500
 
-// isQuotation reports whether an element is a block quotation. Converters use
-// the same element to indent: what holds a table or a listing quotes nobody.
+// isQuotation reports whether an element is a block quotation. Converters use the
+// same element for indentation, so one with a table or a listing does not count.
 func isQuotation(n *html.Node) bool {
 	if n.Type != html.ElementNode || n.Data != "blockquote" {
 		return false
@@ -254,8 +254,8 @@ func isQuotation(n *html.Node) bool {
 	return true
 }
 
-// translated reports whether a block quotation stands beside another in another
-// language: the two are a sample of a translation.
+// translated reports whether a block quotation is next to another in another
+// language: the two show a translation.
 func translated(quote *html.Node) bool {
 	language := strings.ToLower(attr(quote, "lang"))
 	beside := func(n *html.Node, step func(*html.Node) *html.Node) bool {

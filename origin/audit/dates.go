@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Dates outside of these bounds are typing errors or clocks never set.
+// Dates outside of these limits are typing errors or wrong clocks.
 const (
-	dateSlack  = 24 * time.Hour // somewhere it is tomorrow already
-	oldestYear = 1995           // no web page is older in earnest
+	dateSlack  = 24 * time.Hour // tomorrow has begun in some time zone
+	oldestYear = 1995           // no web page is older
 )
 
-// dateLayouts are the forms of W3C dates and times (a profile of ISO 8601), and
-// what content systems make of them.
+// dateLayouts are the formats of W3C dates and times (a profile of ISO 8601), and
+// variants that content systems produce.
 var dateLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05Z0700",
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02", "2006-01", "2006",
 }
 
-// parseDate reads a date as found in markup; ok is false for anything that is
-// none or that cannot be true as of now.
+// parseDate parses a date found in markup. ok is false if it is not a date or is
+// implausible at the time now.
 func parseDate(s string, now time.Time) (at time.Time, ok bool) {
 	s = strings.TrimSpace(s)
 	if len(s) < 4 || len(s) > 40 {
@@ -28,29 +28,29 @@ func parseDate(s string, now time.Time) (at time.Time, ok bool) {
 	}
 	for _, layout := range dateLayouts {
 		if at, err := time.Parse(layout, s); err == nil {
-			return at.UTC(), credible(at, now)
+			return at.UTC(), isPlausible(at, now)
 		}
 	}
 	if at, err := http.ParseTime(s); err == nil {
-		return at.UTC(), credible(at, now)
+		return at.UTC(), isPlausible(at, now)
 	}
 	return at, false
 }
 
-func credible(at, now time.Time) bool {
+func isPlausible(at, now time.Time) bool {
 	return at.Year() >= oldestYear && !at.After(now.Add(dateSlack))
 }
 
-// dated is a date and what said so.
+// dated is a date and its source.
 type dated struct {
 	at     time.Time
 	source string
 	raw    string
 }
 
-// newestDate returns the date a page gives itself, or what its sitemap and its
-// server say of it. Sources are tried in the order of how deliberately they are
-// set; within one, the newest counts.
+// newestDate returns the date of a page from its markup, its sitemap or its server.
+// Sources are tried in the order of how deliberately they are set; within one, the
+// newest date counts.
 func (p *page) newestDate(lastmod, lastModified string, now time.Time) (best dated, ok bool) {
 	var modified, published []string
 	for i := range p.graph {
@@ -81,13 +81,13 @@ func (p *page) newestDate(lastmod, lastModified string, now time.Time) (best dat
 	return dated{}, false
 }
 
-// rollout is how far apart the files of one deployment are written, and the
-// answers of one audit that are all stamped with the time of asking.
-const rollout = time.Hour
+// deploymentSpan is the maximum time between the files of one deployment, and
+// between the responses of one audit that are stamped with the request time.
+const deploymentSpan = time.Hour
 
-// datedByServer reports whether Last-Modified tells pages apart. Where all of
-// them are of the same hour it is the date of a deployment, or that of the
-// request, and says nothing of the text.
+// datedByServer reports whether Last-Modified differs between pages. If all pages
+// have the same hour, it is the time of a deployment or of the request and not of
+// the text.
 func datedByServer(pages []*page) bool {
 	var first, last time.Time
 	seen := 0
@@ -103,10 +103,10 @@ func datedByServer(pages []*page) bool {
 			last = at
 		}
 	}
-	return seen == 1 || last.Sub(first) > rollout
+	return seen == 1 || last.Sub(first) > deploymentSpan
 }
 
-// ageDays counts whole days between two dates, in UTC.
+// ageDays returns the whole days between two dates, in UTC.
 func ageDays(at, now time.Time) int64 {
 	day := func(t time.Time) time.Time {
 		y, m, d := t.UTC().Date()

@@ -1,14 +1,12 @@
-// Package audit reads a brand's site as an answer engine would and says what is
-// there.
+// Package audit reads a brand's site as an answer engine would and measures facts.
 //
-// What comes in is the address of a home page and the name of the brand; what
-// goes out is fieldmark.Facts, every fact of the vocabulary measured, not
-// applicable or unknown, each with evidence a person can check. The crawler is
-// polite: it has a name of its own, obeys robots.txt for itself first, asks one
-// thing a second, and stops after twenty. The extractors are pure functions of
-// what was fetched, one file per group of signals, so the same site gives the
-// same facts to the byte.
+// Input: the address of a home page and the name of the brand. Output:
+// fieldmark.Facts, with every fact of the vocabulary measured, not applicable or
+// unknown, each with evidence a person can check. The crawler identifies itself,
+// obeys robots.txt, makes one request per second and stops after twenty. The
+// extractors are pure functions of what was fetched, one file per group of facts, so
+// the same site gives the same facts byte by byte.
 //
-// The package must not know what a fact is worth: weights, curves and gates are
-// the scoring module's. It stores nothing and never runs what it reads.
+// The package must not know what a fact is worth: weights, curves and gates belong to
+// the scoring module. It stores nothing and never executes what it reads.
 package audit

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// setOf makes a lookup table of names.
+// setOf returns a set of names.
 func setOf(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
 	for _, n := range names {
@@ -18,8 +19,8 @@ func setOf(names ...string) map[string]bool {
 	return m
 }
 
-// organizationTypes are Organization and its subtypes in schema.org, with the
-// kinds of LocalBusiness that sites use most.
+// organizationTypes are Organization and its subtypes in schema.org, with the most
+// common kinds of LocalBusiness.
 var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperative", "Corporation", "EducationalOrganization", "CollegeOrUniversity", "School",
 	"FundingScheme", "GovernmentOrganization", "LibrarySystem", "LocalBusiness", "MedicalOrganization", "NGO", "NewsMediaOrganization", "OnlineBusiness", "OnlineStore",
 	"PerformingGroup", "PoliticalParty", "Project", "ResearchOrganization", "ResearchProject", "SearchRescueOrganization", "SportsOrganization", "SportsTeam", "WorkersUnion",
@@ -28,14 +29,14 @@ var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperat
 	"LodgingBusiness", "MedicalBusiness", "MedicalClinic", "Museum", "Notary", "Pharmacy", "Physician", "ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
 	"SportsActivityLocation", "Store", "BookStore", "BikeStore", "ClothingStore", "ElectronicsStore", "Florist", "FurnitureStore", "GardenStore", "GroceryStore", "JewelryStore", "TravelAgency", "Winery")
 
-// contentTypes say what a page is about. FAQPage is not among them: it says how
-// a page is laid out, and engines stopped showing it.
+// contentTypes say what a page is about. FAQPage is not included: it describes a
+// layout, and engines stopped showing it.
 var contentTypes = setOf("Product", "ProductGroup", "Service", "SoftwareApplication", "WebApplication", "MobileApplication", "Article", "NewsArticle", "BlogPosting", "TechArticle",
 	"ScholarlyArticle", "Report", "Event", "Course", "Recipe", "HowTo", "Book", "Movie", "JobPosting", "Dataset", "Offer", "TouristAttraction", "TouristTrip", "Accommodation", "Apartment", "CreativeWork",
 	"LocalBusiness", "Restaurant", "Hotel", "Store", "Bakery", "Brewery", "CafeOrCoffeeShop", "LodgingBusiness", "BedAndBreakfast", "ProfessionalService", "FinancialService", "MedicalBusiness", "Dentist",
 	"Physician", "LegalService", "Attorney", "RealEstateAgent", "TravelAgency", "Museum", "FoodEstablishment", "OnlineStore", "HomeAndConstructionBusiness", "GeneralContractor", "Winery")
 
-// profileDomains are where a brand keeps profiles that others can check.
+// profileDomains are sites where brands have profiles that anyone can check.
 var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com", "tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
 	"github.com", "gitlab.com", "codeberg.org", "bitbucket.org", "huggingface.co", "npmjs.com", "crunchbase.com", "xing.com", "kununu.com", "glassdoor.com", "trustpilot.com", "g2.com", "capterra.com",
 	"yelp.com", "tripadvisor.com", "vimeo.com", "medium.com", "substack.com", "reddit.com", "discord.gg", "discord.com", "t.me", "telegram.me", "whatsapp.com", "weibo.com", "zhihu.com", "bilibili.com",
@@ -45,7 +46,7 @@ var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twi
 // referenceDomains are the encyclopedias that answer engines take names from.
 var referenceDomains = setOf("wikidata.org", "wikipedia.org")
 
-// entity measures whether a program can tell who the site belongs to.
+// entity measures whether a program can identify the owner of the site.
 func (f *site) entity(found findings) {
 	org := f.organization()
 	f.organizationFields(found, org)
@@ -56,10 +57,10 @@ func (f *site) entity(found findings) {
 	f.openGraph(found)
 }
 
-// organization is what the site's structured data says about its owner, from
-// however many pages.
+// organization is what the site's structured data says about its owner, merged from
+// all pages.
 type organization struct {
-	where  string // the page that says most
+	where  string // address of the page with the most properties
 	name   string
 	kind   string
 	fields map[string]string // property to an example
@@ -67,17 +68,17 @@ type organization struct {
 	size   int
 }
 
-// organization gathers the things that describe the brand: those that carry its
-// name, or else those on the home page that lead to this domain. An
-// organization with another name may be a customer or a partner.
+// organization merges the items that describe the brand: those with its name, or
+// else those on the home page that link to this domain. An organization with
+// another name may be a customer or a partner.
 func (f *site) organization() *organization {
 	var best *organization
 	merged := map[string]*organization{}
 	for _, p := range f.pages {
 		for i := range p.graph {
 			t := &p.graph[i]
-			name := firstOf(t.first("name"), t.first("legalName"))
-			if !t.is(organizationTypes) || !f.ours(p, t, name) {
+			name := cmp.Or(t.first("name"), t.first("legalName"))
+			if !t.is(organizationTypes) || !f.isOwnOrganization(p, t, name) {
 				continue
 			}
 			id := strings.Join(nameWords(name), " ")
@@ -95,19 +96,19 @@ func (f *site) organization() *organization {
 	return best
 }
 
-// ours reports whether an organization is the one the site belongs to.
-func (f *site) ours(p *page, t *thing, name string) bool {
+// isOwnOrganization reports whether an organization is the owner of the site.
+func (f *site) isOwnOrganization(p *page, t *thing, name string) bool {
 	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) || saysName(t.first("alternateName"), f.subject.Name)) {
 		return true
 	}
 	if p != f.home {
 		return false
 	}
-	u := resolve(p.url, firstOf(t.first("url"), t.id))
+	u := resolve(p.url, cmp.Or(t.first("url"), t.id))
 	return u != nil && domain(u) == domain(p.url) || name == "" && t.top
 }
 
-// add merges what one thing says.
+// add merges the properties of one item.
 func (o *organization) add(p *page, t *thing) {
 	for field, properties := range map[string][]string{
 		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description", "slogan"},
@@ -115,7 +116,7 @@ func (o *organization) add(p *page, t *thing) {
 	} {
 		for _, property := range properties {
 			if o.fields[field] == "" && t.has(property) {
-				o.fields[field] = firstOf(t.first(property), property)
+				o.fields[field] = cmp.Or(t.first(property), property)
 				o.size++
 			}
 		}
@@ -132,16 +133,16 @@ func (f *site) organizationFields(found findings, o *organization) {
 	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
 		switch {
 		case o == nil:
-			found.set("org."+field, 0, note(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %s", count(len(f.pages), "page", "pages")))
+			found.set("org."+field, 0, newEvidence(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.pages), "page", "pages")))
 		case o.fields[field] == "":
-			found.set("org."+field, 0, note(o.where, "%s %q has no %s", o.kind, o.name, field))
+			found.set("org."+field, 0, newEvidence(o.where, "%s %q has no %s", o.kind, o.name, field))
 		default:
-			found.set("org."+field, one, note(o.where, "%s %q: %s %s", o.kind, o.name, field, o.fields[field]))
+			found.set("org."+field, one, newEvidence(o.where, "%s %q: %s %s", o.kind, o.name, field, o.fields[field]))
 		}
 	}
 }
 
-// sameAs measures where the organization says it can be found.
+// sameAs measures the profiles and references that the organization claims.
 func (f *site) sameAs(found findings, o *organization) {
 	base := f.home.url.String()
 	var profiles []string
@@ -154,31 +155,30 @@ func (f *site) sameAs(found findings, o *organization) {
 			}
 			switch d := domain(u); {
 			case referenceDomains[d]:
-				references = append(references, note(o.where, "sameAs %s", s))
+				references = append(references, newEvidence(o.where, "sameAs %s", s))
 			case profileDomains[d] && !slices.Contains(profiles, d):
 				profiles = append(profiles, d)
-				seen = append(seen, note(o.where, "sameAs %s", s))
+				seen = append(seen, newEvidence(o.where, "sameAs %s", s))
 			}
 		}
 	}
 	if len(references) == 0 {
-		references = []fieldmark.Evidence{note(base, "no sameAs leads to Wikidata or Wikipedia")}
+		references = []fieldmark.Evidence{newEvidence(base, "no sameAs link to Wikidata or Wikipedia")}
 		found.set("sameas.reference", 0, references...)
 	} else {
 		found.set("sameas.reference", one, references...)
 	}
-	sum := note(base, "%s in sameAs", count(len(profiles), "recognised profile", "recognised profiles"))
+	sum := newEvidence(base, "%s in sameAs", plural(len(profiles), "recognised profile", "recognised profiles"))
 	found.set("sameas.profiles", int64(len(profiles))*one, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-// namedPlace is one of the places where a site says its name; text is "" where it
-// does not.
+// namedPlace is a place where a site states its name; text is empty if it does not.
 type namedPlace struct {
 	where, text string
-	whole       bool // the text is meant to be the name and nothing else
+	whole       bool // the text should be the name and nothing else
 }
 
-// names reports whether the place names a brand.
+// names reports whether the place contains the name of a brand.
 func (p namedPlace) names(brand string) bool {
 	return p.whole && sameName(p.text, brand) || saysName(p.text, brand)
 }
@@ -192,7 +192,8 @@ func (f *site) namedPlaces(o *organization) []namedPlace {
 	}
 }
 
-// coherence measures whether the places that name the site agree on the brand.
+// coherence measures whether the places that state the site's name agree with the
+// brand.
 func (f *site) coherence(found findings, o *organization) {
 	const id = "name.coherence"
 	base := f.home.url.String()
@@ -209,18 +210,18 @@ func (f *site) coherence(found findings, o *organization) {
 			good++
 			verb = "names"
 		}
-		seen = append(seen, note(base, "%s %s the brand: %s", p.where, verb, p.text))
+		seen = append(seen, newEvidence(base, "%s %s the brand: %s", p.where, verb, p.text))
 	}
-	sum := note(base, "%d of %d places name %q", good, all, brand)
+	sum := newEvidence(base, "%d of %d places name %q", good, all, brand)
 	if all == 0 {
-		found.set(id, 0, note(base, "no title, og:site_name, JSON-LD name or llms.txt H1"))
+		found.set(id, 0, newEvidence(base, "no title, og:site_name, JSON-LD name or llms.txt H1"))
 		return
 	}
 	found.setShare(id, good, all, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-// structuredName is what the structured data calls the site's owner, or the
-// site itself.
+// structuredName returns the name in the structured data of the site's owner, or
+// else of the site.
 func (f *site) structuredName(o *organization) string {
 	if o != nil && o.name != "" {
 		return o.name
@@ -241,35 +242,35 @@ func (f *site) llmsTitle() string {
 	return f.llms.report.Title
 }
 
-// purposeLinks says whether visitors find out who is behind the site and how to
-// reach them.
+// purposeLinks measures whether there are links to an about page and a contact
+// page.
 func (f *site) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + purposes[i].name
 		if _, ok := f.lexiconOf(f.home); ok {
-			found.set(id, 0, note(f.home.url.String(), "no link to such a page on %s", count(len(f.pages), "page", "pages")))
+			found.set(id, 0, newEvidence(f.home.url.String(), "no link to such a page on %s", plural(len(f.pages), "page", "pages")))
 		} else {
 			found.unknown(id, f.noLexicon())
 		}
 		for _, p := range f.pages {
 			if a, ok := findPurpose(p, &purposes[i], func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
-				found.set(id, one, note(p.url.String(), "links to %s as %q", a.url, a.text))
+				found.set(id, one, newEvidence(p.url.String(), "links to %s with the text %q", a.url, a.text))
 				break
 			}
 		}
 	}
 }
 
-// maxTyped is how many typed things of a page are compared with its text.
+// maxTyped limits the typed items per page that are compared with its text.
 const maxTyped = 50
 
-// typed says whether structured data names what pages are about and the page
-// shows it too.
+// typed measures whether structured data names the subject of a page and the page
+// shows that name.
 func (f *site) typed(found findings) {
 	unseen := ""
 	for _, p := range f.pages {
 		looked := 0
-		var shows []string // the words of the page, once they are needed
+		var shows []string // words of the page, computed when needed
 		for i := range p.graph {
 			t := &p.graph[i]
 			if !t.is(contentTypes) || looked == maxTyped {
@@ -278,18 +279,18 @@ func (f *site) typed(found findings) {
 			if looked++; looked == 1 {
 				shows = plainWords(p.title + " \n " + p.text)
 			}
-			name := firstOf(t.first("name"), t.first("headline"))
+			name := cmp.Or(t.first("name"), t.first("headline"))
 			if name != "" && containsWords(shows, nameWords(name)) {
-				found.set("schema.typed", one, note(p.url.String(), "%s %q, which the page shows", strings.Join(t.types, ", "), name))
+				found.set("schema.typed", one, newEvidence(p.url.String(), "%s %q, which the page shows", strings.Join(t.types, ", "), name))
 				return
 			}
 			unseen = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
 		}
 	}
-	found.set("schema.typed", 0, note(f.home.url.String(), "%s", firstOf(unseen, "no structured data says what a page is about")))
+	found.set("schema.typed", 0, newEvidence(f.home.url.String(), "%s", cmp.Or(unseen, "no structured data says what a page is about")))
 }
 
-// openGraph measures what the home page gives to be shown with a link.
+// openGraph measures the Open Graph fields of the home page.
 func (f *site) openGraph(found findings) {
 	have, lack := []string{}, []string{}
 	for _, name := range []string{"og:title", "og:description", "og:image", "og:url"} {
@@ -299,9 +300,9 @@ func (f *site) openGraph(found findings) {
 			lack = append(lack, name)
 		}
 	}
-	text := "has " + firstOf(strings.Join(have, ", "), "none of them")
+	text := "has " + cmp.Or(strings.Join(have, ", "), "none of them")
 	if len(lack) > 0 && len(have) > 0 {
-		text += "; lacks " + strings.Join(lack, ", ")
+		text += "; missing " + strings.Join(lack, ", ")
 	}
-	found.setShare("og.fields", len(have), len(have)+len(lack), note(f.home.url.String(), "%s", text))
+	found.setShare("og.fields", len(have), len(have)+len(lack), newEvidence(f.home.url.String(), "%s", text))
 }

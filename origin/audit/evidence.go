@@ -1,20 +1,22 @@
 package audit
 
 import (
+	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
 )
 
-// minDensityWords is the least text a density is taken over. On a page of
-// forty words one number would be a density of 25, which says nothing.
+// minDensityWords is the minimum text for a density. On a page of forty words a
+// single number would give a density of 25, which means nothing.
 const minDensityWords = 300
 
-// articleTypes are the kinds of page somebody should have signed.
+// articleTypes are the kinds of page that should name an author.
 var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report", "OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting", "AdvertiserContentArticle", "MedicalScholarlyArticle")
 
-// evidence measures whether what the pages claim can be checked.
+// evidence measures whether the claims of the pages can be verified.
 func (f *site) evidence(found findings) {
 	words := 0
 	for _, p := range f.pages {
@@ -27,13 +29,13 @@ func (f *site) evidence(found findings) {
 	f.authorship(found)
 }
 
-// density is a count per thousand words, in thousandths.
+// density returns a count per thousand words, in thousandths.
 func density(count, words int) int64 {
 	return divide(int64(count)*1000*one, int64(max(words, minDensityWords)))
 }
 
-// ownDomains returns the domains that belong to the brand: that of the site and
-// those its structured data claims. A brand that links to itself cites nobody.
+// ownDomains returns the domains of the brand: that of the site and those its
+// structured data claims. Links to them are not citations.
 func (f *site) ownDomains() map[string]bool {
 	own := setOf(domain(f.home.url))
 	if o := f.organization(); o != nil {
@@ -46,8 +48,8 @@ func (f *site) ownDomains() map[string]bool {
 	return own
 }
 
-// citations counts the other domains the main text links to. Links to accounts of
-// the brand, maps and shops are not among them.
+// citations counts the other domains that the main text links to, without the
+// brand's own accounts, maps and shops.
 func (f *site) citations(found findings, words int) {
 	own, accounts := f.ownDomains(), f.accounts()
 	first := map[string]fieldmark.Evidence{}
@@ -58,23 +60,23 @@ func (f *site) citations(found findings, words int) {
 			if !a.main || own[d] || !isSource(a.url) {
 				continue
 			}
-			if _, seen := first[d]; !seen && !accounts.hold(a.url) {
-				first[d] = note(p.url.String(), "links to %s", d)
+			if _, seen := first[d]; !seen && !accounts.contains(a.url) {
+				first[d] = newEvidence(p.url.String(), "links to %s", d)
 				domains = append(domains, d)
 			}
 		}
 	}
 	slices.Sort(domains)
-	seen := []fieldmark.Evidence{note(f.home.url.String(), "%s linked in %s on %s: %s", count(len(domains), "other domain", "other domains"), count(words, "word", "words"), count(len(f.pages), "page", "pages"), firstOf(strings.Join(domains, ", "), "none"))}
+	seen := []fieldmark.Evidence{newEvidence(f.home.url.String(), "%s linked in %s on %s: %s", plural(len(domains), "other domain", "other domains"), plural(words, "word", "words"), plural(len(f.pages), "page", "pages"), cmp.Or(strings.Join(domains, ", "), "none"))}
 	for _, d := range domains {
 		seen = append(seen, first[d])
 	}
 	found.set("cite.domains", density(len(domains), words), seen...)
 }
 
-// legible returns the pages whose language has a lexicon and how many words they
-// hold. On others, what depends on words is not known.
-func (f *site) legible() (pages []*page, words int) {
+// pagesWithLexicon returns the pages in languages that have a lexicon, and their
+// number of words. On other pages, facts that depend on words are unknown.
+func (f *site) pagesWithLexicon() (pages []*page, words int) {
 	for _, p := range f.pages {
 		if _, ok := f.lexiconOf(p); ok {
 			pages = append(pages, p)
@@ -84,13 +86,14 @@ func (f *site) legible() (pages []*page, words int) {
 	return pages, words
 }
 
-// noLexicon is the evidence of a fact that is unknown for want of words.
+// noLexicon is the evidence of a fact that is unknown because the language has no
+// lexicon.
 func (f *site) noLexicon() fieldmark.Evidence {
-	return note(f.home.url.String(), "no words of the language of these pages are known: %s", firstOf(f.home.lang, f.subject.Language))
+	return newEvidence(f.home.url.String(), "the language of these pages is not supported: %s", cmp.Or(f.home.lang, f.subject.Language))
 }
 
 func (f *site) statistics(found findings) {
-	pages, words := f.legible()
+	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
 		found.unknown("stat.numbers", f.noLexicon())
 		return
@@ -101,15 +104,15 @@ func (f *site) statistics(found findings) {
 		tag, _ := f.lexiconOf(p)
 		n, examples := statistics(p.figures, tag)
 		if total += n; n > 0 {
-			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
+			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "number that measures something", "numbers that measure something"), count(words, "word", "words"), count(len(pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "statistic", "statistics"), plural(words, "word", "words"), plural(len(pages), "page", "pages"))
 	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
 func (f *site) quotations(found findings) {
-	pages, words := f.legible()
+	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
 		found.unknown("quote.spans", f.noLexicon())
 		return
@@ -121,14 +124,14 @@ func (f *site) quotations(found findings) {
 		n, examples := quotations(p.prose, tag)
 		n += len(p.quotes)
 		if total += n; n > 0 {
-			seen = append(seen, note(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
+			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
 		}
 	}
-	sum := note(f.home.url.String(), "%s in %s on %s", count(total, "quotation", "quotations"), count(words, "word", "words"), count(len(pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "quotation", "quotations"), plural(words, "word", "words"), plural(len(pages), "page", "pages"))
 	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-// freshness measures the age of the newest page that dates itself credibly.
+// freshness measures the age of the newest page with a plausible date.
 func (f *site) freshness(found findings) {
 	var best dated
 	var on *page
@@ -138,25 +141,25 @@ func (f *site) freshness(found findings) {
 		if served {
 			lastModified = p.header.Get("Last-Modified")
 		}
-		if d, ok := p.newestDate(f.lastmods[key(p.url)], lastModified, f.now); ok && (on == nil || d.at.After(best.at)) {
+		if d, ok := p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now); ok && (on == nil || d.at.After(best.at)) {
 			best, on = d, p
 		}
 	}
 	if on == nil {
-		why := "no credible date on %d pages"
+		why := "no plausible date on %d pages"
 		if len(f.sitemap.entries) > 1 && !f.sitemap.trusted {
-			why += "; lastmod does not tell pages apart"
+			why += "; lastmod does not differ between pages"
 		}
 		if !served && f.home.header.Get("Last-Modified") != "" {
-			why += "; Last-Modified does not tell pages apart"
+			why += "; Last-Modified does not differ between pages"
 		}
-		found.unknown("fresh.age", note(f.home.url.String(), why, len(f.pages)))
+		found.unknown("fresh.age", newEvidence(f.home.url.String(), why, len(f.pages)))
 		return
 	}
-	found.set("fresh.age", ageDays(best.at, f.now)*one, note(on.url.String(), "%s: %s", best.source, best.raw))
+	found.set("fresh.age", ageDays(best.at, f.now)*one, newEvidence(on.url.String(), "%s: %s", best.source, best.raw))
 }
 
-// authorship measures the share of articles that say who wrote them.
+// authorship measures the share of articles that name their author.
 func (f *site) authorship(found findings) {
 	good, all := 0, 0
 	var seen []fieldmark.Evidence
@@ -167,20 +170,20 @@ func (f *site) authorship(found findings) {
 		}
 		if all++; author != "" {
 			good++
-			seen = append(seen, note(p.url.String(), "by %s", author))
+			seen = append(seen, newEvidence(p.url.String(), "by %s", author))
 		} else {
-			seen = append(seen, note(p.url.String(), "an article without an author"))
+			seen = append(seen, newEvidence(p.url.String(), "an article without an author"))
 		}
 	}
 	if all == 0 {
-		found.notApplicable("author.share", note(f.home.url.String(), "no article among %s", count(len(f.pages), "page", "pages")))
+		found.notApplicable("author.share", newEvidence(f.home.url.String(), "no article among %s", plural(len(f.pages), "page", "pages")))
 		return
 	}
-	sum := note(f.home.url.String(), "%d of %s with an author", good, count(all, "article", "articles"))
+	sum := newEvidence(f.home.url.String(), "%d of %s with an author", good, plural(all, "article", "articles"))
 	found.setShare("author.share", good, all, append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
-// articleBy says whether a page is an article, and by whom.
+// articleBy returns whether a page is an article, and its author.
 func articleBy(p *page) (article bool, author string) {
 	article = strings.EqualFold(p.meta("og:type"), "article") || p.meta("article:published_time") != ""
 	for i := range p.graph {
@@ -189,10 +192,113 @@ func articleBy(p *page) (article bool, author string) {
 			continue
 		}
 		article = true
-		author = firstOf(author, t.first("author"))
+		author = cmp.Or(author, t.first("author"))
 		for _, at := range t.holds["author"] {
-			author = firstOf(author, p.graph[at].first("name"))
+			author = cmp.Or(author, p.graph[at].first("name"))
 		}
 	}
-	return article, firstOf(author, p.byline)
+	return article, cmp.Or(author, p.byline)
+}
+
+// socialDomains are not sources: a link to a profile is not a citation.
+// Encyclopedias and code hosts are sources.
+var socialDomains = setOf("facebook.com", "fb.me", "twitter.com", "x.com", "instagram.com", "linkedin.com",
+	"lnkd.in", "youtube.com", "youtu.be", "tiktok.com", "pinterest.com", "threads.net", "threads.com",
+	"bsky.app", "t.co", "t.me", "telegram.me", "wa.me", "whatsapp.com", "reddit.com", "vk.com", "weibo.com",
+	"xing.com", "line.me", "discord.gg", "discord.com", "snapchat.com", "tumblr.com", "addtoany.com",
+	"sharethis.com")
+
+// otherDomains are maps, link shorteners, link lists, app stores and marketplaces.
+// They show a place, hide an address or sell something.
+var otherDomains = setOf(
+	"goo.gl", "g.page", "g.co", "waze.com", "openstreetmap.org", "osm.org", "mapy.cz", "mapy.com", "amap.com",
+	"2gis.ru", "here.com", "mapbox.com", "what3words.com",
+	"bit.ly", "bitly.com", "tinyurl.com", "ow.ly", "is.gd", "v.gd", "buff.ly", "rebrand.ly", "cutt.ly", "rb.gy",
+	"t.ly", "tiny.cc", "shorturl.at", "s.id", "dub.sh", "amzn.to", "amzn.eu", "linktr.ee", "linkin.bio",
+	"beacons.ai", "carrd.co",
+	"aliexpress.com", "alibaba.com", "taobao.com", "tmall.com", "jd.com", "walmart.com", "etsy.com", "flipkart.com",
+	"coupang.com", "ozon.ru", "wildberries.ru", "trendyol.com", "hepsiburada.com", "bol.com", "otto.de",
+	"cdiscount.com", "emag.ro", "ubereats.com", "doordash.com", "wolt.com", "paypal.com", "paypal.me")
+
+// otherNames are the same for names with domains in many countries.
+var otherNames = setOf("amazon", "ebay", "rakuten", "allegro", "zalando", "shopee", "lazada", "mercadolibre",
+	"mercadolivre", "airbnb", "booking", "opentable", "lieferando", "deliveroo", "justeat")
+
+// otherHosts are single hosts of domains that otherwise publish sources.
+var otherHosts = setOf("maps.apple.com", "apps.apple.com", "play.google.com", "map.baidu.com", "map.naver.com",
+	"map.kakao.com", "business.google.com", "search.google.com", "accounts.google.com", "calendar.google.com",
+	"drive.google.com", "docs.google.com")
+
+// isSource reports whether a link may support a claim, judging by its host.
+func isSource(u *url.URL) bool {
+	d, host := domain(u), u.Hostname()
+	name, _, _ := strings.Cut(d, ".")
+	switch {
+	case socialDomains[d], otherDomains[d], otherNames[name], otherHosts[host]:
+		return false
+	case name == "google": // search, maps and sign-in; documents have their own hosts
+		return host != d && host != "www."+d && !strings.HasPrefix(host, "maps.")
+	case name == "yandex", name == "bing":
+		return !strings.HasPrefix(host, "maps.") && !strings.HasPrefix(u.Path, "/maps")
+	}
+	return true
+}
+
+// accounts are the brand's names and addresses on other sites, such as code hosts.
+type accounts struct {
+	addresses []*url.URL // claimed by the structured data
+	names     []string   // letters and digits only: of the brand and of its domain
+}
+
+func (f *site) accounts() accounts {
+	label, _, _ := strings.Cut(domain(f.home.url), ".")
+	own := accounts{names: []string{plainName(label)}}
+	if name := plainName(strings.Join(nameWords(f.subject.Name), "")); name != "" {
+		own.names = append(own.names, name)
+	}
+	if o := f.organization(); o != nil {
+		for _, s := range o.sameAs {
+			if u := resolve(f.home.url, s); u != nil {
+				own.addresses = append(own.addresses, u)
+			}
+		}
+	}
+	return own
+}
+
+// plainName reduces a name to letters and digits, as in account names.
+func plainName(s string) string { return strings.ReplaceAll(slug(s), "-", "") }
+
+// maxAccountDepth is how many path segments may name an account: github.com/NAME,
+// npmjs.com/org/NAME.
+const maxAccountDepth = 2
+
+// contains reports whether an address belongs to one of the brand's accounts: it is
+// below an address the brand claims, or its host or path names the brand on a site
+// with user pages.
+func (a accounts) contains(u *url.URL) bool {
+	for _, own := range a.addresses {
+		base := strings.ToLower(strings.TrimSuffix(own.Path, "/")) + "/"
+		if base != "/" && domain(own) == domain(u) && strings.HasPrefix(strings.ToLower(u.Path)+"/", base) {
+			return true
+		}
+	}
+	label, _, _ := strings.Cut(u.Hostname(), ".")
+	if slices.Contains(a.names, plainName(label)) && isHostingService(u) {
+		return true
+	}
+	if !profileDomains[domain(u)] {
+		return false
+	}
+	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
+	return slices.ContainsFunc(segments[:min(len(segments), maxAccountDepth)], func(s string) bool {
+		return slices.Contains(a.names, plainName(strings.TrimPrefix(s, "@")))
+	})
+}
+
+// isHostingService reports whether the first label of a host is an account: on a
+// profile site, or under a public suffix of a hosting service, such as github.io.
+func isHostingService(u *url.URL) bool {
+	suffix, icann := publicSuffix(u)
+	return !icann && strings.Contains(suffix, ".") || profileDomains[domain(u)]
 }

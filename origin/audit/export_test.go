@@ -23,11 +23,11 @@ func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
 	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v, sample: []*url.URL{u}, visits: []visit{v},
 		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(robots)})}
-	if f.home, f.fault = parsePage(context.Background(), u, header, body); f.fault != nil {
+	if f.home, f.parseErr = parsePage(context.Background(), u, header, body); f.parseErr != nil {
 		return f.facts()
 	}
 	f.pages = []*page{f.home}
-	f.sitemap = sitemap{files: []string{"x"}, missed: "not looked for"}
+	f.sitemap = sitemap{files: []string{"x"}, unreadable: "not looked for"}
 	for range sampleOf(f.home, &f.sitemap) {
 	}
 	return f.facts()
@@ -49,7 +49,7 @@ func TryJSONLD(src []byte) int {
 
 // TrySitemap parses one file.
 func TrySitemap(r io.Reader) (addresses int, err error) {
-	if r, err = maybeGunzip(r); err != nil {
+	if r, err = gunzipIfNeeded(r); err != nil {
 		return 0, err
 	}
 	f, err := parseSitemap(r, maxSitemapKept)
@@ -63,7 +63,7 @@ func TryRobots(body, token, path string) (string, string, []string) {
 	if err != nil {
 		return "", "", nil
 	}
-	v, rule := r.judge(token, u)
+	v, rule := r.check(token, u)
 	return string(v), rule, r.sitemaps()
 }
 
@@ -74,7 +74,7 @@ func JudgeRobots(body, token, address string) (allowedTo bool, err error) {
 		return false, err
 	}
 	r := newRobots(visit{asked: "https://example.com/robots.txt", status: 200, body: []byte(body)})
-	v, _ := r.judge(token, u)
+	v, _ := r.check(token, u)
 	return v == allowed, nil
 }
 
@@ -123,7 +123,7 @@ func TryLinks(fields ...string) (list []HeaderLink) {
 func TryDirectives(name, content string, tags ...string) (closed, partial bool) {
 	p := &page{header: http.Header{"X-Robots-Tag": tags}, metas: []meta{{strings.ToLower(strings.TrimSpace(name)), content}}}
 	d := directivesOf(p)
-	return d.closed != "", d.partial != ""
+	return d.blocked != "", d.blockedForOne != ""
 }
 
 // The extractors that take and give plain values, under names a test may use.
@@ -138,8 +138,8 @@ var (
 	NameWords  = nameWords
 	RetryAfter = retryAfter
 	HSTSAge    = hstsAge
-	Smuggled   = smuggled
-	Manipulate = manipulates
+	Smuggled   = hasTagCharacters
+	Manipulate = findInstructions
 )
 
 // TrySiteName says what a site is called that gives no name.
@@ -159,7 +159,7 @@ func TrySiteName(address, head, llmsTitle string) string {
 
 // TryUnpack undoes the encoding of a body as a fetch does, up to the limits.
 func TryUnpack(body []byte, encoding string) (n int64, err error) {
-	r, err := unpack(&counter{r: bytes.NewReader(body)}, encoding)
+	r, err := decompress(&countingReader{r: bytes.NewReader(body)}, encoding)
 	if err != nil {
 		return 0, err
 	}

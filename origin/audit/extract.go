@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -11,17 +12,17 @@ import (
 	"golang.org/x/text/language"
 )
 
-// What a good page looks like. The bounds are those of the method; here they
-// decide which pages count, never what that is worth.
+// The limits of a good page, as the method defines them. They decide which pages
+// count; the scoring module decides what that is worth.
 const (
-	minTitle       = 10 // in columns: shorter names nothing, longer is cut in results
+	minTitle       = 10 // columns; shorter titles say little, longer ones are truncated in results
 	maxTitle       = 70
 	minDescription = 50
 	maxDescription = 300
 
-	wordsPerHeading = 300       // a section longer than that is not found again
-	lightBytes      = 500_000   // of raw HTML
-	earlyBytes      = 100 << 10 // within which the main text begins; readers truncate
+	wordsPerHeading = 300       // a longer section is hard to find again
+	lightBytes      = 500_000   // bytes of raw HTML
+	earlyBytes      = 100 << 10 // before which the main text must start, because some readers truncate
 )
 
 // extract measures whether a program that does not run scripts finds the text.
@@ -29,8 +30,8 @@ func (f *site) extract(found findings) {
 	f.wordCounts(found)
 	f.titles(found)
 	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words", f.headingsFault)
-	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical address on this domain", f.canonicalFault)
-	f.share(found, "lang.html", "%d of %d pages state their language", langFault)
+	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical URL on this domain", f.canonicalFault)
+	f.share(found, "lang.html", "%d of %d pages declare their language", langFault)
 	f.hreflang(found)
 	f.answerKinds(found)
 	f.share(found, "page.light", "%d of %d pages have at most 500 kB of HTML", func(p *page) string {
@@ -39,52 +40,52 @@ func (f *site) extract(found findings) {
 		}
 		return fmt.Sprintf("%d bytes of HTML", p.bytes)
 	})
-	f.share(found, "page.early_text", "%d of %d pages begin their main text in the first 100 kB", func(p *page) string {
+	f.share(found, "page.early_text", "%d of %d pages start their main text within the first 100 kB", func(p *page) string {
 		switch {
 		case p.textStart < 0:
 			return "no main text"
 		case p.textStart > earlyBytes:
-			return fmt.Sprintf("main text begins at byte %d", p.textStart)
+			return fmt.Sprintf("main text starts at byte %d", p.textStart)
 		}
 		return ""
 	})
 }
 
-// share measures the share of sampled pages in which fault finds nothing.
+// share measures the share of sampled pages for which fault returns "".
 func (f *site) share(found findings, id, format string, fault func(*page) string) {
 	good := 0
 	var bad []fieldmark.Evidence
 	for _, p := range f.pages {
 		if why := fault(p); why != "" {
-			bad = append(bad, note(p.url.String(), "%s", why))
+			bad = append(bad, newEvidence(p.url.String(), "%s", why))
 		} else {
 			good++
 		}
 	}
-	found.setShare(id, good, len(f.pages), f.summed(format, good, bad)...)
+	found.setShare(id, good, len(f.pages), f.withSummary(format, good, bad)...)
 }
 
-// wordCounts measures how much main text there is.
+// wordCounts measures the amount of main text.
 func (f *site) wordCounts(found findings) {
 	counts := make([]int, len(f.pages))
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
 	for i, p := range f.pages {
 		counts[i] = p.words
-		seen = append(seen, note(p.url.String(), "%s of main text", count(p.words, "word", "words")))
+		seen = append(seen, newEvidence(p.url.String(), "%s of main text", plural(p.words, "word", "words")))
 	}
 	base := f.home.url.String()
 	mid := median(counts)
-	sum := fmt.Sprintf("median %d words over %s", mid, count(len(f.pages), "page", "pages"))
+	sum := fmt.Sprintf("median %d words over %s", mid, plural(len(f.pages), "page", "pages"))
 	if n := len(f.unread); n > 0 {
-		sum += fmt.Sprintf("; %s not read", count(n, "page", "pages"))
+		sum += fmt.Sprintf("; %s not read", plural(n, "page", "pages"))
 		seen = append(seen, f.unread...)
 	}
-	seen = append([]fieldmark.Evidence{note(base, "%s", sum)}, seen...)
+	seen = append([]fieldmark.Evidence{newEvidence(base, "%s", sum)}, seen...)
 	found.set("text.words", int64(mid)*one, seen...)
-	found.set("home.words", int64(f.home.words)*one, note(base, "%s of main text: %s", count(f.home.words, "word", "words"), firstOf(f.home.text, "(none)")))
+	found.set("home.words", int64(f.home.words)*one, newEvidence(base, "%s of main text: %s", plural(f.home.words, "word", "words"), cmp.Or(f.home.text, "(none)")))
 }
 
-// titles measures titles and descriptions, and whether they tell pages apart.
+// titles measures titles and descriptions, and whether they are distinct.
 func (f *site) titles(found findings) {
 	f.share(found, "title.good", "%d of %d pages have a title of 10 to 70 characters", func(p *page) string {
 		return lengthFault("title", p.title, minTitle, maxTitle)
@@ -96,7 +97,7 @@ func (f *site) titles(found findings) {
 	for _, p := range f.pages {
 		count[p.title+"\x00"+p.description]++
 	}
-	f.share(found, "titles.distinct", "%d of %d pages have a title and description no other has", func(p *page) string {
+	f.share(found, "titles.distinct", "%d of %d pages have a unique title and description", func(p *page) string {
 		switch {
 		case p.title == "":
 			return "no title"
@@ -113,12 +114,12 @@ func lengthFault(what, s string, low, high int) string {
 	case n == 0:
 		return "no " + what
 	case n < low || n > high:
-		return fmt.Sprintf("%s of %s: %s", what, count(n, "character", "characters"), s)
+		return fmt.Sprintf("%s of %s: %s", what, plural(n, "character", "characters"), s)
 	}
 	return ""
 }
 
-// headingsFault tells what is wrong with a page's outline.
+// headingsFault returns what is wrong with a page's headings.
 func (f *site) headingsFault(p *page) string {
 	if !slices.ContainsFunc(p.headings, func(h heading) bool { return h.level == 1 }) {
 		return "no H1"
@@ -131,21 +132,21 @@ func (f *site) headingsFault(p *page) string {
 		last = h.level
 	}
 	if p.words > wordsPerHeading*len(p.headings) {
-		return fmt.Sprintf("%s for %s", count(len(p.headings), "heading", "headings"), count(p.words, "word", "words"))
+		return fmt.Sprintf("%s for %s", plural(len(p.headings), "heading", "headings"), plural(p.words, "word", "words"))
 	}
 	return ""
 }
 
-// canonicalFault tells what is wrong with a page's canonical link.
+// canonicalFault returns what is wrong with a page's canonical link.
 func (f *site) canonicalFault(p *page) string {
 	list := p.rel("canonical")
 	if len(list) == 0 {
-		return "no canonical"
+		return "no canonical link"
 	}
 	c := list[0]
 	for _, other := range list[1:] {
 		if other.href != c.href {
-			return fmt.Sprintf("two canonicals: %s and %s", c.href, other.href)
+			return fmt.Sprintf("two canonical links: %s and %s", c.href, other.href)
 		}
 	}
 	raw, err := url.Parse(c.href)
@@ -153,20 +154,20 @@ func (f *site) canonicalFault(p *page) string {
 	case err != nil || !isWeb(raw) || c.url == nil:
 		return "not the absolute address of a page: " + c.href
 	case domain(c.url) != domain(p.url):
-		return "leads to another domain: " + c.href
+		return "points to another domain: " + c.href
 	}
 	for i := range f.visits {
 		v := &f.visits[i]
 		asked, err := f.home.url.Parse(v.asked)
-		if err == nil && key(asked) == key(c.url) && !v.ok() {
-			return fmt.Sprintf("leads to %s, which %s", c.href, v.outcome())
+		if err == nil && pageKey(asked) == pageKey(c.url) && !v.ok() {
+			return fmt.Sprintf("points to %s, which %s", c.href, v.outcome())
 		}
 	}
 	return ""
 }
 
-// domain returns the registrable domain of an address, or its whole host where
-// there is none.
+// domain returns the registrable domain of an address, or its host if there is
+// none.
 func domain(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
@@ -175,23 +176,23 @@ func domain(u *url.URL) string {
 	return host
 }
 
-// publicSuffix returns the suffix of a host and whether a registry manages it;
-// others are of services that give their users a name each.
+// publicSuffix returns the public suffix of a host and whether a registry manages
+// it. Others belong to services that give each user a name.
 func publicSuffix(u *url.URL) (suffix string, icann bool) {
 	return publicsuffix.PublicSuffix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."))
 }
 
 func langFault(p *page) string {
 	if p.lang == "" {
-		return "no lang on the html element"
+		return "no lang attribute on the html element"
 	}
 	if _, ok := baseLanguage(p.lang); !ok {
-		return "no language tag: " + p.lang
+		return "not a valid language tag: " + p.lang
 	}
 	return ""
 }
 
-// baseLanguage returns the language of a well-formed tag, without its region.
+// baseLanguage returns the language of a valid tag, without its region.
 func baseLanguage(tag string) (string, bool) {
 	t, err := language.Parse(tag)
 	if err != nil || t == language.Und {
@@ -211,8 +212,8 @@ func alternates(p *page) (list []link) {
 	return list
 }
 
-// hreflang measures, over the pages that name translations, the share whose
-// tags are valid and whose translations, where they were read, point back.
+// hreflang measures, for pages that link to translations, the share with valid tags
+// and with return links from the translations that were read.
 func (f *site) hreflang(found findings) {
 	const id = "lang.hreflang"
 	base := f.home.url.String()
@@ -228,7 +229,7 @@ func (f *site) hreflang(found findings) {
 			if tag, ok := baseLanguage(l.hreflang); ok {
 				languages[tag] = true
 			} else if !strings.EqualFold(l.hreflang, "x-default") {
-				languages[l.hreflang] = true // meant as one
+				languages[l.hreflang] = true // intended as a language
 			}
 		}
 		if len(list) == 0 {
@@ -236,43 +237,43 @@ func (f *site) hreflang(found findings) {
 		}
 		all++
 		if why := f.hreflangFault(p, list); why != "" {
-			bad = append(bad, note(p.url.String(), "%s", why))
+			bad = append(bad, newEvidence(p.url.String(), "%s", why))
 		} else {
 			good++
 		}
 	}
 	switch {
 	case len(languages) <= 1:
-		found.notApplicable(id, note(base, "one language on %s", count(len(f.pages), "page", "pages")))
+		found.notApplicable(id, newEvidence(base, "one language on %s", plural(len(f.pages), "page", "pages")))
 	case all == 0:
-		found.set(id, 0, note(base, "several languages, but no page names its translations"))
+		found.set(id, 0, newEvidence(base, "several languages, but no page links to its translations"))
 	default:
-		sum := note(base, "%d of %d pages that name translations do it validly", good, all)
+		sum := newEvidence(base, "%d of %d pages with links to translations have valid ones", good, all)
 		found.setShare(id, good, all, append([]fieldmark.Evidence{sum}, bad...)...)
 	}
 }
 
-// hreflangFault tells what is wrong with the translations a page names.
+// hreflangFault returns what is wrong with a page's links to translations.
 func (f *site) hreflangFault(p *page, list []link) string {
 	seen := map[string]string{}
 	for _, l := range list {
 		tag := strings.ToLower(l.hreflang)
 		if tag != "x-default" {
 			if _, ok := baseLanguage(tag); !ok {
-				return "no language tag: " + l.hreflang
+				return "not a valid language tag: " + l.hreflang
 			}
 		}
 		if raw, err := url.Parse(l.href); l.url == nil || err != nil || !isWeb(raw) {
 			return fmt.Sprintf("not the absolute address of a page for %s: %s", l.hreflang, l.href)
 		}
-		if to, dup := seen[tag]; dup && to != key(l.url) {
+		if to, dup := seen[tag]; dup && to != pageKey(l.url) {
 			return "two addresses for " + l.hreflang
 		}
-		seen[tag] = key(l.url)
+		seen[tag] = pageKey(l.url)
 	}
 	for _, l := range list {
-		if other := f.read(l.url); other != nil && key(other.url) != key(p.url) && !pointsTo(other, p) {
-			return fmt.Sprintf("%s does not point back", l.url)
+		if other := f.read(l.url); other != nil && pageKey(other.url) != pageKey(p.url) && !pointsTo(other, p) {
+			return fmt.Sprintf("%s does not link back", l.url)
 		}
 	}
 	return ""
@@ -280,9 +281,9 @@ func (f *site) hreflangFault(p *page, list []link) string {
 
 // read returns the page at an address if this audit read it.
 func (f *site) read(u *url.URL) *page {
-	for _, list := range [][]*page{f.pages, f.twins} {
+	for _, list := range [][]*page{f.pages, f.translations} {
 		for _, p := range list {
-			if key(p.url) == key(u) {
+			if pageKey(p.url) == pageKey(u) {
 				return p
 			}
 		}
@@ -292,24 +293,24 @@ func (f *site) read(u *url.URL) *page {
 
 func pointsTo(from, to *page) bool {
 	for _, l := range alternates(from) {
-		if l.url != nil && key(l.url) == key(to.url) {
+		if l.url != nil && pageKey(l.url) == pageKey(to.url) {
 			return true
 		}
 	}
 	return false
 }
 
-// answerKinds measures how many kinds of liftable blocks a page has on average.
+// answerKinds measures how many kinds of extractable blocks a page has on average.
 func (f *site) answerKinds(found findings) {
 	total := 0
 	seen := make([]fieldmark.Evidence, 0, len(f.pages)+1)
 	for _, p := range f.pages {
 		total += p.blocks.kinds()
-		seen = append(seen, note(p.url.String(), "%s, %s, %s, %s with a short answer",
-			count(p.blocks.lists, "list", "lists"), count(p.blocks.tables, "table", "tables"),
-			count(p.blocks.definitions, "definition list", "definition lists"), count(p.blocks.questions, "question", "questions")))
+		seen = append(seen, newEvidence(p.url.String(), "%s, %s, %s, %s with a short answer",
+			plural(p.blocks.lists, "list", "lists"), plural(p.blocks.tables, "table", "tables"),
+			plural(p.blocks.definitions, "definition list", "definition lists"), plural(p.blocks.questions, "question", "questions")))
 	}
 	mean := divide(int64(total)*one, int64(len(f.pages)))
-	sum := note(f.home.url.String(), "%s kinds of answer blocks per page over %s", fieldmark.Milli(mean), count(len(f.pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s kinds of answer blocks per page over %s", fieldmark.Milli(mean), plural(len(f.pages), "page", "pages"))
 	found.set("answer.kinds", mean, append([]fieldmark.Evidence{sum}, seen...)...)
 }

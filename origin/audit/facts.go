@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// The units of facts. A value is in thousandths of its unit, so a bool that is
-// true and a share of everything are both one.
+// The units of facts. Values are in thousandths of the unit, so true and a share of
+// 100 % are both one.
 const (
 	unitBool    = "bool"
 	unitShare   = "share"
@@ -24,8 +24,8 @@ const (
 
 const one = int64(fieldmark.MilliOne)
 
-// vocabulary is every fact an audit speaks of, sorted by id. All of them are in
-// every Facts, so that a reader never has to guess what an absence means.
+// vocabulary lists every fact, sorted by id. Facts always contains all of them, so
+// that an absent fact has no second meaning.
 var vocabulary = []struct{ id, unit string }{
 	{"agent.describedby", unitBool},
 	{"agent.feed", unitBool},
@@ -85,7 +85,7 @@ var vocabulary = []struct{ id, unit string }{
 // findings collects the facts of one audit.
 type findings map[string]*fieldmark.Fact
 
-// newFindings returns findings in which everything is unknown.
+// newFindings returns findings in which all facts are unknown.
 func newFindings() findings {
 	f := make(findings, len(vocabulary))
 	for _, v := range vocabulary {
@@ -96,7 +96,7 @@ func newFindings() findings {
 
 // set records a measured value, in thousandths of the fact's unit.
 func (f findings) set(id string, value int64, seen ...fieldmark.Evidence) {
-	fact := f.must(id)
+	fact := f.fact(id)
 	fact.State, fact.Value = fieldmark.Measured, value
 	fact.Evidence = canonical(seen)
 }
@@ -109,7 +109,7 @@ func (f findings) setBool(id string, value bool, seen ...fieldmark.Evidence) {
 	}
 }
 
-// setShare records part of whole. With no whole there is nothing to know.
+// setShare records part of whole. If whole is 0 the fact is unknown.
 func (f findings) setShare(id string, part, whole int, seen ...fieldmark.Evidence) {
 	if whole == 0 {
 		f.unknown(id, seen...)
@@ -118,14 +118,14 @@ func (f findings) setShare(id string, part, whole int, seen ...fieldmark.Evidenc
 	f.set(id, divide(int64(part)*one, int64(whole)), seen...)
 }
 
-// unknown says why a fact could not be found out.
+// unknown records why a fact could not be measured.
 func (f findings) unknown(id string, seen ...fieldmark.Evidence) {
-	fact := f.must(id)
+	fact := f.fact(id)
 	fact.State, fact.Value = fieldmark.Unknown, 0
 	fact.Evidence = canonical(seen)
 }
 
-// explain gives the reason to every fact that is unknown without one.
+// explain adds the reason to every unknown fact that has none.
 func (f findings) explain(seen []fieldmark.Evidence) {
 	for _, fact := range f {
 		if fact.State == fieldmark.Unknown && len(fact.Evidence) == 0 {
@@ -134,14 +134,14 @@ func (f findings) explain(seen []fieldmark.Evidence) {
 	}
 }
 
-// notApplicable says that a fact makes no sense for this site.
+// notApplicable records that a fact has no meaning for this site.
 func (f findings) notApplicable(id string, seen ...fieldmark.Evidence) {
-	fact := f.must(id)
+	fact := f.fact(id)
 	fact.State, fact.Value = fieldmark.NotApplicable, 0
 	fact.Evidence = canonical(seen)
 }
 
-func (f findings) must(id string) *fieldmark.Fact {
+func (f findings) fact(id string) *fieldmark.Fact {
 	fact, ok := f[id]
 	if !ok {
 		panic("BUG: fact " + id + " is not in the vocabulary")
@@ -158,14 +158,14 @@ func (f findings) sorted() []fieldmark.Fact {
 	return all
 }
 
-// note makes one entry of evidence. What is quoted is a stranger's text, so
-// everything invisible is dropped from it and its length is bounded.
-func note(url, format string, args ...any) fieldmark.Evidence {
+// newEvidence returns one entry of evidence. It may quote text from the site, so
+// invisible characters are removed and its length is limited.
+func newEvidence(url, format string, args ...any) fieldmark.Evidence {
 	return fieldmark.Evidence{URL: shorten(url, fieldmark.MaxBrandURL), Fact: shorten(fmt.Sprintf(format, args...), fieldmark.MaxEvidenceText)}
 }
 
-// canonical orders and bounds evidence, so that the same findings always give
-// the same digest. The first entry stays first: it sums up the rest.
+// canonical sorts and limits evidence, so that the same findings have the same
+// digest. The first entry, a summary, stays first.
 func canonical(seen []fieldmark.Evidence) []fieldmark.Evidence {
 	if len(seen) == 0 {
 		return nil
@@ -181,8 +181,8 @@ func canonical(seen []fieldmark.Evidence) []fieldmark.Evidence {
 	return list[:min(len(list), fieldmark.MaxEvidence)]
 }
 
-// shorten collapses white space, drops what no reader can see, and cuts s to at
-// most n code points with an ellipsis.
+// shorten collapses white space, removes invisible characters, and truncates s to
+// at most n code points with an ellipsis.
 func shorten(s string, n int) string {
 	var b strings.Builder
 	count, space := 0, false
@@ -219,7 +219,7 @@ func cutRunes(s string, n int) string {
 // divide rounds a/b half up, for numbers that are not negative.
 func divide(a, b int64) int64 { return (a + b/2) / b }
 
-// median returns the middle of values, or the lower of the two middles.
+// median returns the middle value, or the lower of the two middle values.
 func median[T int | int64](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -228,10 +228,83 @@ func median[T int | int64](values []T) T {
 	return s[(len(s)-1)/2]
 }
 
-// count says how many there are of something.
-func count(n int, one, more string) string {
+// plural returns a number with the singular or plural form of a noun.
+func plural(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, more)
+}
+
+// FactDescription describes a fact, for authors of scoring modules.
+type FactDescription struct {
+	ID      string `json:"id"`
+	Unit    string `json:"unit"`
+	Meaning string `json:"meaning"`
+}
+
+// Vocabulary returns all facts, sorted by id.
+func Vocabulary() []FactDescription {
+	all := make([]FactDescription, 0, len(vocabulary))
+	for _, v := range vocabulary {
+		all = append(all, FactDescription{ID: v.id, Unit: v.unit, Meaning: meanings[v.id]})
+	}
+	return all
+}
+
+// meanings describes each fact. "Pages" are those the audit read.
+var meanings = map[string]string{
+	"agent.describedby":        "a page links to llms.txt with rel=describedby",
+	"agent.feed":               "an RSS, Atom or JSON feed is linked",
+	"agent.markdown":           "pages are offered as Markdown",
+	"answer.kinds":             "kinds of liftable blocks on a page, on average: lists, tables, definition lists, answered questions",
+	"author.share":             "articles that name an author; does not apply without articles",
+	"canonical.good":           "pages with one absolute canonical address on this domain",
+	"cite.domains":             "other sites linked from the text",
+	"crawler.bingbot":          "addresses that robots.txt lets Bingbot read",
+	"crawler.claude-searchbot": "addresses that robots.txt lets Claude-SearchBot read",
+	"crawler.googlebot":        "addresses that robots.txt lets Googlebot read",
+	"crawler.oai-searchbot":    "addresses that robots.txt lets OAI-SearchBot read",
+	"crawler.others":           "addresses that robots.txt lets smaller answer crawlers read",
+	"crawler.perplexitybot":    "addresses that robots.txt lets PerplexityBot read",
+	"description.good":         "pages with a description of 50 to 300 characters",
+	"fetcher.share":            "addresses that robots.txt lets assistants fetch at a person's request",
+	"fresh.age":                "age of the newest page with a plausible date",
+	"headings.good":            "pages with an H1, no skipped level and a heading for every 300 words",
+	"home.indexable":           "nothing forbids indexing or quoting the home page",
+	"home.reachable":           "the home page responds with an HTML page",
+	"home.words":               "words of main text in the HTML of the home page",
+	"https.hsts":               "Strict-Transport-Security of at least 180 days",
+	"https.redirect":           "http redirects to https in one step",
+	"https.tls":                "the certificate is valid",
+	"lang.hreflang":            "pages whose translations link back; does not apply to one language",
+	"lang.html":                "pages that state a valid language",
+	"link.about":               "an about page is linked",
+	"link.contact":             "a contact page is linked",
+	"llms.errors":              "errors in llms.txt; 0 without the file",
+	"llms.level":               "llms.txt: 0 none, 1 Markdown, 2 with a title, 3 with a summary, 4 with links",
+	"manipulation.found":       "instructions to models that readers do not see",
+	"name.coherence":           "places that name the brand the same way",
+	"og.fields":                "of og:title, og:description, og:image and og:url on the home page",
+	"org.contact":              "the organisation's data has a contact point or an address",
+	"org.description":          "the organisation's data has a description",
+	"org.logo":                 "the organisation's data has a logo",
+	"org.name":                 "the organisation's data has its name",
+	"org.url":                  "the organisation's data has its address on the web",
+	"page.early_text":          "pages whose main text starts within the first 100 kB",
+	"page.light":               "pages of at most 500 kB of HTML",
+	"page.snippet_eligible":    "pages that may be indexed and quoted",
+	"quote.spans":              "quotations of people",
+	"response.ok":              "requests for pages with a 2xx response",
+	"response.ttfb":            "time to the first byte, median of the pages",
+	"sameas.profiles":          "official profiles in the organisation's sameAs",
+	"sameas.reference":         "the organisation's sameAs links to Wikidata or Wikipedia",
+	"schema.typed":             "structured data names the subject of a page, as its text does",
+	"sitemap.found":            "there is a sitemap",
+	"sitemap.live":             "addresses in the sitemap that answer 2xx on this host",
+	"sitemap.valid":            "the sitemap is well-formed and within its limits",
+	"stat.numbers":             "figures with a unit, a percentage or a currency",
+	"text.words":               "words of main text in the HTML, median of the pages",
+	"title.good":               "pages with a title of 10 to 70 characters",
+	"titles.distinct":          "pages with a unique title and description",
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -14,99 +17,105 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// What one audit may cost the site, and what the site may cost us.
+// The limits of one audit, which bound the load on the site and the cost of a
+// malicious one.
 const (
-	DefaultDelay       = time.Second // between requests to one host, as a person clicks
-	DefaultMaxRequests = 20          // of one audit, redirects included
+	DefaultDelay       = time.Second // between requests to one host, the pace of a person
+	DefaultMaxRequests = 20          // per audit, redirects included
 
-	maxPageBytes  = 5 << 20          // of a page once decompressed; the largest real llms-full.txt is exactly that
-	maxPageURL    = 512              // bytes of an address worth sampling; matching rules against it costs its length
+	maxPageBytes  = 5 << 20          // of a decompressed page; the largest real llms-full.txt has exactly this size
+	maxPageURL    = 512              // bytes of an address to sample; matching robots rules costs its length
 	maxRedirects  = 5                // hops followed for one address (RFC 9309, section 2.3.1.2)
-	maxRatio      = 200              // decompressed to compressed; HTML reaches 20, a bomb 1,000
-	ratioAfter    = 1 << 20          // bytes below which any ratio is harmless
-	maxRetryAfter = 10 * time.Second // a longer wait is taken as "come back another day"
+	maxRatio      = 200              // decompressed to compressed; HTML reaches 20, a compression bomb 1,000
+	ratioAfter    = 1 << 20          // bytes below which any ratio is accepted
+	maxRetryAfter = 10 * time.Second // a longer wait does not fit into an audit
 	auditDeadline = 3 * time.Minute  // of one audit: 20 slow requests with their pauses
 )
 
-// Why a request was not made or led nowhere.
+// Why a request was not made or failed. The texts are shown to users as evidence.
 var (
-	errBudget    = errors.New("the audit has no requests left")
-	errOurRobots = errors.New("robots.txt asks this crawler to stay away")
-	errRedirects = errors.New("too many redirects")
-	errBomb      = errors.New("the answer unpacks to far more than it is")
-	errTime      = errors.New("the audit ran out of time")
-	errBroken    = errors.New("the answer broke off before its end")
+	errNoRequestsLeft = errors.New("the audit has used all its requests")
+	errDisallowed     = errors.New("robots.txt does not allow this crawler")
+	errRedirects      = errors.New("too many redirects")
+	errRatio          = errors.New("the response decompresses to far more than its size")
+	errDeadline       = errors.New("the audit exceeded its time limit")
+	errTruncated      = errors.New("the response ended early")
 )
 
-// visit is what came back for one address.
+// visit is the outcome of fetching one address.
 type visit struct {
 	asked  string
-	url    *url.URL // that answered, after redirects
+	url    *url.URL // of the response, after redirects
 	status int
 	header http.Header
 	body   []byte
-	cut    bool          // the body was longer than may be read
-	wait   time.Duration // until the first byte of the answer
-	hops   []string      // the addresses the redirects led to, in order
-	err    error         // no answer: the reason
+	cut    bool          // the body was longer than maxPageBytes
+	wait   time.Duration // time to the first byte of the response
+	hops   []string      // targets of the redirects, in order
+	err    error         // why there is no usable response
 }
 
-// ok reports whether the visit found something.
+// ok reports whether the response was successful.
 func (v *visit) ok() bool { return v.err == nil && v.status >= 200 && v.status < 300 }
 
-// refused reports whether robots.txt kept us from looking, so that nothing is
-// known of the address.
-func (v *visit) refused() bool { return errors.Is(v.err, errOurRobots) || errors.Is(v.err, errBudget) }
+// refused reports whether no request was made, so that nothing is known about the
+// address.
+func (v *visit) refused() bool {
+	return errors.Is(v.err, errDisallowed) || errors.Is(v.err, errNoRequestsLeft)
+}
 
 // unanswered reports whether the server gave no answer about the address, so that
-// nothing is known of it: it refused, failed, or was too busy.
+// nothing is known about it: it refused, failed, or was overloaded.
 func (v *visit) unanswered() bool {
 	return v.err != nil || v.status >= 500 || v.status == http.StatusTooManyRequests
 }
 
-// outcome tells in a few stable words what became of a visit.
+// outcome describes the outcome in stable words, so that repeated audits give the
+// same facts.
 func (v *visit) outcome() string {
 	switch {
 	case v.err == nil:
-		return fmt.Sprintf("answered %d", v.status)
+		return fmt.Sprintf("responded %d", v.status)
 	case errors.Is(v.err, safehttp.ErrNotAllowed):
 		return "address not allowed"
-	case errors.Is(v.err, errOurRobots), errors.Is(v.err, errBudget), errors.Is(v.err, errRedirects), errors.Is(v.err, errBomb), errors.Is(v.err, errBroken):
+	case errors.Is(v.err, errDisallowed), errors.Is(v.err, errNoRequestsLeft), errors.Is(v.err, errRedirects), errors.Is(v.err, errRatio), errors.Is(v.err, errTruncated):
 		return v.err.Error()
 	case isTimeout(v.err):
-		return "no answer in time"
+		return "no response in time"
 	case isCertificate(v.err):
 		return "no valid TLS certificate"
 	}
-	return "no answer" // what the network said differs from try to try
+	return "no response" // network errors differ from attempt to attempt
 }
 
 // fetcher makes the requests of one audit, one at a time.
 type fetcher struct {
-	client *safehttp.Client
-	delay  time.Duration
-	left   int
-	next   map[string]time.Time // when each host may be asked again
-	rules  map[string]robots    // by scheme and host
-	asides map[string]bool      // hosts that asked to be left alone
+	client       *safehttp.Client
+	delay        time.Duration
+	requestsLeft int
+	next         map[string]time.Time // earliest time of the next request per host
+	rules        map[string]robots    // by scheme and host
+	suspended    map[string]bool      // hosts that asked for a longer pause than the audit has
 }
 
 func newFetcher(c Config) *fetcher {
-	f := &fetcher{client: c.HTTP, delay: c.Delay, left: c.MaxRequests,
-		next: map[string]time.Time{}, rules: map[string]robots{}, asides: map[string]bool{}}
+	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests,
+		next: map[string]time.Time{}, rules: map[string]robots{}, suspended: map[string]bool{}}
 	if f.delay == 0 {
 		f.delay = DefaultDelay
 	}
-	if f.left == 0 {
-		f.left = DefaultMaxRequests
+	if f.requestsLeft == 0 {
+		f.requestsLeft = DefaultMaxRequests
 	}
 	return f
 }
 
-// request is what to ask for and how to read the answer.
+// request is a request and how to read its response.
 type request struct {
 	url    *url.URL
 	accept string
@@ -116,8 +125,8 @@ type request struct {
 
 const acceptHTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
-// get asks for a page, if robots.txt permits, and follows redirects, each checked
-// against robots.txt. A page that refreshes at once to another address redirects.
+// get fetches a page if robots.txt allows it. It follows redirects, including an
+// immediate meta refresh, and checks each against robots.txt.
 func (f *fetcher) get(ctx context.Context, q request) visit {
 	v := visit{asked: q.url.String(), url: q.url}
 	seen := map[string]bool{}
@@ -125,13 +134,13 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 		if !q.free {
 			r := f.robots(ctx, at)
 			if v.err = r.err; v.err == nil && r.blocks(at) {
-				v.err = errOurRobots
+				v.err = errDisallowed
 			}
 			if v.err != nil {
 				return v
 			}
 		}
-		f.once(ctx, at, q, &v)
+		f.fetchOnce(ctx, at, q, &v)
 		to := v.redirect(at)
 		if to == nil && q.accept == acceptHTML && isPage(&v) {
 			to = refreshTarget(at, v.body)
@@ -149,13 +158,13 @@ func (f *fetcher) get(ctx context.Context, q request) visit {
 	}
 }
 
-// blocks reports whether robots.txt keeps this crawler away from u.
+// blocks reports whether robots.txt forbids this crawler to fetch u.
 func (r robots) blocks(u *url.URL) bool {
-	v, _ := r.judge(Token, u)
+	v, _ := r.check(Token, u)
 	return v == disallowed
 }
 
-// robots returns the rules of u's host, asking for them the first time.
+// robots returns the rules of u's host. It fetches them the first time.
 func (f *fetcher) robots(ctx context.Context, u *url.URL) robots {
 	key := u.Scheme + "://" + u.Host
 	if r, ok := f.rules[key]; ok {
@@ -166,18 +175,18 @@ func (f *fetcher) robots(ctx context.Context, u *url.URL) robots {
 	return r
 }
 
-// peek asks for an address whose host's rules are known, and follows nothing.
-func (f *fetcher) peek(ctx context.Context, u *url.URL, r robots) visit {
+// fetchWithoutRedirects fetches an address whose robots rules are known.
+func (f *fetcher) fetchWithoutRedirects(ctx context.Context, u *url.URL, r robots) visit {
 	v := visit{asked: u.String(), url: u}
 	if r.blocks(u) {
-		v.err = errOurRobots
+		v.err = errDisallowed
 		return v
 	}
-	f.once(ctx, u, request{url: u, accept: acceptHTML}, &v)
+	f.fetchOnce(ctx, u, request{url: u, accept: acceptHTML}, &v)
 	return v
 }
 
-// redirect returns where an answer points to, or nil.
+// redirect returns the target of a redirect, or nil.
 func (v *visit) redirect(from *url.URL) *url.URL {
 	if v.err != nil {
 		return nil
@@ -195,20 +204,20 @@ func (v *visit) redirect(from *url.URL) *url.URL {
 	return to
 }
 
-// once makes one request, when the host's pace allows, and once more if the
-// host asks for a short wait.
-func (f *fetcher) once(ctx context.Context, u *url.URL, q request, v *visit) {
+// fetchOnce makes one request when the host's rate limit allows, and retries once
+// if the host asks for a short pause.
+func (f *fetcher) fetchOnce(ctx context.Context, u *url.URL, q request, v *visit) {
 	for try := 0; ; try++ {
 		v.status, v.header, v.body, v.cut, v.wait, v.err = 0, nil, nil, false, 0, nil
-		if f.left <= 0 || f.asides[u.Host] {
-			v.err = errBudget
+		if f.requestsLeft <= 0 || f.suspended[u.Host] {
+			v.err = errNoRequestsLeft
 			return
 		}
-		if v.err = f.pace(ctx, u.Host); v.err != nil {
+		if v.err = f.waitForHost(ctx, u.Host); v.err != nil {
 			return
 		}
-		f.left--
-		v.err = f.ask(ctx, u, q, v)
+		f.requestsLeft--
+		v.err = f.send(ctx, u, q, v)
 		f.next[u.Host] = time.Now().Add(max(f.delay, 0))
 		if v.err != nil || v.status != http.StatusTooManyRequests && v.status != http.StatusServiceUnavailable {
 			return
@@ -218,14 +227,14 @@ func (f *fetcher) once(ctx context.Context, u *url.URL, q request, v *visit) {
 			return
 		}
 		if try > 0 || wait > maxRetryAfter {
-			f.asides[u.Host] = true // it told us when to come back, and that is not in this audit
+			f.suspended[u.Host] = true // the pause is longer than this audit
 			return
 		}
 		f.next[u.Host] = time.Now().Add(max(wait, f.delay))
 	}
 }
 
-// retryAfter reads the field in both its forms (RFC 9110, section 10.2.3).
+// retryAfter parses both forms of the field (RFC 9110, section 10.2.3).
 func retryAfter(field string, now time.Time) (wait time.Duration, ok bool) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 31); err == nil {
 		return time.Duration(n) * time.Second, true
@@ -236,8 +245,8 @@ func retryAfter(field string, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// pace waits until a host may be asked again.
-func (f *fetcher) pace(ctx context.Context, host string) error {
+// waitForHost waits until the next request to a host is allowed.
+func (f *fetcher) waitForHost(ctx context.Context, host string) error {
 	wait := time.Until(f.next[host])
 	if wait <= 0 {
 		return ctx.Err()
@@ -252,8 +261,8 @@ func (f *fetcher) pace(ctx context.Context, host string) error {
 	}
 }
 
-// ask sends one request and reads its answer.
-func (f *fetcher) ask(ctx context.Context, u *url.URL, q request, v *visit) error {
+// send sends one request and reads its response.
+func (f *fetcher) send(ctx context.Context, u *url.URL, q request, v *visit) error {
 	var first time.Time
 	trace := &httptrace.ClientTrace{GotFirstResponseByte: func() { first = time.Now() }}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, u.String(), nil)
@@ -270,8 +279,8 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, q request, v *visit) erro
 	}
 	defer resp.Body.Close()
 	v.status, v.header, v.wait = resp.StatusCode, resp.Header, first.Sub(start)
-	packed := &counter{r: resp.Body}
-	body, err := unpack(packed, resp.Header.Get("Content-Encoding"))
+	packed := &countingReader{r: resp.Body}
+	body, err := decompress(packed, resp.Header.Get("Content-Encoding"))
 	if err != nil {
 		return err
 	}
@@ -281,8 +290,8 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, q request, v *visit) erro
 	return readPage(body, v)
 }
 
-// readPage reads as much of a body as a page may have. A body that breaks off is
-// an error: what is missing may be the text, or the rule that decides.
+// readPage reads at most maxPageBytes of a body. A truncated body is an error: the
+// missing part may contain the text, or the rule that decides.
 func readPage(r io.Reader, v *visit) error {
 	body, err := io.ReadAll(io.LimitReader(r, maxPageBytes+1))
 	if len(body) > maxPageBytes {
@@ -292,31 +301,31 @@ func readPage(r io.Reader, v *visit) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errBomb):
+	case errors.Is(err, errRatio):
 		v.body = nil
 		return err
 	case !v.ok():
-		return nil // the status says all that is needed
+		return nil // the status is sufficient
 	case len(body) == 0:
 		return fmt.Errorf("read a page: %w", err)
 	}
 	v.body = nil
-	return errBroken
+	return errTruncated
 }
 
-// unpack undoes the one encoding we ask for. Its output is held to maxRatio
-// times its input, so that a few kilobytes cannot become gigabytes.
-func unpack(packed *counter, encoding string) (io.Reader, error) {
+// decompress decodes the only encoding that requests accept. Its output is limited
+// to maxRatio times its input, so that a few kilobytes cannot become gigabytes.
+func decompress(packed *countingReader, encoding string) (io.Reader, error) {
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "gzip", "x-gzip":
 		return gunzip(packed)
 	case "", "identity":
 		return packed, nil
 	}
-	return nil, fmt.Errorf("the answer is encoded as %.20q, which was not asked for", encoding)
+	return nil, fmt.Errorf("the response has the content encoding %.20q, which was not requested", encoding)
 }
 
-func gunzip(packed *counter) (io.Reader, error) {
+func gunzip(packed *countingReader) (io.Reader, error) {
 	z, err := gzip.NewReader(packed)
 	if errors.Is(err, io.EOF) {
 		return bytes.NewReader(nil), nil
@@ -324,34 +333,131 @@ func gunzip(packed *counter) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	return &bounded{r: z, packed: packed}, nil
+	return &ratioLimitedReader{r: z, packed: packed}, nil
 }
 
-// counter counts what was read through it.
-type counter struct {
+// countingReader counts the bytes read through it.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
 // Read implements io.Reader.
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-// bounded ends a decompression that has become absurd.
-type bounded struct {
+// ratioLimitedReader fails when decompression exceeds maxRatio.
+type ratioLimitedReader struct {
 	r      io.Reader
-	packed *counter
+	packed *countingReader
 	n      int64
 }
 
 // Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *ratioLimitedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.n += int64(n); b.n > ratioAfter && b.n > maxRatio*b.packed.n {
-		return 0, errBomb
+		return 0, errRatio
 	}
 	return n, err
+}
+
+// isTimeout reports whether an error is a timeout.
+func isTimeout(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}
+
+// isCertificate reports whether a TLS handshake failed because of the certificate.
+func isCertificate(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok
+}
+
+// maxRefresh is how many bytes of a page are searched for a meta refresh. A page
+// that only redirects is short.
+const maxRefresh = 16 << 10
+
+// refreshTarget returns the target of a meta refresh of 0 seconds in the head of a
+// page, which search engines treat as a redirect, or nil. A refresh in noscript
+// does not count, because search engines run scripts.
+func refreshTarget(at *url.URL, body []byte) *url.URL {
+	base := at
+	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), maxRefresh)])) // treats the content of noscript as text
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+		default:
+			continue
+		}
+		t := z.Token()
+		switch t.Data {
+		case "html", "head", "title", "link", "script", "style", "noscript":
+		case "base":
+			if u := resolve(at, tokenAttr(t, "href")); u != nil && base == at {
+				base = u
+			}
+		case "meta":
+			if strings.EqualFold(tokenAttr(t, "http-equiv"), "refresh") {
+				if to := immediate(base, tokenAttr(t, "content")); to != nil && to.String() != at.String() {
+					return to
+				}
+				return nil
+			}
+		default:
+			return nil // start of the body
+		}
+	}
+}
+
+// immediate parses the content of a meta refresh (HTML, section 4.2.5.3): seconds,
+// a separator, and the address, optionally after url= and in quotes.
+func immediate(base *url.URL, content string) *url.URL {
+	const space = " \t\n\f\r"
+	content = strings.TrimLeft(content, space)
+	rest := strings.TrimLeft(content, "0")
+	if rest == content && !strings.HasPrefix(content, ".") || rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+		return nil // no time, or at least one second
+	}
+	rest = strings.TrimLeft(strings.TrimLeft(rest, ".0123456789"), space)
+	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
+		rest = strings.TrimLeft(rest[1:], space)
+	}
+	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
+		if after, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
+			rest = strings.TrimLeft(after, space)
+		}
+	}
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		rest, _, _ = strings.Cut(rest[1:], rest[:1])
+	}
+	to := resolve(base, rest)
+	if to == nil {
+		return nil
+	}
+	to.Fragment, to.RawFragment = "", ""
+	return to
+}
+
+func tokenAttr(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
 }

@@ -105,12 +105,12 @@ func TestUnreadPages(t *testing.T) {
 		page   answer
 		reason string
 	}{
-		{"too deep", html("", strings.Repeat("<div>", 600)+words(50)), "answered 200, and the page was not read: the HTML nests elements more than 512 deep"},
-		{"too many tags", html("", strings.Repeat("<p>", 400_001)), "answered 200, and the page was not read: the HTML has more than 400000 tags"},
-		{"tags to merge", html("", numbered("<body a%d>", 300)), "answered 200, and the page was not read: the HTML has more than 200 html and body tags"},
-		{"empty", answer{body: ""}, "answered 200, and the page was not read: the body is empty"},
-		{"nothing but space", answer{body: " \r\n\t"}, "answered 200, and the page was not read: the body is empty"},
-		{"broken off", answer{handler: broken}, "answered 200, and the page was not read: the answer broke off before its end"},
+		{"too deep", html("", strings.Repeat("<div>", 600)+words(50)), "responded 200, but the page could not be read: the HTML nests elements more than 512 deep"},
+		{"too many tags", html("", strings.Repeat("<p>", 400_001)), "responded 200, but the page could not be read: the HTML has more than 400000 tags"},
+		{"tags to merge", html("", numbered("<body a%d>", 300)), "responded 200, but the page could not be read: the HTML has more than 200 html and body tags"},
+		{"empty", answer{body: ""}, "responded 200, but the page could not be read: the body is empty"},
+		{"nothing but space", answer{body: " \r\n\t"}, "responded 200, but the page could not be read: the body is empty"},
+		{"broken off", answer{handler: broken}, "responded 200, but the page could not be read: the response ended early"},
 	} {
 		t.Run("home page "+tt.name, func(t *testing.T) {
 			site := goodSite()
@@ -138,7 +138,7 @@ func TestUnreadPages(t *testing.T) {
 				t.Errorf("text.words = %s on %d pages, want 320 on the 4 that were read", got, facts.Pages)
 			}
 			if tt.name == "broken off" {
-				if got := seen(facts, "response.ok"); !strings.Contains(got, "/about the answer broke off before its end") {
+				if got := seen(facts, "response.ok"); !strings.Contains(got, "/about the response ended early") {
 					t.Errorf("response.ok: seen %s", got)
 				}
 				return

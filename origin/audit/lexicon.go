@@ -10,34 +10,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lexicon holds the words of one language that facts depend on. A field lists
-// words separated by commas, in lower case. Two marks narrow where a word
-// counts:
+// lexicon holds the words of one language that facts depend on. A field lists words
+// separated by commas, in lower case. Two marks restrict a word:
 //
 //	name=   only as the whole text of a link: "about" but not "about cookies"
-//	name*   only on pages in this language, as it means something else in others
+//	name*   only on pages in this language, because it has another meaning in others
 //
-// Sources: unit, number and currency names follow Unicode CLDR 48 (every plural
-// form); the other words are those that sites in the language use.
+// Sources: names of units, numbers and currencies follow Unicode CLDR 48 (all
+// plural forms); the other words are those that sites in the language use.
 type lexicon struct {
 	tag string // BCP 47, as on the badge
 
-	about, contact, offer string // texts of links to such pages; their path segments follow from them
-	aboutPaths            string // path segments that no text gives
+	about, contact, offer string // texts of links to such pages, from which path segments are derived
+	aboutPaths            string // more path segments
 	contactPaths          string
 	offerPaths            string
 
-	says        string // verbs and phrases that attribute a quotation to a speaker
-	saysPattern string // the same as an expression, for scripts written without spaces
-	units       string // of measure, money and time, and the names of large numbers
+	says        string // verbs and phrases that attribute a quotation
+	saysPattern string // the same as a regular expression, for scripts without spaces
+	units       string // units of measure, money and time, and names of large numbers
 }
 
-// lexiconTags maps a language to the lexicon that reads it where the two differ.
+// lexiconTags maps languages to the lexicon of a related language.
 var lexiconTags = map[string]string{"no": "nb", "nn": "nb", "yue": "zh"}
 
 // lexiconTag returns the tag of the lexicon for a BCP 47 tag. ok is false for a
-// language without a lexicon: what depends on words is unknown there. A tag that
-// names no language gives "", which reads a text with the words of all languages.
+// language without a lexicon: facts that depend on words are unknown there. An
+// invalid tag gives "", which selects the words of all languages.
 func lexiconTag(tag string) (known string, ok bool) {
 	base, valid := baseLanguage(tag)
 	if !valid {
@@ -49,8 +48,8 @@ func lexiconTag(tag string) (known string, ok bool) {
 	return base, slices.ContainsFunc(lexicons, func(l lexicon) bool { return l.tag == base })
 }
 
-// lexiconOf returns the tag of the lexicon for a page: by the language the page
-// declares, or else the one the brand declares.
+// lexiconOf returns the tag of the lexicon for a page, by the language that the
+// page or else the brand declares.
 func (f *site) lexiconOf(p *page) (tag string, ok bool) {
 	if tag, ok = lexiconTag(p.lang); tag == "" {
 		tag, ok = lexiconTag(f.subject.Language)
@@ -62,7 +61,7 @@ func (f *site) lexiconOf(p *page) (tag string, ok bool) {
 // whose pages a word counts; an empty list means all.
 type wordSet map[string][]string
 
-// newWordSet collects one field of every lexicon, each word as form writes it.
+// newWordSet collects one field of all lexicons, each word normalised by form.
 func newWordSet(field func(*lexicon) string, form func(string) string) wordSet {
 	set := wordSet{}
 	for i := range lexicons {
@@ -81,7 +80,7 @@ func newWordSet(field func(*lexicon) string, form func(string) string) wordSet {
 	return set
 }
 
-// has reports whether a word counts on a page read with the lexicon of tag.
+// has reports whether a word counts on a page with the lexicon tag.
 func (s wordSet) has(word, tag string) bool {
 	tags, ok := s[word]
 	return ok && (len(tags) == 0 || slices.Contains(tags, tag))
@@ -99,18 +98,18 @@ func splitWords(list string) []string {
 	return words
 }
 
-// inWord reports whether r is part of a word: a letter or a mark on one.
+// inWord reports whether r is part of a word: a letter or a combining mark.
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// letterWords returns the words of a text in lower case, split at everything
-// that is neither letter nor mark: "d’après" is two words.
+// letterWords returns the words of a text in lower case, split at everything except
+// letters and marks: "d’après" is two words.
 func letterWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(norm.NFC.String(s)), func(r rune) bool { return !inWord(r) })
 }
 
 func joinWords(s string) string { return strings.Join(letterWords(s), " ") }
 
-// maxSaysWords is how many words the longest phrase of a lexicon's says has.
+// maxSaysWords is the number of words in the longest phrase of any lexicon.says.
 const maxSaysWords = 3
 
 var (
@@ -118,8 +117,8 @@ var (
 	saysPattern = newSaysPattern()
 )
 
-// newSaysPattern joins the expressions of all languages. Each is precise enough
-// to count on any page.
+// newSaysPattern joins the expressions of all languages. Each is precise enough for
+// any page.
 func newSaysPattern() *regexp.Regexp {
 	var all []string
 	for _, l := range lexicons {
@@ -130,13 +129,12 @@ func newSaysPattern() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// prefixLetters are conjunctions that Arabic and Hebrew write as one word with
-// the verb: "and said".
+// prefixLetters are conjunctions that Arabic and Hebrew join to the verb: "and
+// said".
 const prefixLetters = "وف" + "וש"
 
-// attributes reports whether a text names a speaker: it holds a verb or phrase of
-// saying as whole words.
-func attributes(text, tag string) bool {
+// namesSpeaker reports whether a text contains a verb or phrase of saying.
+func namesSpeaker(text, tag string) bool {
 	words := letterWords(text)
 	for i, word := range words {
 		phrase := word
@@ -154,16 +152,17 @@ func attributes(text, tag string) bool {
 			return true
 		}
 	}
-	// The patterns are of scripts that begin with Thai; most texts have none of them.
+	// The patterns are for scripts from Thai on in Unicode, which most texts do not
+	// use.
 	return strings.ContainsFunc(text, func(r rune) bool { return r >= 'ก' && unicode.IsLetter(r) }) && saysPattern.MatchString(text)
 }
 
 // unitNames are the units of all languages.
 var unitNames = newWordSet(func(l *lexicon) string { return l.units }, norm.NFKC.String)
 
-// attached reports whether words of the script follow a number, and are followed
-// by others, without a space. Korean writes particles on its units.
-func attached(word string) bool {
+// writtenTogether reports whether a script puts no space between a number and a
+// word, or joins further words, as Korean joins particles to units.
+func writtenTogether(word string) bool {
 	first := []rune(word)[0]
 	return !spaced(string(first)) || unicode.Is(unicode.Hangul, first)
 }

@@ -1,7 +1,7 @@
 package audit
 
-// lexicons are the languages of the badge, English first, then by tag. A test
-// holds every entry complete: a fact counts for all of them or for none.
+// lexicons has one entry per badge language, English first, then by tag. A test
+// checks that all entries are complete, so that no language is at a disadvantage.
 var lexicons = []lexicon{
 	{
 		tag:     "en",

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
-// legalForms are the words that say what kind of company a name belongs to.
-// They are part of the register, not of the name.
+// legalForms are the words for the legal form of a company, which are not part of
+// its name.
 var legalForms = setOf(
 	"inc", "incorporated", "llc", "llp", "ltd", "limited", "plc", "corp", "corporation", "co", "company",
 	"gmbh", "ag", "kg", "kgaa", "ug", "ohg", "ev", "se", "mbh",
@@ -20,11 +22,11 @@ var legalForms = setOf(
 	"شركة", "شرکت",
 )
 
-// legalPhrases are the forms of several words, as plainWords writes them.
+// legalPhrases are legal forms of several words, as returned by plainWords.
 var legalPhrases = [][]string{{"sp", "z", "oo"}, {"sp", "z", "o", "o"}, {"sp", "k"}, {"spol", "s", "ro"}, {"công",
 	"ty", "tnhh"}, {"công", "ty", "cổ", "phần"}}
 
-// legalMarks are forms written without a space around them, longer ones first.
+// legalMarks are legal forms written without spaces, longer ones first.
 var legalMarks = newLegalMarks(
 	"株式会社", "有限会社", "合同会社", "一般社団法人", "(株)", "有限责任公司", "有限責任公司", "有限公司", "股份", "주식회사", "(주)", "בע\"מ", "בע״מ",
 	"บริษัท", "จำกัด",
@@ -38,8 +40,8 @@ func newLegalMarks(marks ...string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// plainWords returns the words of a text as they compare: compatibility forms,
-// case and punctuation gone.
+// plainWords returns the words of a text in comparable form: without compatibility
+// forms, case and punctuation.
 func plainWords(s string) []string {
 	s = cases.Fold().String(norm.NFKC.String(s))
 	s = legalMarks.Replace(s)
@@ -68,18 +70,18 @@ func nameWords(s string) []string {
 	}
 	kept = slices.DeleteFunc(kept, func(w string) bool { return legalForms[w] })
 	if len(kept) == 0 {
-		return words // a name that is nothing but a form is still a name
+		return words // a name may consist of a legal form only
 	}
 	return kept
 }
 
-// saysName reports whether text names the brand: all words of the name in a
-// row, however they are spaced, or as the host name of its site.
+// saysName reports whether text contains the name of the brand: all its words in
+// sequence, with any spacing, or the host name of its site.
 func saysName(text, name string) bool {
 	full, short := plainWords(name), nameWords(name)
 	for _, t := range []string{text, withoutSuffixes(text)} {
-		// Spelled in full first: a form in the middle of a name, as in Smith & Co
-		// Tailors, cannot be left out of a text.
+		// The full name first: a legal form in the middle of a name, as in Smith &
+		// Co Tailors, cannot be omitted.
 		if words := plainWords(t); containsWords(words, full) || containsWords(words, short) {
 			return true
 		}
@@ -87,8 +89,8 @@ func saysName(text, name string) bool {
 	return false
 }
 
-// sameName reports whether two names are one: either holds the other, and the
-// shorter is at least half of the longer.
+// sameName reports whether two names are equal: one contains the other, and the
+// shorter has at least half of the longer's length.
 func sameName(a, b string) bool {
 	x, y := nameWords(a), nameWords(b)
 	if len(x) == 0 || len(y) == 0 {
@@ -101,9 +103,9 @@ func sameName(a, b string) bool {
 	return containsWords(x, y) && 2*short >= long
 }
 
-// containsWords reports whether the words of part stand in a row in whole.
-// Names in scripts without spaces, and names written together or apart, are
-// found by their letters.
+// containsWords reports whether whole contains the words of part in sequence. Names
+// in scripts without spaces, and names written together or apart, are compared by
+// their letters.
 func containsWords(whole, part []string) bool {
 	if len(part) == 0 || len(whole) == 0 {
 		return false
@@ -128,7 +130,7 @@ func containsWords(whole, part []string) bool {
 	return !spaced(joined) && strings.Contains(strings.Join(whole, ""), joined)
 }
 
-// spaced reports whether a text is of a script that puts spaces between words.
+// spaced reports whether the script of a text puts spaces between words.
 func spaced(s string) bool {
 	for _, r := range s {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
@@ -136,4 +138,71 @@ func spaced(s string) bool {
 		}
 	}
 	return true
+}
+
+// maxTitleName is how many words of a title may be a name.
+const maxTitleName = 4
+
+// siteName returns a name for a brand without one: the registrable label of the
+// host (peaklogbooks for www.peaklogbooks.co.uk) or what the site calls itself,
+// whichever appears in most places. The label wins a tie, because it is not a claim
+// of the site.
+func (f *site) siteName(o *organization) string {
+	label := hostLabel(f.home.url.Hostname())
+	candidates := []string{label, f.home.meta("og:site_name"), f.structuredName(o)}
+	joined := strings.Join(plainWords(label), "")
+	for _, part := range strings.FieldsFunc(f.home.title, func(r rune) bool { return strings.ContainsRune("|–—·:-", r) }) {
+		words := plainWords(part)
+		name := strings.Join(words, "")
+		// For example Git at git-scm.com, Acme Tools at acme.com.
+		if len(words) > 0 && len(words) <= maxTitleName && (strings.HasPrefix(joined, name) || strings.HasPrefix(name, joined)) {
+			candidates = append(candidates, strings.TrimSpace(part))
+		}
+	}
+	best, most := label, 0
+	for _, c := range candidates {
+		if strings.TrimSpace(c) == "" {
+			continue
+		}
+		n := 0
+		for _, p := range f.namedPlaces(o) {
+			if p.names(c) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// hostLabel returns the label of a host before its public suffix, in Unicode, or
+// the host itself if there is none.
+func hostLabel(host string) string {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimSuffix(strings.ToLower(host), "."))
+	if err != nil {
+		return host
+	}
+	label, _, _ := strings.Cut(domain, ".")
+	if u, err := idna.Display.ToUnicode(label); err == nil {
+		return u
+	}
+	return label
+}
+
+// withoutSuffixes replaces each host name in a text by its label: dokuna for
+// dokuna.de.
+func withoutSuffixes(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		w = strings.ToLower(strings.Trim(w, `.,:;!?()[]"'“”„«»/`))
+		if _, after, ok := strings.Cut(w, "://"); ok {
+			w = after
+		}
+		if suffix, icann := publicsuffix.PublicSuffix(w); icann && len(suffix) < len(w) && !strings.ContainsAny(w, "/@") {
+			words[i] = hostLabel(w)
+		}
+	}
+	return strings.Join(words, " ")
 }

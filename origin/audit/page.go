@@ -13,20 +13,20 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// What a page may hold before reading it stops making sense. Real pages stay
-// far below; the numbers keep a hostile one from costing more than it weighs.
+// The limits of a page. Real pages stay far below; the limits bound the cost of a
+// malicious one.
 const (
 	maxAnchors  = 5000
 	maxLinks    = 2000
 	maxHeadings = 1000
-	maxBylines  = 20        // elements marked as a byline that are looked at
-	maxHidden   = 64 << 10  // bytes of hidden text looked at
-	maxText     = 512 << 10 // bytes of main text, some eighty thousand words
-	maxLine     = 8 << 10   // bytes of what names or answers something: a title, a paragraph
-	maxLabel    = 1 << 10   // bytes of a link or a heading; there are thousands, and they nest
+	maxBylines  = 20        // elements marked as a byline that are examined
+	maxHidden   = 64 << 10  // bytes of hidden text examined
+	maxText     = 512 << 10 // bytes of main text, about eighty thousand words
+	maxLine     = 8 << 10   // bytes of a title or a paragraph
+	maxLabel    = 1 << 10   // bytes of a link text or a heading; there are thousands, and they nest
 )
 
-// page is what one HTML document says, read once.
+// page is a parsed HTML document.
 type page struct {
 	url    *url.URL
 	header http.Header
@@ -36,7 +36,7 @@ type page struct {
 	title       string
 	description string
 	metas       []meta
-	links       []link // of the head and the Link header
+	links       []link // of the head and of Link headers
 	anchors     []anchor
 	headings    []heading
 	blocks      blocks
@@ -50,41 +50,41 @@ type page struct {
 	quotes    []string // block quotations
 	words     int      // of text
 	unquoted  int      // words of text under data-nosnippet
-	hidden    string   // text that no reader sees
-	comments  string   // of the markup
-	textStart int      // offset of the main text in the HTML; -1 without any
+	hidden    string   // invisible text
+	comments  string   // comments of the HTML
+	textStart int      // offset of the main text in the HTML; -1 if there is none
 }
 
-// meta is one meta element; key is its name or property in lower case.
+// meta is a meta element; key is its name or property in lower case.
 type meta struct{ key, content string }
 
-// link is one link element or Link header value; rels are in lower case.
+// link is a link element or the value of a Link header; rels are in lower case.
 type link struct {
 	rels     []string
 	href     string
-	url      *url.URL // href resolved; nil if it is no web address
+	url      *url.URL // href resolved; nil if it is not a web address
 	hreflang string
 	media    string // type
 }
 
-// anchor is one a element with an address.
+// anchor is an a element with an address.
 type anchor struct {
 	url  *url.URL
 	text string
-	main bool // stands in the main text
+	main bool // in the main text
 	rels []string
 }
 
-// heading is one of h1 to h6 that a reader sees.
+// heading is a visible h1 to h6 element.
 type heading struct {
 	level int
 	text  string
 }
 
-// blocks counts the forms of text that answer engines lift whole.
+// blocks counts the kinds of blocks that answer engines extract as a whole.
 type blocks struct{ lists, tables, definitions, questions int }
 
-// kinds returns how many of the forms occur.
+// kinds returns how many of the kinds occur.
 func (b blocks) kinds() int {
 	n := 0
 	for _, c := range []int{b.lists, b.tables, b.definitions, b.questions} {
@@ -95,7 +95,7 @@ func (b blocks) kinds() int {
 	return n
 }
 
-// isHTMLType reports whether a Content-Type is one of a page.
+// isHTMLType reports whether a Content-Type is that of an HTML page.
 func isHTMLType(contentType string) bool {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -105,7 +105,7 @@ func isHTMLType(contentType string) bool {
 	return t == "text/html" || t == "application/xhtml+xml"
 }
 
-// isPage reports whether a visit found a page.
+// isPage reports whether a visit returned a page.
 func isPage(v *visit) bool {
 	if !v.ok() {
 		return false
@@ -114,8 +114,7 @@ func isPage(v *visit) bool {
 	return isHTMLType(t) || t == "" && (looksLikeHTML(v.body) || len(bytes.TrimSpace(v.body)) == 0)
 }
 
-// parsePage reads a document. An error says why the document was not parsed, or
-// that ctx ended; nothing is known of such a page.
+// parsePage parses a document. On error nothing is known about the page.
 func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte) (*page, error) {
 	p := &page{url: u, header: header, bytes: len(body), textStart: -1}
 	src := decode(body, header.Get("Content-Type"))
@@ -126,7 +125,7 @@ func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte)
 	p.links = headerLinks(u, header)
 	markMenus(doc)
 	main := findMain(doc)
-	in := shown(main)
+	in := linksInMain(main)
 	p.readHead(doc, in)
 	p.readBody(doc, main, in)
 	p.readText(main)
@@ -135,22 +134,22 @@ func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte)
 	return p, nil
 }
 
-// decode turns a body into UTF-8 by its byte order mark, its declared type, or
-// the declaration inside it, as browsers do.
+// decode converts a body to UTF-8 by its byte order mark, its declared type, or the
+// declaration inside it, as browsers do.
 func decode(body []byte, contentType string) []byte {
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)
 	if err != nil {
 		return body
 	}
-	src, err := io.ReadAll(io.LimitReader(r, 4*maxPageBytes)) // no encoding needs more in UTF-8
+	src, err := io.ReadAll(io.LimitReader(r, 4*maxPageBytes)) // UTF-8 needs at most four bytes per input byte
 	if err != nil {
 		return body
 	}
 	return trimBOM(src)
 }
 
-// readHead collects the elements that speak about the page; browsers accept
-// most of them anywhere, and so do crawlers.
+// readHead collects metadata elements. Browsers and crawlers accept most of them
+// anywhere in the document.
 func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 	base := p.url
 	for n := range doc.Descendants() {
@@ -208,7 +207,7 @@ func (p *page) addLink(n *html.Node, base *url.URL) {
 	})
 }
 
-// meta returns the content of the first meta element with a name or property.
+// meta returns the content of the first meta element with this name or property.
 func (p *page) meta(key string) string {
 	for _, m := range p.metas {
 		if m.key == key && m.content != "" {
@@ -218,7 +217,7 @@ func (p *page) meta(key string) string {
 	return ""
 }
 
-// rel yields the links with a relation.
+// rel returns the links with a relation.
 func (p *page) rel(name string) (list []link) {
 	for _, l := range p.links {
 		for _, r := range l.rels {
@@ -231,7 +230,7 @@ func (p *page) rel(name string) (list []link) {
 	return list
 }
 
-// headerLinks reads Link header fields (RFC 8288, section 3).
+// headerLinks parses Link header fields (RFC 8288, section 3).
 func headerLinks(base *url.URL, header http.Header) (list []link) {
 	for _, field := range header.Values("Link") {
 		for len(field) > 0 && len(list) < maxLinks {
@@ -253,7 +252,7 @@ func headerLinks(base *url.URL, header http.Header) (list []link) {
 	return list
 }
 
-// cutParams reads ;name=value pairs up to the comma that ends a link value.
+// cutParams parses ;name=value pairs up to the comma that ends a link value.
 func cutParams(s string) (params map[string]string, rest string) {
 	params = map[string]string{}
 	quoted, start := false, 0
@@ -281,7 +280,7 @@ func cutParams(s string) (params map[string]string, rest string) {
 	return params, ""
 }
 
-// resolve makes an address absolute; nil if it is no web page's.
+// resolve returns an absolute address, or nil if it is not a web address.
 func resolve(base *url.URL, href string) *url.URL {
 	href = strings.TrimSpace(href)
 	if href == "" {

@@ -11,88 +11,88 @@ import (
 	"github.com/jimsmart/grobotstxt"
 )
 
-// UserAgent is how the auditor introduces itself, and Token is the name it
-// obeys in robots.txt.
+// UserAgent identifies the auditor, and Token is its name in robots.txt.
 const (
 	Token     = "FieldmarkBot"
 	UserAgent = Token + "/1.0 (+https://fieldmark.example/bot)"
 )
 
-// maxRobots is how much of a robots.txt counts. A crawler must read 500 KiB at
-// least (RFC 9309, section 2.5), and the large ones read no more.
+// maxRobots is how many bytes of a robots.txt are read. A crawler must read at
+// least 500 KiB (RFC 9309, section 2.5), and the large ones read no more.
 const maxRobots = 500 << 10
 
-// maxWildcards is how many bytes of rules with a * are matched. Matching one costs
-// its length times that of the address, for every crawler and every address of
-// the sample. The largest real files have some 40 kB of them.
+// maxWildcards limits the bytes of rules with a *. Matching one costs its length
+// times that of the address, for every crawler and every sampled address. The
+// largest real files have about 40 kB.
 const maxWildcards = 64 << 10
 
-// robots is what a host's robots.txt means for crawlers.
+// robots is the robots.txt of a host.
 type robots struct {
 	url    string
 	body   string
 	status int
-	always verdict // not "" when no file decides
-	reason string  // of always
-	err    error   // the host did not answer at all
+	fixed  permission // if not "", applies to all crawlers and addresses
+	reason string     // why fixed is set
+	err    error      // the host did not respond
 
-	lines []directive // of body, parsed once for all crawlers and addresses
+	lines []robotsRule // parsed once for all crawlers and addresses
 }
 
-// directive is a line of a robots.txt that decides something.
-type directive struct {
+// robotsRule is a line of a robots.txt that affects decisions.
+type robotsRule struct {
 	number int
-	kind   directiveKind
-	value  string // escaped as the matcher wants it
+	kind   ruleKind
+	value  string // escaped as the matcher requires
 }
 
-type directiveKind int
+type ruleKind int
 
 const (
-	forAgent directiveKind = iota
+	forAgent ruleKind = iota
 	allow
 	disallow
 )
 
-// record keeps what the parser tells. It implements grobotstxt.ParseHandler.
-type record struct{ lines []directive }
+// ruleCollector collects what the parser reports. It implements
+// grobotstxt.ParseHandler.
+type ruleCollector struct{ lines []robotsRule }
 
 // HandleRobotsStart implements grobotstxt.ParseHandler.
-func (*record) HandleRobotsStart() {}
+func (*ruleCollector) HandleRobotsStart() {}
 
 // HandleRobotsEnd implements grobotstxt.ParseHandler.
-func (*record) HandleRobotsEnd() {}
+func (*ruleCollector) HandleRobotsEnd() {}
 
 // HandleUserAgent implements grobotstxt.ParseHandler.
-func (r *record) HandleUserAgent(number int, value string) {
-	r.lines = append(r.lines, directive{number, forAgent, value})
+func (r *ruleCollector) HandleUserAgent(number int, value string) {
+	r.lines = append(r.lines, robotsRule{number, forAgent, value})
 }
 
 // HandleAllow implements grobotstxt.ParseHandler.
-func (r *record) HandleAllow(number int, value string) {
-	r.lines = append(r.lines, directive{number, allow, value})
+func (r *ruleCollector) HandleAllow(number int, value string) {
+	r.lines = append(r.lines, robotsRule{number, allow, value})
 }
 
 // HandleDisallow implements grobotstxt.ParseHandler.
-func (r *record) HandleDisallow(number int, value string) {
-	r.lines = append(r.lines, directive{number, disallow, value})
+func (r *ruleCollector) HandleDisallow(number int, value string) {
+	r.lines = append(r.lines, robotsRule{number, disallow, value})
 }
 
 // HandleSitemap implements grobotstxt.ParseHandler.
-func (*record) HandleSitemap(int, string) {}
+func (*ruleCollector) HandleSitemap(int, string) {}
 
 // HandleUnknownAction implements grobotstxt.ParseHandler.
-func (*record) HandleUnknownAction(int, string, string) {}
+func (*ruleCollector) HandleUnknownAction(int, string, string) {}
 
-// parse reads the body once. The parser panics on some files; whatever a stranger
-// wrote must not end an audit.
+// parse parses the body once. The parser panics on some files; a malicious file
+// must not be able to end an audit.
 func (r *robots) parse() {
 	defer func() {
 		if recover() != nil {
-			r.lines, r.always, r.reason = nil, undecided, "robots.txt could not be judged"
+			r.lines, r.fixed, r.reason = nil, undecided, "robots.txt could not be evaluated"
 		}
 	}()
-	var lines record
+	var lines ruleCollector
 	grobotstxt.Parse(r.body, &lines)
 	r.lines = lines.lines
 	wildcards := 0
@@ -102,12 +102,12 @@ func (r *robots) parse() {
 		}
 	}
 	if wildcards > maxWildcards {
-		r.lines, r.always = nil, undecided
+		r.lines, r.fixed = nil, undecided
 		r.reason = fmt.Sprintf("robots.txt has more than %d kB of rules with wildcards, which are not evaluated", maxWildcards>>10)
 	}
 }
 
-// replay tells the matcher what was parsed.
+// replay passes the parsed rules to a matcher.
 func (r *robots) replay(m *grobotstxt.RobotsMatcher) {
 	m.HandleRobotsStart()
 	for _, d := range r.lines {
@@ -123,68 +123,67 @@ func (r *robots) replay(m *grobotstxt.RobotsMatcher) {
 	m.HandleRobotsEnd()
 }
 
-// verdict is what robots.txt says to one crawler about one address.
-type verdict string
+// permission says whether robots.txt allows one crawler to fetch one address.
+type permission string
 
 const (
-	allowed    verdict = "allowed"
-	disallowed verdict = "disallowed"
-	undecided  verdict = "undecided" // the file could not be judged
+	allowed    permission = "allowed"
+	disallowed permission = "disallowed"
+	undecided  permission = "undecided" // the file could not be evaluated
 )
 
-// remedyRobots is what to do about a robots.txt without an answer.
-const remedyRobots = "make it answer 200 with rules, or 404 for none"
+// remedyRobots says how to fix a robots.txt that fails.
+const remedyRobots = "make it return 200 with rules, or 404 if there are none"
 
-// newRobots reads the answer to a request for robots.txt by the rules of
-// RFC 9309, section 2.3.1: 2xx is parsed, 4xx means there are no rules, and
-// anything else, or no answer, means that nothing may be fetched. 429 counts as a
-// failure of the server, as Google documents it for its crawlers.
+// newRobots evaluates the response for robots.txt (RFC 9309, section 2.3.1): 2xx is
+// parsed, 4xx means that there are no rules, and any other status or no response
+// means that nothing may be fetched. 429 counts as a server failure, as Google
+// documents for its crawlers.
 func newRobots(v visit) robots {
 	r := robots{url: v.asked, status: v.status}
 	switch {
 	case errors.Is(v.err, errRedirects):
-		r.always, r.reason = allowed, "robots.txt redirects in circles or too often, so there are no rules"
+		r.fixed, r.reason = allowed, "robots.txt redirects too often or in a loop, which counts as no rules"
 	case v.err != nil:
 		r.err = v.err
-		r.always, r.reason = disallowed, "robots.txt did not answer, so crawlers may fetch nothing: "+remedyRobots
+		r.fixed, r.reason = disallowed, "robots.txt did not respond, so crawlers may not fetch anything: "+remedyRobots
 	case v.status >= 200 && v.status < 300:
 		r.body = string(trimBOM(v.body[:min(len(v.body), maxRobots)]))
 		if looksLikeHTML(v.body) {
-			// A page that answers for every path is no rule book; parsers find
-			// no rules in it either.
-			r.body, r.always, r.reason = "", allowed, "robots.txt answered with an HTML page, so there are no rules"
+			// A page returned for every path; parsers find no rules in it either.
+			r.body, r.fixed, r.reason = "", allowed, "robots.txt returned an HTML page, which counts as no rules"
 			break
 		}
 		r.parse()
 	case v.status >= 400 && v.status < 500 && v.status != http.StatusTooManyRequests:
-		r.always, r.reason = allowed, fmt.Sprintf("robots.txt answered %d, so there are no rules", v.status)
+		r.fixed, r.reason = allowed, fmt.Sprintf("robots.txt returned %d, which counts as no rules", v.status)
 	default:
-		r.always, r.reason = disallowed, fmt.Sprintf("robots.txt answered %d, so crawlers may fetch nothing: %s", v.status, remedyRobots)
+		r.fixed, r.reason = disallowed, fmt.Sprintf("robots.txt returned %d, so crawlers may not fetch anything: %s", v.status, remedyRobots)
 	}
 	return r
 }
 
 func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\uFEFF")) }
 
-// judge says whether token may fetch u, and which line decided it.
-func (r robots) judge(token string, u *url.URL) (v verdict, rule string) {
-	if r.always != "" {
-		return r.always, r.reason
+// check returns whether token may fetch u, and the rule that decides it.
+func (r robots) check(token string, u *url.URL) (v permission, rule string) {
+	if r.fixed != "" {
+		return r.fixed, r.reason
 	}
 	if u.Path == "/robots.txt" {
 		return allowed, "robots.txt itself may always be fetched"
 	}
-	// The matcher panics on some files; whatever a stranger wrote must not end
-	// an audit.
+	// The matcher panics on some files; a malicious file must not be able to end an
+	// audit.
 	defer func() {
 		if recover() != nil {
-			v, rule = undecided, "robots.txt could not be judged"
+			v, rule = undecided, "robots.txt could not be evaluated"
 		}
 	}()
 	bare := *u
 	bare.Fragment = ""
 	m := grobotstxt.NewRobotsMatcher()
-	m.AgentAllowed("", token, bare.String()) // sets the matcher up for whom and for what
+	m.AgentAllowed("", token, bare.String()) // sets crawler and address
 	r.replay(m)
 	v = allowed
 	if m.Disallowed() {
@@ -195,14 +194,15 @@ func (r robots) judge(token string, u *url.URL) (v verdict, rule string) {
 	case line > 0:
 		rule = fmt.Sprintf("line %d: %s", line, robotsLine(r.body, line))
 	case m.EverSeenSpecificAgent():
-		rule = "its group has no rule for it"
+		rule = "its group has no matching rule"
 	default:
-		rule = "no rule for it"
+		rule = "no matching rule"
 	}
 	return v, rule
 }
 
-// robotsLine returns a line by its number, from 1; lines end at CR, LF or both.
+// robotsLine returns a line by its number, starting at 1. Lines end with CR, LF or
+// both.
 func robotsLine(body string, n int) string {
 	for ; n > 1; n-- {
 		end := strings.IndexAny(body, "\r\n")
@@ -220,8 +220,8 @@ func robotsLine(body string, n int) string {
 	return strings.TrimSpace(body)
 }
 
-// sitemaps returns the absolute http addresses the file lists, in its order and
-// each once.
+// sitemaps returns the absolute addresses of sitemaps in the file, in order and
+// without duplicates.
 func (r robots) sitemaps() (list []string) {
 	defer func() {
 		if recover() != nil {
@@ -240,14 +240,14 @@ func (r robots) sitemaps() (list []string) {
 	return list
 }
 
-// isWeb reports whether u is an absolute address of a web page.
+// isWeb reports whether u is an absolute http or https address.
 func isWeb(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// looksLikeHTML reports whether a body is a page: many servers send their home
-// page or a challenge for every path. The declared type does not decide, for as
-// many send plain text as text/html.
+// looksLikeHTML reports whether a body is an HTML page: many servers return their
+// home page or a challenge for every path. The Content-Type is not considered,
+// because many servers send plain text as text/html.
 func looksLikeHTML(body []byte) bool {
 	start := bytes.ToLower(bytes.TrimSpace(trimBOM(body[:min(len(body), 512)])))
 	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<title", "<meta"} {
@@ -258,8 +258,8 @@ func looksLikeHTML(body []byte) bool {
 	return false
 }
 
-// decision tells what the file says to this crawler about u.
-func (r robots) decision(u *url.URL) string {
-	v, rule := r.judge(Token, u)
+// describe returns the decision for this crawler and u as text.
+func (r robots) describe(u *url.URL) string {
+	v, rule := r.check(Token, u)
 	return fmt.Sprintf("%s %s for %s: %s", u.EscapedPath(), v, Token, rule)
 }

@@ -13,23 +13,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The sample: enough pages to see a template's habits, few enough to be a
-// guest. Which pages they are depends on the site alone, never on chance.
+// The sample is large enough to show the patterns of a site's templates and small
+// enough not to burden the site. It depends on the site alone and not on chance.
 const (
-	maxPages  = 9 // besides the home page
-	maxNewest = 3 // by lastmod; the rest is drawn by hash, so that archives count too
+	maxPages  = 9 // in addition to the home page
+	maxNewest = 3 // by lastmod; the rest is selected by hash, so that archives are included
 )
 
-// purpose is a kind of page that brands have and visitors look for. All words
-// are slugs.
+// purpose is a kind of page that visitors look for. All words are slugs.
 type purpose struct {
 	name  string
 	whole map[string]bool // the whole text of a link
-	start map[string]bool // the same, or what it starts with
+	start map[string]bool // the whole text or its start
 	paths map[string]bool // a whole path segment, without extension
 }
 
-// purposes are looked for in this order.
+// purposes are searched in this order.
 var purposes = []purpose{
 	newPurpose("about", func(l *lexicon) (texts, paths string) { return l.about, l.aboutPaths }),
 	newPurpose("contact", func(l *lexicon) (texts, paths string) { return l.contact, l.contactPaths }),
@@ -55,12 +54,12 @@ func newPurpose(name string, words func(*lexicon) (texts, paths string)) purpose
 	return p
 }
 
-// unaccented are the letters that normalization does not separate from their
-// accents or ligatures.
+// unaccented replaces letters whose accents or ligatures normalization does not
+// separate.
 var unaccented = strings.NewReplacer("ß", "ss", "ı", "i", "ł", "l", "ø", "o", "đ", "d", "æ", "ae", "œ", "oe", "ς", "σ")
 
-// slug writes a text as link texts and path segments compare: words in lower case
-// without accents, joined by hyphens.
+// slug returns a text in the form used to compare link texts and path segments:
+// lower-case words without accents, joined by hyphens.
 func slug(s string) string {
 	s = unaccented.Replace(norm.NFKD.String(strings.ToLower(s)))
 	s = strings.Map(func(r rune) rune {
@@ -72,12 +71,12 @@ func slug(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !inWord(r) && !unicode.IsNumber(r) }), "-")
 }
 
-// maxLinkName is how many bytes of text a link to a page of some purpose has:
-// more is a teaser, and comparing it would cost.
+// maxLinkName limits the text of a link to such a page, in bytes: a longer one is a
+// teaser and slow to compare.
 const maxLinkName = 300
 
-// maxContinued is how many characters may follow the words of a purpose in the
-// text of a link: more is a sentence about something else.
+// maxContinued is how many characters may follow the words of a purpose in a link
+// text: more is a sentence about something else.
 const maxContinued = 24
 
 // matches reports whether a link leads to a page of this purpose.
@@ -103,7 +102,7 @@ func (p *purpose) matchesText(text string) bool {
 
 func (p *purpose) matchesPath(u *url.URL) bool {
 	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
-	// Deep pages are about something else, whatever a segment says.
+	// Deep pages are about something else, whatever their segments say.
 	if len(segments) > 3 {
 		return false
 	}
@@ -112,8 +111,8 @@ func (p *purpose) matchesPath(u *url.URL) bool {
 	})
 }
 
-// findPurpose returns the first link on a page that serves a purpose. Links to
-// other sites count where the caller does not ask for the same host.
+// findPurpose returns the first link on a page that matches a purpose and whose
+// address passes fits.
 func findPurpose(p *page, want *purpose, fits func(*url.URL) bool) (anchor, bool) {
 	for _, a := range p.anchors {
 		if fits(a.url) && want.matches(a) {
@@ -123,26 +122,26 @@ func findPurpose(p *page, want *purpose, fits func(*url.URL) bool) (anchor, bool
 	return anchor{}, false
 }
 
-// sampleOf chooses up to maxPages addresses besides the home page.
+// sampleOf selects up to maxPages addresses in addition to the home page.
 func sampleOf(home *page, s *sitemap) []*url.URL {
-	chosen := map[string]bool{key(home.url): true}
+	chosen := map[string]bool{pageKey(home.url): true}
 	if c := home.rel("canonical"); len(c) == 1 && c[0].url != nil {
-		chosen[key(c[0].url)] = true // the home page under its other name
+		chosen[pageKey(c[0].url)] = true // the home page under its canonical address
 	}
 	var list []*url.URL
 	take := func(u *url.URL) {
-		if k := key(u); len(list) < maxPages && !chosen[k] {
+		if k := pageKey(u); len(list) < maxPages && !chosen[k] {
 			chosen[k] = true
-			list = append(list, bare(u, home.url))
+			list = append(list, withoutFragment(u, home.url))
 		}
 	}
-	fits := func(u *url.URL) bool { return samplable(u, home.url) && !chosen[key(u)] }
+	fits := func(u *url.URL) bool { return isSamplable(u, home.url) && !chosen[pageKey(u)] }
 	for i := range purposes {
 		if a, ok := findPurpose(home, &purposes[i], fits); ok {
 			take(a.url)
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return !samplable(e.loc, home.url) })
+	own := slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return !isSamplable(e.loc, home.url) })
 	if s.trusted {
 		newest := len(list) + maxNewest
 		slices.SortStableFunc(own, func(a, b entry) int {
@@ -161,7 +160,7 @@ func sampleOf(home *page, s *sitemap) []*url.URL {
 	}
 	if len(rest) == 0 {
 		for _, a := range home.anchors {
-			if samplable(a.url, home.url) {
+			if isSamplable(a.url, home.url) {
 				rest = append(rest, a.url)
 			}
 		}
@@ -173,8 +172,8 @@ func sampleOf(home *page, s *sitemap) []*url.URL {
 	return list
 }
 
-// samplable reports whether u may be a page of the same site worth reading.
-func samplable(u, home *url.URL) bool {
+// isSamplable reports whether u may be a page of the same site.
+func isSamplable(u, home *url.URL) bool {
 	if u.Host != home.Host || len(u.String()) > maxPageURL || u.User != nil {
 		return false
 	}
@@ -182,28 +181,28 @@ func samplable(u, home *url.URL) bool {
 	case "", ".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp", ".do", ".cgi":
 		return true
 	default:
-		// A dot inside a slug is no extension: /v1.2-released
+		// A dot in a slug is not an extension: /v1.2-released
 		return len(ext) > 5
 	}
 }
 
-// bare drops the fragment of u and gives it the scheme of the home page, which
-// is the one that answers.
-func bare(u, home *url.URL) *url.URL {
+// withoutFragment returns u without its fragment and with the scheme of the home
+// page.
+func withoutFragment(u, home *url.URL) *url.URL {
 	c := *u
 	c.Fragment, c.RawFragment, c.Scheme = "", "", home.Scheme
 	return &c
 }
 
-// key names a page whatever the spelling of its address.
-func key(u *url.URL) string {
+// pageKey returns a key that is the same for equivalent spellings of an address.
+func pageKey(u *url.URL) string {
 	p := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(u.EscapedPath(), "index.html"), "index.php"), "/")
 	return u.Host + p + "?" + u.RawQuery
 }
 
-// compareHash orders addresses by the hash of their key, which no site can
-// arrange and which is the same every time.
+// compareHash orders addresses by the hash of their key: deterministic, and not
+// under the control of the site.
 func compareHash(a, b *url.URL) int {
-	x, y := sha256.Sum256([]byte(key(a))), sha256.Sum256([]byte(key(b)))
+	x, y := sha256.Sum256([]byte(pageKey(a))), sha256.Sum256([]byte(pageKey(b)))
 	return cmp.Or(slices.Compare(x[:], y[:]), strings.Compare(a.String(), b.String()))
 }

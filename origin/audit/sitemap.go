@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// The limits of the sitemap protocol, and our own below them.
+// The limits of the sitemap protocol, and lower ones of this package.
 const (
 	maxSitemapURLs  = 50_000   // per file, by the protocol
-	maxSitemapBytes = 50 << 20 // per file once unpacked, by the protocol
-	maxSitemapFiles = 10       // read per audit: one index level and its first children
+	maxSitemapBytes = 50 << 20 // per decompressed file, by the protocol
+	maxSitemapFiles = 10       // read per audit: one index and its first files
 	maxLoc          = 2048     // bytes of an address, by the protocol
 
-	maxSitemapToken    = 256 << 10 // bytes of one tag, text or comment; the parser holds it in memory as a whole
-	maxSitemapDepth    = 32        // elements inside each other; real files have five
+	maxSitemapToken    = 256 << 10 // bytes of one tag, text or comment, which the parser holds in memory
+	maxSitemapDepth    = 32        // nested elements; real files have five
 	maxSitemapKept     = 16 << 20  // bytes of addresses kept per audit: as many as the protocol allows, of 335 bytes each
 	maxSitemapChildren = 100       // addresses kept of an index, of which maxSitemapFiles are read
 )
 
-// Why a sitemap is not valid.
+// Why a sitemap is not valid. The texts are shown to users as evidence.
 var (
 	errSitemapURLs  = fmt.Errorf("more than %d addresses", maxSitemapURLs)
 	errSitemapBytes = fmt.Errorf("more than %d MiB", maxSitemapBytes>>20)
@@ -42,33 +42,33 @@ type entry struct {
 	lastmod string
 }
 
-// sitemap is what a site's sitemaps say together.
+// sitemap is the combined content of a site's sitemaps.
 type sitemap struct {
-	files   []string // read, in order
-	found   bool
-	missed  string // why the first file that could not be looked at was not; "" for none
-	outcome string // of the first file, or why none was found
-	invalid string // the first complaint; "" when all are valid
-	entries []entry
-	foreign []string // addresses on other hosts, the first few
-	kept    int      // bytes of the entries
-	total   int      // addresses listed
-	offHost int      // of which on other hosts
-	trusted bool     // lastmod tells pages apart
+	files      []string // read, in order
+	found      bool
+	unreadable string // why the first unreadable file could not be read; "" if none
+	outcome    string // of the first file, or why none was found
+	invalid    string // the first problem; "" if all are valid
+	entries    []entry
+	otherHosts []string // the first few addresses on other hosts
+	kept       int      // bytes of the entries
+	total      int      // addresses listed
+	offHost    int      // number of addresses on other hosts
+	trusted    bool     // lastmod differs between pages
 }
 
-// sitemapFile is one file parsed: entries or the addresses of other files.
+// sitemapFile is one parsed file: its entries, or the addresses of other files.
 type sitemapFile struct {
 	index    bool
 	entries  []entry
 	children []string
 	listed   int // addresses in the file, kept or not
 	kept     int // bytes of the entries kept
-	room     int // bytes of entries that may be kept
+	room     int // maximum bytes of entries to keep
 }
 
-// parseSitemap reads one file as a stream and keeps entries of up to room bytes.
-// It stops at the limits of the protocol and at those of a token and of nesting.
+// parseSitemap parses one file as a stream and keeps entries of at most room bytes.
+// It stops at the limits of the protocol, of a token and of nesting.
 func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
 	f.room = room
 	limited := &limitedReader{r: r, left: maxSitemapBytes}
@@ -92,30 +92,30 @@ func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
 		case err != nil:
 			return f, limited.explain(err)
 		}
-		if err := p.take(tok); err != nil {
+		if err := p.handle(tok); err != nil {
 			return f, err
 		}
 	}
 }
 
-// sitemapParser follows the elements of a file: a root, url or sitemap elements
-// in it, and loc and lastmod in these.
+// sitemapParser tracks the elements of a file: a root, url or sitemap elements in
+// it, and loc and lastmod in these.
 type sitemapParser struct {
 	file         *sitemapFile
 	root         bool
-	depth        int // elements that are open
+	depth        int // number of open elements
 	entry        bool
-	text         *[]byte // of the element that is open, if its text is of interest
+	text         *[]byte // destination for the text of the open element; nil if not needed
 	loc, lastmod []byte
 }
 
-// take follows one token.
-func (p *sitemapParser) take(tok xml.Token) error {
+// handle processes one token.
+func (p *sitemapParser) handle(tok xml.Token) error {
 	switch tok := tok.(type) {
 	case xml.StartElement:
 		p.depth++
 		p.text = nil
-		return p.open(tok.Name.Local)
+		return p.startElement(tok.Name.Local)
 	case xml.CharData:
 		if p.text != nil && len(*p.text) <= maxLoc {
 			*p.text = append(*p.text, tok...)
@@ -131,11 +131,11 @@ func (p *sitemapParser) take(tok xml.Token) error {
 	return nil
 }
 
-func (p *sitemapParser) open(name string) error {
+func (p *sitemapParser) startElement(name string) error {
 	switch p.depth {
 	case 1:
 		switch {
-		case p.root: // a second one
+		case p.root: // a second root
 			return errSitemapXML
 		case name != "urlset" && name != "sitemapindex":
 			return errSitemapRoot
@@ -162,7 +162,8 @@ func (p *sitemapParser) open(name string) error {
 	return nil
 }
 
-// add keeps one address, if it is one of a page; one bad address spoils no file.
+// add keeps one address if it is valid; an invalid address does not invalidate the
+// file.
 func (f *sitemapFile) add(loc, lastmod string) {
 	u, err := url.Parse(strings.TrimSpace(loc))
 	if err != nil || len(loc) > maxLoc || !isWeb(u) {
@@ -179,12 +180,13 @@ func (f *sitemapFile) add(loc, lastmod string) {
 	}
 }
 
-// limitedReader fails, rather than ends, when a file or one token is too large.
+// limitedReader returns an error, not the end of the file, when a file or one token
+// is too large.
 type limitedReader struct {
 	r     io.Reader
 	left  int64
-	token int   // bytes read since the last token ended, the parser's read-ahead included
-	over  error // why there is no more: the limit that was exceeded, or errBroken
+	token int   // bytes read since the last token ended, including the parser's read-ahead
+	over  error // the limit that was exceeded, or errTruncated
 }
 
 // Read implements io.Reader.
@@ -201,27 +203,27 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
 	l.token += n
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errBomb) {
-		l.over = errBroken
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errRatio) {
+		l.over = errTruncated
 	}
 	return n, err
 }
 
-// explain turns what ended the parser into a stable reason.
+// explain converts the parser's error to a stable reason.
 func (l *limitedReader) explain(err error) error {
 	switch {
 	case l.over != nil:
 		return l.over
-	case errors.Is(err, errBomb):
-		return errBomb
+	case errors.Is(err, errRatio):
+		return errRatio
 	}
 	return errSitemapXML
 }
 
-// readSitemaps reads the sitemaps robots.txt names, or the default one, and one
+// readSitemaps reads the sitemaps named by robots.txt, or the default one, and one
 // level of indexes, with at most budget requests.
 func readSitemaps(ctx context.Context, f *fetcher, base *url.URL, listed []string, budget int, now time.Time) sitemap {
-	s := sitemap{outcome: "robots.txt names none"}
+	s := sitemap{outcome: "robots.txt lists none"}
 	queue := listed
 	if len(queue) == 0 {
 		queue = []string{base.Scheme + "://" + base.Host + "/sitemap.xml"}
@@ -242,23 +244,23 @@ func readSitemaps(ctx context.Context, f *fetcher, base *url.URL, listed []strin
 		}
 		queue = children
 	}
-	s.judge(base, now)
+	s.filter(base, now)
 	return s
 }
 
-// read fetches one file and adds what it says; it returns the files an index
+// read fetches one file and adds its entries. It returns the files that an index
 // names.
 func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	var parsed sitemapFile
 	var broken error
 	v := f.get(ctx, request{url: u, accept: "application/xml,text/xml;q=0.9,*/*;q=0.5", read: func(r io.Reader, v *visit) error {
 		var err error
-		if r, err = maybeGunzip(r); err != nil {
+		if r, err = gunzipIfNeeded(r); err != nil {
 			broken = errSitemapXML
 			return nil
 		}
-		if parsed, broken = parseSitemap(r, maxSitemapKept-s.kept); errors.Is(broken, errBroken) {
-			return errBroken
+		if parsed, broken = parseSitemap(r, maxSitemapKept-s.kept); errors.Is(broken, errTruncated) {
+			return errTruncated
 		}
 		return nil
 	}})
@@ -267,8 +269,8 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	if first {
 		s.outcome = v.outcome()
 	}
-	if v.unanswered() && s.missed == "" {
-		s.missed = v.outcome()
+	if v.unanswered() && s.unreadable == "" {
+		s.unreadable = v.outcome()
 	}
 	switch {
 	case v.refused():
@@ -279,8 +281,8 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 		}
 		return nil
 	case errors.Is(broken, errSitemapRoot), errors.Is(broken, errSitemapXML) && len(parsed.entries)+len(parsed.children) == 0 && !s.found:
-		// A page for every path is no sitemap; anything with a root of the
-		// right name is one, if perhaps a broken one.
+		// A page returned for every path is not a sitemap; a file with the right
+		// root is one, perhaps malformed.
 		if s.invalid == "" {
 			s.invalid = fmt.Sprintf("%s: %v", u, broken)
 		}
@@ -298,25 +300,25 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	return parsed.children
 }
 
-// maybeGunzip unpacks a file that is gzip by itself, as sitemap.xml.gz is.
-func maybeGunzip(r io.Reader) (io.Reader, error) {
+// gunzipIfNeeded decompresses a file that is gzip itself, such as sitemap.xml.gz.
+func gunzipIfNeeded(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if magic, _ := b.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return b, nil
 	}
-	return gunzip(&counter{r: b})
+	return gunzip(&countingReader{r: b})
 }
 
-// judge drops addresses on other hosts and decides whether lastmod says
-// anything: a date that all pages share is that of the build.
-func (s *sitemap) judge(base *url.URL, now time.Time) {
+// filter removes addresses on other hosts and decides whether lastmod is
+// meaningful: a date that all pages share is that of the build.
+func (s *sitemap) filter(base *url.URL, now time.Time) {
 	s.total = len(s.entries)
 	own := s.entries[:0]
 	values, undated := map[string]bool{}, false
 	for _, e := range s.entries {
 		if e.loc.Host != base.Host {
-			if s.offHost++; len(s.foreign) < 3 {
-				s.foreign = append(s.foreign, e.loc.String())
+			if s.offHost++; len(s.otherHosts) < 3 {
+				s.otherHosts = append(s.otherHosts, e.loc.String())
 			}
 			continue
 		}

@@ -10,38 +10,36 @@ import (
 	"golang.org/x/net/html"
 )
 
-// How the main text of a page is told from its frame.
+// How the main text of a page is separated from its boilerplate.
 const (
-	// minMainShare is the share of a page's words a main or article element
-	// must hold, in percent, to be believed: some templates leave it empty.
+	// minMainShare is the percentage of a page's words that a main or article
+	// element must have to be trusted: some templates leave it empty.
 	minMainShare = 30
 
-	// denseShare is the share of a page's unlinked words, in percent, the
-	// densest subtree must keep when no element is marked as the main one.
+	// denseShare is the percentage of a page's unlinked text that the densest
+	// subtree must keep when no element is marked as the main one.
 	denseShare = 85
 
-	// maxMains and maxArticles are how many such elements are considered, and
-	// maxDescent how deep the densest subtree is looked for.
+	// maxMains and maxArticles limit the elements considered, and maxDescent the
+	// depth of the search for the densest subtree.
 	maxMains    = 8
 	maxArticles = 200
 	maxDescent  = 64
 
-	// maxProbe is how many bytes of the first run of main text identify it in
-	// the source.
+	// maxProbe is how many bytes of main text identify its position in the source.
 	maxProbe = 200
 )
 
-// How many characters of a script written without spaces make one word. Han and
-// kana words have two characters on average, Thai, Lao, Khmer and Burmese ones
-// about five.
+// How many characters of a script without spaces make one word: two for Han and
+// kana on average, about five for Thai, Lao, Khmer and Burmese.
 const (
 	hanPerWord  = 2
 	thaiPerWord = 5
 )
 
-// chrome reports whether an element belongs to the frame around the text, or is
-// no text at all. A header or footer inside an article is part of it.
-func chrome(n *html.Node) bool {
+// isBoilerplate reports whether an element belongs to the frame around the text, or
+// is not text. A header or footer inside an article is part of the text.
+func isBoilerplate(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return n.Type == html.CommentNode
 	}
@@ -62,7 +60,7 @@ func chrome(n *html.Node) bool {
 	return hiddenElement(n)
 }
 
-// hiddenElement reports whether an element is marked as not to be seen.
+// hiddenElement reports whether an element is marked as hidden.
 func hiddenElement(n *html.Node) bool {
 	if hasAttr(n, "hidden") || strings.EqualFold(attr(n, "aria-hidden"), "true") {
 		return true
@@ -70,8 +68,8 @@ func hiddenElement(n *html.Node) bool {
 	return attr(n, "style") == hiddenStyle
 }
 
-// hiddenStyle is what prune leaves of a style that hides its element; of others it
-// leaves nothing.
+// hiddenStyle replaces a style that hides its element; prune removes all other
+// styles.
 const hiddenStyle = "display:none"
 
 func reduceStyle(style string) string {
@@ -81,7 +79,7 @@ func reduceStyle(style string) string {
 	return ""
 }
 
-// hidingStyle reports whether an inline style takes an element out of sight.
+// hidingStyle reports whether an inline style hides an element.
 func hidingStyle(style string) bool {
 	if style == "" {
 		return false
@@ -106,7 +104,7 @@ func hidingStyle(style string) bool {
 	return false
 }
 
-// within reports whether an element stands inside one of the given names.
+// within reports whether an element is inside one with one of these names.
 func within(n *html.Node, names ...string) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.Type == html.ElementNode && slices.Contains(names, p.Data) {
@@ -116,10 +114,10 @@ func within(n *html.Node, names ...string) bool {
 	return false
 }
 
-// visible calls fn for every node a reader of the text sees, parents first,
-// and left when a node's children are done.
+// visible calls fn for every visible node, parents first, and left after a node's
+// children.
 func visible(n *html.Node, fn func(n *html.Node), left func(n *html.Node)) {
-	if chrome(n) {
+	if isBoilerplate(n) {
 		return
 	}
 	fn(n)
@@ -131,8 +129,8 @@ func visible(n *html.Node, fn func(n *html.Node), left func(n *html.Node)) {
 	}
 }
 
-// findMain returns the elements that hold the main text: the main element, or
-// the articles, or else the densest subtree of the body.
+// findMain returns the elements with the main text: the main elements, or the
+// articles, or else the densest subtree of the body.
 func findMain(doc *html.Node) []*html.Node {
 	var mains, articles []*html.Node
 	var body *html.Node
@@ -146,11 +144,11 @@ func findMain(doc *html.Node) []*html.Node {
 				body = n
 			}
 		case n.Data == "main" || strings.EqualFold(attr(n, "role"), "main"):
-			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool { return isUnder(n, m) }) && !shut(n) {
+			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool { return isDescendant(n, m) }) && !isHidden(n) {
 				mains = append(mains, n)
 			}
 		case n.Data == "article":
-			if len(articles) < maxArticles && !within(n, "article", "aside", "nav", "footer") && !shut(n) {
+			if len(articles) < maxArticles && !within(n, "article", "aside", "nav", "footer") && !isHidden(n) {
 				articles = append(articles, n)
 			}
 		}
@@ -171,8 +169,8 @@ func findMain(doc *html.Node) []*html.Node {
 	return []*html.Node{densest(body)}
 }
 
-// shut reports whether an element or anything around it is out of sight.
-func shut(n *html.Node) bool {
+// isHidden reports whether an element or one of its ancestors is hidden.
+func isHidden(n *html.Node) bool {
 	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
 		if n.Data == "template" || n.Data == "noscript" || hiddenElement(n) {
 			return true
@@ -181,7 +179,7 @@ func shut(n *html.Node) bool {
 	return false
 }
 
-func isUnder(n, top *html.Node) bool {
+func isDescendant(n, top *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if n == top {
 			return true
@@ -190,14 +188,13 @@ func isUnder(n, top *html.Node) bool {
 	return false
 }
 
-// densest walks down from n as long as one child keeps most of the text that
-// is not links.
+// densest descends from n while one child has most of the text outside of links.
 func densest(n *html.Node) *html.Node {
 	total := unlinked(n)
 	for range maxDescent {
 		var next *html.Node
 		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode && !chrome(c) && total > 0 && unlinked(c)*100 >= total*denseShare {
+			if c.Type == html.ElementNode && !isBoilerplate(c) && total > 0 && unlinked(c)*100 >= total*denseShare {
 				next = c
 				break
 			}
@@ -210,7 +207,7 @@ func densest(n *html.Node) *html.Node {
 	return n
 }
 
-// unlinked counts the bytes of text under n outside of links.
+// unlinked returns the bytes of text under n outside of links.
 func unlinked(n *html.Node) int {
 	total, depth := 0, 0
 	visible(n, func(n *html.Node) {
@@ -227,7 +224,7 @@ func unlinked(n *html.Node) int {
 	return total
 }
 
-// breaksLine reports whether an element starts a line of its own.
+// breaksLine reports whether an element starts a new line.
 func breaksLine(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -240,7 +237,7 @@ func breaksLine(n *html.Node) bool {
 	return true
 }
 
-// textUnder returns the text a reader sees under n, one line per block.
+// textUnder returns the visible text under n, one line per block.
 func textUnder(n *html.Node) string { return textUpTo(n, maxText) }
 
 // textUpTo is textUnder, ended soon after limit bytes.
@@ -250,18 +247,18 @@ func textUpTo(n *html.Node, limit int) string {
 	return tidy(b.String())
 }
 
-// maxEmpty is how many nodes without text are looked at before an item or a cell
-// counts as empty. Tables nest, and each asks this of all cells below it.
+// maxEmpty limits the nodes examined before an item or a cell counts as empty.
+// Tables nest, and each checks all cells below it.
 const maxEmpty = 1000
 
-// hasText reports whether a reader sees any text under n, within maxEmpty nodes.
+// hasText reports whether there is visible text under n, within maxEmpty nodes.
 func hasText(n *html.Node) bool {
 	left := maxEmpty
 	return textWithin(n, &left)
 }
 
 func textWithin(n *html.Node, left *int) bool {
-	if *left--; *left < 0 || chrome(n) {
+	if *left--; *left < 0 || isBoilerplate(n) {
 		return false
 	}
 	if n.Type == html.TextNode {
@@ -275,10 +272,10 @@ func textWithin(n *html.Node, left *int) bool {
 	return false
 }
 
-// writeText writes what a reader sees under n, leaving out what skip names,
-// until b has limit bytes that are not space.
+// writeText writes the visible text under n, without the elements for which skip
+// returns true, until b has limit bytes that are not space.
 func writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node) bool) {
-	if b.Len() >= limit || chrome(n) || skip(n) {
+	if b.Len() >= limit || isBoilerplate(n) || skip(n) {
 		return
 	}
 	switch {
@@ -287,16 +284,16 @@ func writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node
 	case breaksLine(n):
 		breakLine(b)
 		defer breakLine(b)
-	case raised(b.String(), n):
-		b.WriteByte('^') // or two to the power of 48 would read 248
+	case isSuperscript(b.String(), n):
+		b.WriteByte('^') // otherwise 2 to the power of 48 would read 248
 	}
 	for c := range n.ChildNodes() {
 		writeText(b, c, limit, skip)
 	}
 }
 
-// raised reports whether n is the power of the number that stands before it.
-func raised(before string, n *html.Node) bool {
+// isSuperscript reports whether n is the exponent of the number before it.
+func isSuperscript(before string, n *html.Node) bool {
 	if n.Data != "sup" || before == "" || !isDigit(before[len(before)-1]) {
 		return false
 	}
@@ -306,7 +303,7 @@ func raised(before string, n *html.Node) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// breakLine begins a new line, unless nothing has been written yet.
+// breakLine starts a new line, unless b is empty.
 func breakLine(b *strings.Builder) {
 	if b.Len() > 0 {
 		b.WriteByte('\n')
@@ -314,7 +311,7 @@ func breakLine(b *strings.Builder) {
 }
 
 // writeLine writes text with each run of white space as one space, so that
-// indentation does not use up a limit.
+// indentation does not count towards a limit.
 func writeLine(b *strings.Builder, s string) {
 	space := false
 	for _, r := range s {
@@ -333,7 +330,7 @@ func writeLine(b *strings.Builder, s string) {
 	}
 }
 
-// tidy collapses spaces inside lines and drops empty lines.
+// tidy collapses spaces in lines and removes empty lines.
 func tidy(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(s, "\n") {
@@ -345,8 +342,8 @@ func tidy(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// textOf returns all text under n in one line, whatever its elements are, ended
-// soon after limit bytes.
+// textOf returns all text under n, also hidden text, in one line, ended soon after
+// limit bytes.
 func textOf(n *html.Node, limit int) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -362,7 +359,7 @@ func textOf(n *html.Node, limit int) string {
 	return collapse(b.String())
 }
 
-// anchorText returns what names a link: its text, or what stands in for it.
+// anchorText returns the text of a link or its replacement.
 func anchorText(n *html.Node) string {
 	if s := textOf(n, maxLabel); s != "" {
 		return s
@@ -378,8 +375,9 @@ func anchorText(n *html.Node) string {
 	return collapse(attr(n, "title"))
 }
 
-// countWords counts words: what stands between spaces and holds a letter or a
-// digit, and for scripts without spaces the characters a word has on average.
+// countWords counts words: sequences between spaces with a letter or digit and, for
+// scripts without spaces, the number of characters divided by the average length of
+// a word.
 func countWords(s string) int {
 	words, han, thai := 0, 0, 0
 	in := false // inside a word of a script with spaces
@@ -401,8 +399,8 @@ func countWords(s string) int {
 	return words + (han+hanPerWord-1)/hanPerWord + (thai+thaiPerWord-1)/thaiPerWord
 }
 
-// width is the length of a text as search results cut it: characters of scripts
-// written in squares take the room of two.
+// width returns the number of columns of a text, by which search results truncate
+// it: characters of East Asian scripts count twice.
 func width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -414,7 +412,8 @@ func width(s string) int {
 	return n
 }
 
-// firstText returns the first run of main text long enough to find again.
+// firstText returns the first run of main text long enough to be found in the
+// source.
 func firstText(main []*html.Node) string {
 	found := ""
 	for _, m := range main {
@@ -436,16 +435,16 @@ func firstText(main []*html.Node) string {
 	return found
 }
 
-// minProbe is a text long enough not to stand in the menu as well.
+// minProbe is a length of text that rarely appears in the menu as well.
 const minProbe = 20
 
-// offsetOf returns where in the source a run of text begins, or -1.
+// offsetOf returns the offset of a text in the source, or -1.
 func offsetOf(src []byte, text string) int {
 	if text == "" {
 		return -1
 	}
 	at, z := 0, html.NewTokenizer(bytes.NewReader(src))
-	title := false // which often says the same as the heading, long before it
+	title := false // often equal to the heading, long before it
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -463,4 +462,74 @@ func offsetOf(src []byte, text string) int {
 		}
 		at += raw
 	}
+}
+
+// menuShare is the percentage of an element's text that must be links before its
+// class or id is trusted when it says menu: the menu of a restaurant is text.
+const menuShare = 80
+
+// menuWords are class names of menus in templates that do not use nav. A sidebar is
+// not included, because it often holds the summary of the page.
+var menuWords = setOf("nav", "menu", "submenu", "navbar", "navigation", "breadcrumb", "breadcrumbs", "pagination", "pager")
+
+// menuEnds are suffixes of such names: topnav, mainmenu.
+var menuEnds = []string{"menu", "nav", "navbar", "breadcrumb", "breadcrumbs"}
+
+// markMenus gives role=navigation to elements that are menus by their class or id
+// and consist of links, so that they count as boilerplate.
+func markMenus(doc *html.Node) { weighLinks(doc, false) }
+
+// weight measures the content of a node: bytes of text, bytes of text in links, and
+// whether it contains the main content.
+type weight struct {
+	text, links int
+	main        bool
+}
+
+// weighLinks returns the weight of n, which is inside a link if linked, and marks
+// the menus in it.
+func weighLinks(n *html.Node, linked bool) (w weight) {
+	switch n.Type {
+	case html.TextNode:
+		w.text = len(strings.TrimSpace(n.Data))
+		if linked {
+			w.links = w.text
+		}
+		return w
+	case html.ElementNode:
+		switch n.Data {
+		case "script", "style":
+			return w
+		case "a":
+			linked = true
+		case "main", "article", "h1":
+			w.main = true
+		}
+		w.main = w.main || strings.EqualFold(attr(n, "role"), "main")
+	}
+	for c := range n.ChildNodes() {
+		in := weighLinks(c, linked)
+		w.text, w.links, w.main = w.text+in.text, w.links+in.links, w.main || in.main
+	}
+	if !w.main && w.links > 0 && w.links*100 >= w.text*menuShare && namedMenu(n) {
+		n.Attr = append(n.Attr, html.Attribute{Key: "role", Val: "navigation"})
+	}
+	return w
+}
+
+// namedMenu reports whether an element is named as a menu. Elements with a role or
+// a meaning of their own are not.
+func namedMenu(n *html.Node) bool {
+	if n.Type != html.ElementNode || n.Namespace != "" || hasAttr(n, "role") {
+		return false
+	}
+	switch n.Data {
+	case "div", "ul", "ol", "section", "table", "td", "p", "span":
+	default:
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToLower(attr(n, "class")+" "+attr(n, "id")), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(word string) bool {
+		return menuWords[word] || slices.ContainsFunc(menuEnds, func(end string) bool { return strings.HasSuffix(word, end) })
+	})
 }

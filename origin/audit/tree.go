@@ -10,30 +10,30 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What parsing one document may cost. The parser of x/net/html bounds only the
-// depth, so these bounds apply to its input.
+// The cost limits of parsing one document. The parser of x/net/html limits only the
+// depth, so these limits apply to its input.
 const (
-	// maxTags bounds the nodes of a tree: after inlineFormatting a tag makes two
-	// or three. Real pages have fewer than a hundred thousand. Memory measured
-	// at the bound: 100 MB.
+	// maxTags limits the nodes of a tree: after inlineFormatting a tag makes two or
+	// three. Real pages have fewer than a hundred thousand. At the limit, 100 MB of
+	// memory were measured.
 	maxTags = 400_000
 
-	// maxMerged bounds the html and body tags. The parser merges the attributes
-	// of each into the first one, in time that grows with the square of their
-	// number. A page has one of each, and a few in the text of its scripts.
+	// maxMerged limits the html and body tags. The parser merges the attributes of
+	// each into the first, in time quadratic in their number. A page has one of
+	// each, and a few in the text of its scripts.
 	maxMerged = 200
 
-	// parseDeadline ends a parse that is slow for a reason no count above
-	// foresees. The largest real pages take a tenth of a second.
+	// parseDeadline ends a parse that is slow despite the limits above. The largest
+	// real pages take a tenth of a second.
 	parseDeadline = 10 * time.Second
 
-	// maxParsing is how many documents one Auditor parses at once. Audits wait
-	// for the network most of the time, so it costs no throughput, and it
-	// bounds the memory of hostile pages that arrive together.
+	// maxParsing is how many documents an Auditor parses at once. It limits the
+	// memory used by malicious pages that arrive together, and does not reduce
+	// throughput, because audits mostly wait for the network.
 	maxParsing = 2
 )
 
-// Why a document was not parsed. They are shown to users as evidence.
+// Why a document was not parsed. The texts are shown to users as evidence.
 var (
 	errEmpty  = errors.New("the body is empty")
 	errTags   = fmt.Errorf("the HTML has more than %d tags", maxTags)
@@ -42,8 +42,8 @@ var (
 	errSlow   = fmt.Errorf("parsing the HTML takes more than %v", parseDeadline)
 )
 
-// parseTree parses a document in UTF-8 within the bounds above. It returns one of
-// the errors above, or that of ctx.
+// parseTree parses a UTF-8 document within these limits. It returns one of the
+// errors above, or that of ctx.
 func parseTree(ctx context.Context, src []byte) (*html.Node, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, errEmpty
@@ -55,13 +55,13 @@ func parseTree(ctx context.Context, src []byte) (*html.Node, error) {
 	limited, cancel := context.WithTimeout(ctx, parseDeadline)
 	defer cancel()
 	body := bytes.NewReader(src)
-	read := readFunc(func(p []byte) (int, error) {
+	read := readerFunc(func(p []byte) (int, error) {
 		if err := limited.Err(); err != nil {
 			return 0, err // ends the parser
 		}
 		return body.Read(p)
 	})
-	// Without scripting, the content of noscript is parsed like the rest.
+	// Without scripting, the content of noscript is parsed like other content.
 	doc, err := html.ParseWithOptions(read, html.ParseOptionEnableScripting(false))
 	switch {
 	case err == nil:
@@ -72,17 +72,17 @@ func parseTree(ctx context.Context, src []byte) (*html.Node, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, errSlow
 	}
-	return nil, errDeep // the only error of the parser itself
+	return nil, errDeep // the parser has no other error
 }
 
-// readFunc is an io.Reader made of its one method.
-type readFunc func(p []byte) (int, error)
+// readerFunc is an io.Reader with a single function.
+type readerFunc func(p []byte) (int, error)
 
 // Read implements io.Reader.
-func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // formatting maps the formatting elements of HTML, section 13.2.4.3, except a, to
-// ordinary elements of the same meaning: those of code to kbd, others to span.
+// ordinary elements with the same meaning: those for code to kbd, others to span.
 var formatting = map[string]string{
 	"b": "span", "big": "span", "code": "kbd", "em": "span", "font": "span", "i": "span", "nobr": "span",
 	"s": "span", "small": "span", "strike": "span", "strong": "span", "tt": "kbd", "u": "span",
@@ -91,16 +91,17 @@ var formatting = map[string]string{
 // maxFormatting is the length of the longest name in formatting.
 const maxFormatting = len("strike")
 
-// inlineFormatting counts tags against the bounds and renames formatting elements
-// by the table formatting. The parser clones each formatting element that is left open into every
-// later block, so that 5 MB of HTML could become tens of gigabytes of nodes; an
-// open span or kbd ends with its block. Besides code, the extractors treat all of
-// them alike, as inline elements without a meaning. The element a keeps its name and its
-// meaning: a second a closes the first, so at most one is cloned.
+// inlineFormatting checks the number of tags and renames formatting elements by the
+// table formatting. The parser clones each formatting element that is left open
+// into every later block, so that 5 MB of HTML could become tens of gigabytes of
+// nodes; an open span or kbd ends with its block. Except for code, the extractors
+// treat all of them as inline elements without a meaning. The element a keeps its
+// name: a second a closes the first, so at most one is cloned.
 //
 // Names are replaced everywhere, also in scripts and comments: what the parser
-// takes for a tag depends on the elements around it, and a hostile page could use
-// every difference between the parser and a scanner that tries to know.
+// treats as a tag depends on the elements around it, and a malicious page could
+// exploit every difference between the parser and a scanner that tries to follow
+// it.
 func inlineFormatting(src []byte) ([]byte, error) {
 	var out []byte
 	tags, merged, copied := 0, 0, 0
@@ -132,8 +133,8 @@ func inlineFormatting(src []byte) ([]byte, error) {
 	return append(out, src[copied:]...), nil
 }
 
-// tagName returns the name at the start of a tag in lower case, or "" where it is
-// longer than the names of interest. It ends like a name in the tokenizer.
+// tagName returns the name at the start of a tag in lower case, or "" if it is
+// longer than the names of interest. It ends a name where the tokenizer does.
 func tagName(tag []byte) string {
 	var name [maxFormatting]byte
 	for i, c := range tag[:min(len(tag), maxFormatting+1)] {
@@ -150,4 +151,43 @@ func tagName(tag []byte) string {
 		name[i] = c
 	}
 	return ""
+}
+
+// The limits of a document. The code below walks the tree, in part from a node up
+// to the root, so a page with millions of tiny elements, or one element with a
+// million attributes, would cost minutes. Real pages have fewer than a hundred
+// thousand nodes and thirty attributes.
+const (
+	maxNodes     = 200_000
+	maxAttrs     = 64
+	maxAttrBytes = 4 << 10
+)
+
+// prune truncates a document to its limits, keeping what comes first.
+func prune(doc *html.Node) {
+	count := 0
+	var excess []*html.Node
+	for n := range doc.Descendants() {
+		if count++; count > maxNodes {
+			if len(excess) == 0 || !isDescendant(n, excess[len(excess)-1]) {
+				excess = append(excess, n)
+			}
+			continue
+		}
+		if len(n.Attr) > maxAttrs {
+			n.Attr = n.Attr[:maxAttrs]
+		}
+		for i := range n.Attr {
+			a := &n.Attr[i]
+			if len(a.Val) > maxAttrBytes {
+				a.Val = a.Val[:maxAttrBytes]
+			}
+			if a.Key == "style" { // checked for every ancestor of every node, so parsed only once
+				a.Val = reduceStyle(a.Val)
+			}
+		}
+	}
+	for _, n := range excess {
+		n.Parent.RemoveChild(n)
+	}
 }

@@ -2,33 +2,33 @@ package audit
 
 import "strings"
 
-// role says what a crawler's visits are for.
+// role says what a crawler fetches pages for.
 type role string
 
-// Only answer crawlers and user fetchers feed facts: they decide whether a
-// page can be quoted in an answer. Whether a site lends its pages to training
-// is its own affair and costs nothing here.
+// Only answer crawlers and user fetchers have facts: they decide whether a page can
+// be quoted in an answer. Blocking training crawlers is the site's decision and
+// does not affect facts.
 const (
-	roleAnswer   role = "answer"   // builds the index that answers are drawn from
-	roleFetch    role = "fetch"    // fetches a page because a person asked about it
-	roleTraining role = "training" // collects for training, or is a token to opt out of it
+	roleAnswer   role = "answer"   // builds the index that answers use
+	roleFetch    role = "fetch"    // fetches a page at the request of a person
+	roleTraining role = "training" // collects training data, or is a token to opt out of it
 )
 
-// crawler is one product token that robots.txt files name.
+// crawler is a product token that robots.txt files use.
 type crawler struct {
 	vendor   string
 	token    string
 	role     role
-	fact     string // the fact it feeds; "" for none
-	source   string // the vendor's own page
-	verified string // the day the role was last read there
+	fact     string // the fact it contributes to; "" for none
+	source   string // documentation of the vendor
+	verified string // date of the last check of that page
 }
 
-// The days on which the vendors' pages were read; an entry that grows old is
-// to be read again before anything is concluded from it.
+// verifiedOn is when the vendors' pages were last checked. Check an old entry again
+// before relying on it.
 const verifiedOn = "2026-08-28"
 
-// registry lists the crawlers by role. Order inside a role is that of weight.
+// registry lists the crawlers by role, the most important first.
 var registry = []crawler{
 	{"Google", "Googlebot", roleAnswer, "crawler.googlebot", "https://developers.google.com/search/docs/crawling-indexing/google-common-crawlers", verifiedOn},
 	{"OpenAI", "OAI-SearchBot", roleAnswer, "crawler.oai-searchbot", "https://platform.openai.com/docs/bots", verifiedOn},
@@ -47,8 +47,8 @@ var registry = []crawler{
 	{"Mistral", "MistralAI-User", roleFetch, "fetcher.share", "https://docs.mistral.ai/robots", verifiedOn},
 	{"Amazon", "Amzn-User", roleFetch, "fetcher.share", "https://developer.amazon.com/amazonbot", verifiedOn},
 
-	// These fetch for people too, but no page says how they read robots.txt, or it
-	// says that they may bypass it: nothing to earn.
+	// These fetch for people too, but their documentation does not say how they use
+	// robots.txt, or says that they may ignore it.
 	{"Google", "Google-Agent", roleFetch, "", "https://developers.google.com/search/docs/crawling-indexing/google-user-triggered-fetchers", verifiedOn},
 	{"Meta", "meta-externalfetcher", roleFetch, "", "https://developers.facebook.com/docs/sharing/webmasters/web-crawlers", verifiedOn},
 
@@ -69,8 +69,8 @@ var registry = []crawler{
 	{"Common Crawl", "CCBot", roleTraining, "", "https://commoncrawl.org/ccbot", verifiedOn},
 }
 
-// answerToken reports whether name is that of an answer crawler, in any case;
-// pages address crawlers by name in their meta elements and header fields.
+// answerToken reports whether name is an answer crawler, ignoring case. Meta
+// elements and header fields address crawlers by name.
 func answerToken(name string) bool {
 	for _, c := range registry {
 		if c.role == roleAnswer && strings.EqualFold(c.token, name) {

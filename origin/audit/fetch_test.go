@@ -62,7 +62,7 @@ func TestRefreshBounds(t *testing.T) {
 		{"a chain", chain, "0", "too many redirects"},
 		{"a circle", web{"/": to("/a"), "/a": to("/b"), "/b": to("/a")}, "0", "too many redirects"},
 		{"inward", web{"/": to("http://169.254.169.254/latest/")}, "0", "address not allowed"},
-		{"forbidden", web{"/": to("/en/"), "/en/": html("", "x"), "/robots.txt": text("User-agent: *\nDisallow: /en/")}, "unknown", "robots.txt asks this crawler to stay away"},
+		{"forbidden", web{"/": to("/en/"), "/en/": html("", "x"), "/robots.txt": text("User-agent: *\nDisallow: /en/")}, "unknown", "robots.txt does not allow this crawler"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.site

@@ -11,7 +11,7 @@ import (
 // TestVocabulary wants a meaning for every fact, in the order of their ids.
 func TestVocabulary(t *testing.T) {
 	all := audit.Vocabulary()
-	if !slices.IsSortedFunc(all, func(a, b audit.Known) int { return strings.Compare(a.ID, b.ID) }) {
+	if !slices.IsSortedFunc(all, func(a, b audit.FactDescription) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("not sorted by id")
 	}
 	for _, k := range all {

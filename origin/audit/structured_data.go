@@ -1,0 +1,331 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// The limits of a page's JSON-LD. Contexts are never fetched: only the schema.org
+// vocabulary is supported.
+const (
+	maxJSONLD = 512 << 10 // bytes of all scripts of a page
+	maxDepth  = 32        // nesting of values; real graphs have fewer than ten levels
+	maxThings = 2000      // per page, so that a product feed is cheap
+)
+
+// thing is one item of structured data: its types, and its properties with their
+// text values and nested items.
+type thing struct {
+	id    string
+	types []string            // without the schema.org prefix
+	text  map[string][]string // property to plain values
+	holds map[string][]int    // property to indexes in the same list
+	top   bool                // not nested in another thing
+}
+
+// is reports whether the thing has one of the types.
+func (t *thing) is(types map[string]bool) bool {
+	return slices.ContainsFunc(t.types, func(s string) bool { return types[s] })
+}
+
+// first returns the first plain value of a property.
+func (t *thing) first(property string) string {
+	for _, s := range t.text[property] {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// has reports whether a property has a value of any kind.
+func (t *thing) has(property string) bool {
+	return t.first(property) != "" || len(t.holds[property]) > 0
+}
+
+// jsonLD parses the JSON-LD scripts of a page. Malformed scripts are skipped, as
+// other consumers do.
+func jsonLD(doc *html.Node) []thing {
+	g := &graph{}
+	left := maxJSONLD
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "script" || n.FirstChild == nil {
+			continue
+		}
+		kind, _, _ := strings.Cut(attr(n, "type"), ";")
+		if !strings.EqualFold(strings.TrimSpace(kind), "application/ld+json") {
+			continue
+		}
+		var src strings.Builder
+		for c := range n.ChildNodes() {
+			src.WriteString(c.Data)
+		}
+		if left -= src.Len(); left < 0 {
+			break
+		}
+		g.add([]byte(src.String()))
+	}
+	return g.things
+}
+
+// graph collects things.
+type graph struct{ things []thing }
+
+// add parses one script and adds what it describes.
+func (g *graph) add(src []byte) {
+	if v, ok := parseJSON(src); ok {
+		g.addValue(v, true, 0)
+	}
+}
+
+// parseJSON parses a script. It tolerates what content systems add: a byte order
+// mark, HTML comments, CDATA marks, control characters in strings, and a final
+// semicolon.
+func parseJSON(src []byte) (v any, ok bool) {
+	src = bytes.TrimSpace(trimBOM(src))
+	for _, wrap := range [][2]string{{"<!--", "-->"}, {"//<![CDATA[", "//]]>"}, {"/*<![CDATA[*/", "/*]]>*/"}, {"<![CDATA[", "]]>"}} {
+		src = bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(src, []byte(wrap[0])), []byte(wrap[1])))
+	}
+	src = bytes.TrimSpace(bytes.TrimSuffix(src, []byte(";")))
+	if tooDeep(src) {
+		return nil, false
+	}
+	if json.Unmarshal(src, &v) == nil {
+		return v, true
+	}
+	clean := bytes.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, src)
+	return v, json.Unmarshal(clean, &v) == nil
+}
+
+// tooDeep reports whether brackets outside of strings are nested deeper than
+// maxDepth.
+func tooDeep(src []byte) bool {
+	depth, quoted, escaped := 0, false, false
+	for _, c := range src {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// addValue adds the things in v and returns the indexes of those at the top level
+// of v.
+func (g *graph) addValue(v any, top bool, depth int) (at []int) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			at = append(at, g.addValue(e, top, depth)...)
+		}
+	case map[string]any:
+		if list, ok := v["@graph"]; ok {
+			at = append(at, g.addValue(list, top, depth+1)...)
+			if _, typed := v["@type"]; !typed {
+				return at
+			}
+		}
+		if i := g.object(v, top, depth); i >= 0 {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// object adds one thing with its nested things. It returns -1 if there are too
+// many.
+func (g *graph) object(m map[string]any, top bool, depth int) int {
+	if len(g.things) >= maxThings || depth > maxDepth {
+		return -1
+	}
+	at := len(g.things)
+	g.things = append(g.things, thing{})
+	t := thing{top: top, text: map[string][]string{}, holds: map[string][]int{}}
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys) // for a deterministic order
+	for _, key := range keys {
+		switch key {
+		case "@id", "id":
+			t.id, _ = m[key].(string)
+		case "@type", "type":
+			for _, s := range plain(m[key]) {
+				t.types = append(t.types, schemaName(s))
+			}
+		case "@context", "@graph":
+		default:
+			name := schemaName(key)
+			t.text[name] = append(t.text[name], plain(m[key])...)
+			t.holds[name] = append(t.holds[name], g.addValue(m[key], false, depth+1)...)
+		}
+	}
+	g.things[at] = t
+	return at
+}
+
+// plain returns the text values in v; {"@value": …} and {"@id": …} count as the
+// text in them.
+func plain(v any) (list []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{collapse(v)}
+	case json.Number:
+		return []string{v.String()}
+	case []any:
+		for _, e := range v {
+			list = append(list, plain(e)...)
+		}
+	case map[string]any:
+		for _, key := range []string{"@value", "@id"} {
+			if s, ok := v[key].(string); ok && len(v) <= 2 {
+				return []string{collapse(s)}
+			}
+		}
+	}
+	return list
+}
+
+// schemaName removes the prefixes of the schema.org vocabulary.
+func schemaName(s string) string {
+	s = strings.TrimSpace(s)
+	for _, prefix := range []string{"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+// microdata parses the microdata items of a page (HTML, section 5): elements with
+// itemscope, with their schema.org types and properties.
+func microdata(doc *html.Node) []thing {
+	m := &items{}
+	m.addNode(doc, -1)
+	return m.things
+}
+
+// The limits of a page's microdata.
+const (
+	maxValues    = 10_000    // property values, items included
+	maxValue     = 2 << 10   // bytes of one value
+	maxMicrodata = 512 << 10 // bytes of all values: properties nest, and each repeats the text inside it
+)
+
+type items struct {
+	things []thing
+	values int
+	bytes  int
+}
+
+// atLimit counts one property value and reports whether a limit is exceeded.
+func (m *items) atLimit() bool {
+	m.values++
+	return m.values > maxValues || m.bytes > maxMicrodata
+}
+
+// addNode parses n and its descendants as part of item owner; -1 means no item.
+func (m *items) addNode(n *html.Node, owner int) {
+	if n.Type == html.ElementNode {
+		props := strings.Fields(attr(n, "itemprop"))
+		inner := owner
+		if hasAttr(n, "itemscope") && len(m.things) < maxThings {
+			inner = m.addItem(n, owner, props)
+		} else if owner >= 0 {
+			for _, p := range props {
+				if m.atLimit() {
+					break
+				}
+				name, value := schemaName(p), itemValue(n)
+				m.bytes += len(value)
+				m.things[owner].text[name] = append(m.things[owner].text[name], value)
+			}
+		}
+		owner = inner
+	}
+	for c := range n.ChildNodes() {
+		m.addNode(c, owner)
+	}
+}
+
+// addItem adds the item that starts at n and links it to its owner.
+func (m *items) addItem(n *html.Node, owner int, props []string) int {
+	t := thing{id: attr(n, "itemid"), top: owner < 0 || len(props) == 0, text: map[string][]string{}, holds: map[string][]int{}}
+	for _, s := range strings.Fields(attr(n, "itemtype")) {
+		if name := schemaName(s); name != s {
+			t.types = append(t.types, name)
+		}
+	}
+	m.things = append(m.things, t)
+	at := len(m.things) - 1
+	if owner >= 0 {
+		for _, p := range props {
+			if m.atLimit() {
+				break
+			}
+			name := schemaName(p)
+			m.things[owner].holds[name] = append(m.things[owner].holds[name], at)
+		}
+	}
+	return at
+}
+
+// itemValue returns the value of a property element (HTML, section 5.2.4).
+func itemValue(n *html.Node) string {
+	from := ""
+	switch n.Data {
+	case "meta":
+		from = "content"
+	case "audio", "embed", "iframe", "img", "source", "track", "video":
+		from = "src"
+	case "a", "area", "link":
+		from = "href"
+	case "object":
+		from = "data"
+	case "data", "meter":
+		from = "value"
+	case "time":
+		from = "datetime"
+	}
+	if from != "" && hasAttr(n, from) {
+		return collapse(attr(n, from))
+	}
+	return textOf(n, maxValue)
+}
+
+// join appends the things of b to a and adjusts their indexes.
+func join(a, b []thing) []thing {
+	shift := len(a)
+	for _, t := range b {
+		for property, at := range t.holds {
+			moved := slices.Clone(at)
+			for i := range moved {
+				moved[i] += shift
+			}
+			t.holds[property] = moved
+		}
+		a = append(a, t)
+	}
+	return a
+}
