@@ -175,7 +175,7 @@ func scanSession(row scanner) (se Session, err error) {
 // Session reads a session by the hash of its token; the error is ErrNone where
 // there is none.
 func (db AccessReader) Session(ctx context.Context, hash string) (Session, error) {
-	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE db.hash = $1`, hash))
+	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE s.hash = $1`, hash))
 	if err != nil {
 		return se, fmt.Errorf("read a session: %w", err)
 	}
@@ -185,7 +185,7 @@ func (db AccessReader) Session(ctx context.Context, hash string) (Session, error
 // Sessions lists sessions begun and last seen after the given times, the newest
 // first.
 func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limit int) ([]Session, error) {
-	rows, err := db.query(ctx, sessionQuery+`WHERE db.created_at > $1 AND db.seen_at > $2 ORDER BY db.created_at DESC, db.hash LIMIT $3`,
+	rows, err := db.query(ctx, sessionQuery+`WHERE s.created_at > $1 AND s.seen_at > $2 ORDER BY s.created_at DESC, s.hash LIMIT $3`,
 		begun.UnixMicro(), seen.UnixMicro(), limit)
 	list, err := collect(rows, err, scanSession)
 	if err != nil {
