@@ -9,38 +9,38 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// accountLine is an account with what it owns.
-type accountLine struct {
+// accountRow is an account on the accounts page.
+type accountRow struct {
 	fieldmark.Account
-	Keys, Endpoints int // that are in use
+	Keys, Endpoints int // active ones
 }
 
 type accountsData struct {
-	Accounts []accountLine
-	ID       string // of the form, as it was filled in
+	Accounts []accountRow
+	ID       string // of the rejected form
 	Form     fieldmark.AccountRequest
 }
 
-func (a *area) accounts(v *visit) error {
-	return a.showAccounts(v, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
+func (h *handler) accounts(req *request) error {
+	return h.showAccounts(req, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
 }
 
-func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.AccountRequest, bad []complaint) error {
-	ctx := v.r.Context()
-	accounts, err := a.origin.Access.Accounts.List(ctx)
+func (h *handler) showAccounts(req *request, status int, id string, form fieldmark.AccountRequest, bad []formError) error {
+	ctx := req.r.Context()
+	accounts, err := h.origin.Access.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := a.origin.Access.Keys.List(ctx)
+	keys, err := h.origin.Access.Keys.List(ctx)
 	if err != nil {
 		return err
 	}
-	endpoints, err := a.origin.Webhooks.Endpoints(ctx, "")
+	endpoints, err := h.origin.Webhooks.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}
-	owned := map[string]*accountLine{}
-	lines := make([]accountLine, len(accounts))
+	owned := map[string]*accountRow{}
+	lines := make([]accountRow, len(accounts))
 	for i, one := range accounts {
 		lines[i].Account = one
 		owned[one.ID] = &lines[i]
@@ -55,40 +55,40 @@ func (a *area) showAccounts(v *visit, status int, id string, form fieldmark.Acco
 			line.Endpoints++
 		}
 	}
-	return a.show(v, status, "accounts", page{Title: "Accounts", Complaints: bad, Data: accountsData{Accounts: lines, ID: id, Form: form}})
+	return h.show(req, status, "accounts", page{Title: "Accounts", Errors: bad, Data: accountsData{Accounts: lines, ID: id, Form: form}})
 }
 
-// putAccount makes an account, or changes what one is called.
-func (a *area) putAccount(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// putAccount creates an account, or changes its name and note.
+func (h *handler) putAccount(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	form := v.r.PostForm
+	form := req.r.PostForm
 	id := strings.TrimSpace(form.Get("id"))
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
-	_, _, err := a.origin.Access.Accounts.Put(v.r.Context(), id, r)
+	_, _, err := h.origin.Access.Accounts.Put(req.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return a.showAccounts(v, http.StatusUnprocessableEntity, id, r, v.complaintsOf(fieldmark.AsError(err)))
+		return h.showAccounts(req, http.StatusUnprocessableEntity, id, r, req.formErrors(fieldmark.AsError(err)))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "account.put", id)
-	return v.done(accountsPath, "account")
+	h.audit(req, "account.put", id)
+	return req.redirectWithNotice(accountsPath, "account")
 }
 
-// accountChoices are the accounts something can be given to.
-func (a *area) accountChoices(v *visit, chosen string) ([]choice, error) {
+// accountChoices are the options of a select for accounts.
+func (h *handler) accountChoices(req *request, chosen string) ([]option, error) {
 	if chosen == "" {
 		chosen = access.DefaultAccount
 	}
-	accounts, err := a.origin.Access.Accounts.List(v.r.Context())
+	accounts, err := h.origin.Access.Accounts.List(req.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	list := make([]choice, len(accounts))
+	list := make([]option, len(accounts))
 	for i, one := range accounts {
-		list[i] = choice{Value: one.ID, Label: one.ID, Chosen: one.ID == chosen}
+		list[i] = option{Value: one.ID, Label: one.ID, Selected: one.ID == chosen}
 		if one.Name != "" {
 			list[i].Label = one.Name + " (" + one.ID + ")"
 		}

@@ -11,30 +11,30 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 )
 
-// Config says what the area shows and how it is reached.
+// Config holds the dependencies and settings of the admin console.
 type Config struct {
 	Service   *origin.Service
-	Log       *slog.Logger // one line for each act of an administrator; nil: none
-	NodeToken string       // what edges show to be believed about a client's address and scheme, as a list of fieldmark.ParseNodeTokens; empty: none is
-	Facts     []Fact       // what the settings page tells of this origin
-	Secure    bool         // browsers reach the area by https only; otherwise an edge says of each request how it came
+	Log       *slog.Logger // actions of administrators and errors; nil: discarded
+	NodeToken string       // edges that send it may report the client's address and scheme: see fieldmark.ParseNodeTokens
+	Facts     []Fact       // the settings of this origin that the settings page shows
+	Secure    bool         // browsers use HTTPS only; false: edges report the scheme of each request
 }
 
-// Fact is a setting as the settings page shows it.
+// Fact is a setting on the settings page.
 type Fact struct{ Name, Value string }
 
-// area holds what handlers share; nothing in it changes after New.
-type area struct {
-	origin *origin.Service
-	log    *slog.Logger
-	secure bool
-	tokens fieldmark.NodeTokens
-	facts  []Fact
-	views  *views
-	mux    *http.ServeMux
+// handler serves the admin console. It does not change after New.
+type handler struct {
+	origin        *origin.Service
+	log           *slog.Logger
+	secure        bool
+	nodeTokens    fieldmark.NodeTokens
+	settingsFacts []Fact
+	templates     *templates
+	mux           *http.ServeMux
 }
 
-// New builds the area, to be mounted at /admin and below.
+// New returns the handler of /admin and everything below it.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Service == nil {
 		return nil, errors.New("admin: a service is required")
@@ -42,34 +42,34 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	v, err := newViews()
+	t, err := parseTemplates()
 	if err != nil {
 		return nil, fmt.Errorf("admin: templates: %w", err)
 	}
-	a := &area{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, views: v, mux: http.NewServeMux(),
-		tokens: fieldmark.ParseNodeTokens(cfg.NodeToken), facts: cfg.Facts}
-	a.routes()
+	h := &handler{origin: cfg.Service, log: cfg.Log, secure: cfg.Secure, templates: t, mux: http.NewServeMux(),
+		nodeTokens: fieldmark.ParseNodeTokens(cfg.NodeToken), settingsFacts: cfg.Facts}
+	h.routes()
 
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.fail(&visit{w: w, r: r}, http.StatusForbidden, "This request came from another site", "Open the page here and try again.")
+		h.showMessage(&request{w: w, r: r}, http.StatusForbidden, "This request came from another site", "Open the page in the admin console and try again.")
 	}))
-	return a.hardened(guard.Handler(a.mux)), nil
+	return h.middleware(guard.Handler(h.mux)), nil
 }
 
-// contentPolicy allows our stylesheet and script and forms to ourselves, and nothing else.
+// contentPolicy allows the stylesheet, the script, images and forms of this site, and nothing else.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// handlerTimeout bounds a request; a sign-in may wait for its turn to hash. What
-// judges a module or a whole file may take longer, but less than the patience of
-// the edges in front.
+// The timeouts are shorter than the time for which an edge waits, so that the origin does not work for a
+// browser that has been answered already: 5.5 s for a page and 30 s for a form.
 const (
-	handlerTimeout = 10 * time.Second
-	slowTimeout    = 25 * time.Second
+	pageTimeout = 5 * time.Second
+	formTimeout = 10 * time.Second // a sign-in may wait for other passwords to be hashed
+	longTimeout = 25 * time.Second // modules are tested, files are imported
 )
 
-// hardened sets what every answer has in common, and survives our own bugs.
-func (a *area) hardened(next http.Handler) http.Handler {
+// middleware sets the headers of every response and answers a panic with 500.
+func (h *handler) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			v := recover()
@@ -79,18 +79,18 @@ func (a *area) hardened(next http.Handler) http.Handler {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			a.log.Error("panic", "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v))
-			a.fail(&visit{w: w, r: r}, http.StatusInternalServerError, fieldmark.CodeInternal.Title(), "")
+			h.log.Error("panic", "path", fieldmark.LoggedPath(r.URL.Path), "panic", fmt.Sprint(v))
+			h.showMessage(&request{w: w, r: r}, http.StatusInternalServerError, fieldmark.CodeInternal.Title(), "")
 		}()
-		h := w.Header()
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("X-Robots-Tag", "noindex")
-		if a.overHTTPS(r) {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
+		header := w.Header()
+		header.Set("Content-Security-Policy", contentPolicy)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("X-Robots-Tag", "noindex")
+		if h.overHTTPS(r) {
+			header.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		next.ServeHTTP(w, r)
 	})

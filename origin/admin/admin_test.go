@@ -317,7 +317,7 @@ func TestKeys(t *testing.T) {
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{"reason": {"x"}}); rec.Code != 404 {
 		t.Errorf("revoking an unknown key: %d, want 404", rec.Code)
 	}
-	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `did=key.create`) {
+	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, `action=key.create`) {
 		t.Errorf("the log holds the token or no act: %s", log)
 	}
 }
@@ -339,7 +339,7 @@ func TestMissions(t *testing.T) {
 	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.", m.ID); strings.Contains(body, m.ID+"/complete") {
 		t.Errorf("a completed mission can be completed again")
 	}
-	b.page("/admin/missions?status=NEW", "No missions match.")
+	b.page("/admin/missions?status=NEW", "No missions match the filter.")
 	if rec := b.do("/admin/missions?status=LOST", nil); rec.Code != 400 {
 		t.Errorf("unknown status: %d, want 400", rec.Code)
 	}

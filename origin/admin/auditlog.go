@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// entriesOnPage is how many acts a page of the audit log tells of.
-const entriesOnPage = 50
+// auditPageSize is the number of entries per page of the audit log.
+const auditPageSize = 50
 
 type auditData struct {
 	Entries       []fieldmark.AuditEntry
@@ -19,30 +19,30 @@ type auditData struct {
 	Verdict       *fieldmark.AuditVerdict
 }
 
-func (a *area) auditLog(v *visit) error { return a.showAudit(v, nil) }
+func (h *handler) auditLog(req *request) error { return h.showAudit(req, nil) }
 
-// verifyLog checks every sum of the log; to look is allowed to whoever may read it.
-func (a *area) verifyLog(v *visit) error {
-	verdict, err := a.origin.AuditLog.Verify(v.r.Context(), fieldmark.AuditVerdict{})
+// verifyLog verifies the hash chain of the audit log. Viewers may do it too.
+func (h *handler) verifyLog(req *request) error {
+	verdict, err := h.origin.AuditLog.Verify(req.r.Context(), fieldmark.AuditVerdict{})
 	if err != nil {
 		return err
 	}
-	return a.showAudit(v, &verdict)
+	return h.showAudit(req, &verdict)
 }
 
-func (a *area) showAudit(v *visit, verdict *fieldmark.AuditVerdict) error {
-	asked := v.r.URL.Query()
-	before, err := strconv.ParseInt("0"+asked.Get("before"), 10, 64)
+func (h *handler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error {
+	query := req.r.URL.Query()
+	before, err := strconv.ParseInt("0"+query.Get("before"), 10, 64)
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Begin again with the first page.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	d := auditData{Actor: strings.TrimSpace(asked.Get("actor")), Target: strings.TrimSpace(asked.Get("target")), Verdict: verdict}
-	if d.Entries, err = a.origin.AuditLog.List(v.r.Context(), before, d.Actor, d.Target, entriesOnPage+1); err != nil {
+	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")), Verdict: verdict}
+	if d.Entries, err = h.origin.AuditLog.List(req.r.Context(), before, d.Actor, d.Target, auditPageSize+1); err != nil {
 		return err
 	}
-	if len(d.Entries) > entriesOnPage {
-		d.Entries = d.Entries[:entriesOnPage]
-		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[entriesOnPage-1].Number, 10)}, "actor": {d.Actor}, "target": {d.Target}}.Encode()
+	if len(d.Entries) > auditPageSize {
+		d.Entries = d.Entries[:auditPageSize]
+		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10)}, "actor": {d.Actor}, "target": {d.Target}}.Encode()
 	}
-	return a.show(v, http.StatusOK, "audit-log", page{Title: "Audit log", Data: d})
+	return h.show(req, http.StatusOK, "audit-log", page{Title: "Audit log", Data: d})
 }

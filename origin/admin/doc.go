@@ -1,10 +1,8 @@
-// Package admin is the HTML area for administrators: it shows what the origin
-// holds and offers the few acts that belong to a person.
+// Package admin serves the admin console: HTML pages that show what the origin holds, and forms for the
+// actions of administrators.
 //
-// What comes in are form posts of a browser and a session cookie; what goes out
-// are complete pages that need no JavaScript. Every act is one call of
-// origin.Service.
+// Requests come from a browser with a session cookie. Pages work without JavaScript. A handler decodes a
+// form, makes one call of the origin's services, and shows a page or redirects to one.
 //
-// The package must not know a rule of the product, a line of SQL or the JSON API
-// beside it.
+// The package must not know a rule of the product, SQL, or the JSON API.
 package admin

@@ -13,13 +13,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Codes that people write, as the wire's nouns have them.
+// The formats of codes, as in the API.
 var (
 	reasonCode  = regexp.MustCompile(`^[A-Z0-9_]{1,64}$`)
 	failureCode = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 )
 
-// The most code points of what people write, as the wire's nouns have them.
+// The maximum lengths of texts in code points, as in the API.
 const (
 	maxReasonText = 500
 	maxReference  = 128
@@ -31,78 +31,78 @@ const (
 	maxAssigneeName = 200
 )
 
-// complaint is one thing that is wrong with a form.
-type complaint struct {
-	Field string // id of the input it is about; empty: of the form as a whole
+// formError is an error in a form.
+type formError struct {
+	Field string // id of the input; empty: the form as a whole
 	Text  string // a sentence
 }
 
-// complain makes a complaint about a form as a whole.
-func complain(text string) []complaint { return []complaint{{Text: text}} }
+// formErrorOf returns an error about a form as a whole.
+func formErrorOf(text string) []formError { return []formError{{Text: text}} }
 
-// fields reads a posted form and gathers what is wrong with it.
-type fields struct {
+// form reads a posted form and gathers what is wrong with it.
+type form struct {
 	posted url.Values
 	prefix string // of the ids of this form's inputs, where a page has several forms
-	bad    []complaint
+	errors []formError
 }
 
-// fields begins to read the form whose inputs have ids with a prefix. If it is
-// refused, the page shows it open and as it was filled in.
-func (v *visit) fields(prefix string) *fields {
-	v.form = prefix
-	return &fields{posted: v.r.PostForm, prefix: prefix}
+// readForm returns the posted form, whose input ids have a prefix. If the form is rejected, the page shows it
+// open with the values that were entered.
+func (req *request) readForm(prefix string) *form {
+	req.formPrefix = prefix
+	return &form{posted: req.r.PostForm, prefix: prefix}
 }
 
-func (f *fields) complain(name, text string) {
-	f.bad = append(f.bad, complaint{Field: f.prefix + name, Text: text})
+func (f *form) addError(name, text string) {
+	f.errors = append(f.errors, formError{Field: f.prefix + name, Text: text})
 }
 
-// text is a line as it was meant: without spaces around it, within bounds.
-func (f *fields) text(name, label string, most int) string {
+// text returns a line of at most limit code points without surrounding spaces.
+func (f *form) text(name, label string, limit int) string {
 	s := strings.TrimSpace(f.posted.Get(name))
-	if utf8.RuneCountInString(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-		f.complain(name, fmt.Sprintf("%s: at most %d characters on one line.", label, most))
+	if utf8.RuneCountInString(s) > limit || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		f.addError(name, fmt.Sprintf("%s: at most %d characters on one line.", label, limit))
 		return ""
 	}
 	return s
 }
 
-// code is a word of a fixed alphabet, or nothing.
-func (f *fields) code(name, label string, form *regexp.Regexp) string {
+// code returns a code in a format, or "".
+func (f *form) code(name, label string, format *regexp.Regexp) string {
 	s := strings.TrimSpace(f.posted.Get(name))
-	if form == reasonCode {
+	if format == reasonCode {
 		s = strings.ToUpper(s)
 	}
-	if s != "" && !form.MatchString(s) {
-		f.complain(name, label+": use letters, digits and underscores, at most 64.")
+	if s != "" && !format.MatchString(s) {
+		f.addError(name, label+": use letters, digits and underscores, at most 64.")
 		return ""
 	}
 	return s
 }
 
-// localMinute is how browsers send an input of type datetime-local.
+// localMinute is the format of an input of type datetime-local.
 const localMinute = "2006-01-02T15:04"
 
-// time is a time in UTC as such an input has it; the zero time if left empty.
-func (f *fields) time(name, label string) time.Time {
+// time returns a time in UTC from such an input; the zero time if it is empty.
+func (f *form) time(name, label string) time.Time {
 	s := strings.TrimSpace(f.posted.Get(name))
 	if s == "" {
 		return time.Time{}
 	}
 	t, err := time.Parse(localMinute, s)
 	if err != nil {
-		f.complain(name, label+": enter a date and a time, such as 2026-11-23 09:30.")
+		f.addError(name, label+": enter a date and a time, such as 2026-11-23 09:30.")
 	}
 	return t
 }
 
-// formField is where a member of a request stands in a form.
-type formField struct{ id, label string }
+// inputField is the input for a member of an API request.
+type inputField struct{ id, label string }
 
-// formFields maps pointers of validation errors to inputs.
-var formFields = map[string]formField{
-	"/name": {"name", "Name"}, "/scopes": {"scope", "Permissions"}, "/expiresInDays": {"days", "Expires in"},
+// inputFields maps pointers of validation errors to inputs.
+var inputFields = map[string]inputField{
+	"/name": {"name", "Name"}, "/scopes": {"scope", "Permissions"}, "/expiresInDays": {"days", "Expires after"},
 	"/networks": {"networks", "Allowed IP addresses"}, "/url": {"url", "Address"}, "/events": {"events", "Events"},
 	"/slug": {"slug", "Slug"}, "/niche": {"niche", "Niche"}, "/language": {"language", "Language"},
 	"/description": {"description", "Description"}, "/note": {"note", "Note"}, "/id": {"id", "ID"},
@@ -115,34 +115,34 @@ var formFields = map[string]formField{
 	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"}, "/failure/message": {"message", "What happened"},
 }
 
-// complaintsOf turns a refusal into sentences, each at its input. Pointers of the
-// API stay out of them: who fills in a form has never seen one.
-func (v *visit) complaintsOf(e *fieldmark.Error) []complaint {
-	var list []complaint
+// formErrors turns an API error into sentences about inputs. They have no JSON Pointers, which users of a form
+// do not know.
+func (req *request) formErrors(e *fieldmark.Error) []formError {
+	var list []formError
 	for _, f := range e.Fields {
 		pointer, item := f.Pointer, ""
-		field, known := formFields[pointer]
+		field, known := inputFields[pointer]
 		if at := strings.LastIndexByte(pointer, '/'); !known && at > 0 {
-			if n, err := strconv.Atoi(pointer[at+1:]); err == nil { // the n-th of a list
-				field, known = formFields[pointer[:at]]
+			if n, err := strconv.Atoi(pointer[at+1:]); err == nil { // an element of a list
+				field, known = inputFields[pointer[:at]]
 				item = fmt.Sprintf(", entry %d", n+1)
 			}
 		}
 		switch {
 		case known:
-			text := strings.TrimPrefix(f.Detail, strings.ToLower(field.label)+" ") // some details name their member
-			list = append(list, complaint{v.form + field.id, sentence(field.label + item + ": " + text)})
+			text := strings.TrimPrefix(f.Detail, strings.ToLower(field.label)+" ") // some details start with the name of their member
+			list = append(list, formError{req.formPrefix + field.id, sentence(field.label + item + ": " + text)})
 		default:
-			list = append(list, complaint{Text: sentence(strings.NewReplacer("/", " ").Replace(strings.Trim(pointer, "/")) + " " + f.Detail)})
+			list = append(list, formError{Text: sentence(strings.NewReplacer("/", " ").Replace(strings.Trim(pointer, "/")) + " " + f.Detail)})
 		}
 	}
 	if len(list) == 0 {
-		list = complain(sentence(e.Detail))
+		list = formErrorOf(sentence(e.Detail))
 	}
 	return list
 }
 
-// sentence begins with a capital and ends with a point.
+// sentence returns s with a capital letter and a full stop.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {

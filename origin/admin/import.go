@@ -17,15 +17,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/brand"
 )
 
-// uploadName is the field of a form that carries a file.
+// uploadName is the form field of a file.
 const uploadName = "file"
 
-// upload reads a posted file of bounded size. Only the first part of that name
-// counts; nothing is written to disk.
-func (v *visit) upload(most int64) ([]byte, error) {
-	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The file may have at most %d MiB.", most>>20)
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, most+maxForm)
-	parts, err := v.r.MultipartReader()
+// upload reads a posted file of at most limit bytes into memory. Further files are ignored.
+func (req *request) upload(limit int64) ([]byte, error) {
+	tooLarge := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The file may have at most %d MiB.", limit>>20)
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, limit+maxForm)
+	parts, err := req.r.MultipartReader()
 	if err != nil {
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose a file.")
 	}
@@ -37,8 +36,8 @@ func (v *visit) upload(most int64) ([]byte, error) {
 		if part.FormName() != uploadName {
 			continue
 		}
-		b, err := io.ReadAll(io.LimitReader(part, most+1))
-		if err != nil || int64(len(b)) > most {
+		b, err := io.ReadAll(io.LimitReader(part, limit+1))
+		if err != nil || int64(len(b)) > limit {
 			return nil, tooLarge
 		}
 		if len(b) == 0 {
@@ -48,39 +47,39 @@ func (v *visit) upload(most int64) ([]byte, error) {
 	}
 }
 
-// importData is the report on a file.
+// importData is the report on an imported file.
 type importData struct {
-	What                      string
+	Unit                      string
 	Added, Updated, Unchanged int
-	Rejected                  []rejection
+	Rejected                  []rejectedLine
 	Problems                  int // those of Rejected and the ones omitted
 	Back                      string
 }
 
-// rejection is a line of a file that was refused, and why.
-type rejection struct {
+// rejectedLine is an error in a line of an imported file.
+type rejectedLine struct {
 	Line   string
 	Field  string
 	Detail string
 }
 
-// rejections reads what a report says of lines: /12/url.
-func rejections(list []fieldmark.FieldError, lineOf func(record int) int) (all []rejection) {
+// rejectedLines returns the errors of a report, whose pointers are like /12/url.
+func rejectedLines(list []fieldmark.FieldError, lineOf func(record int) int) (all []rejectedLine) {
 	for _, f := range list {
 		record, field, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
 		if n, err := strconv.Atoi(record); err == nil {
 			record = strconv.Itoa(lineOf(n))
 		}
-		all = append(all, rejection{Line: record, Field: field, Detail: f.Detail})
+		all = append(all, rejectedLine{Line: record, Field: field, Detail: f.Detail})
 	}
 	return all
 }
 
-// importBrands takes brands from a file of CSV or JSON.
-func (a *area) importBrands(v *visit) error {
-	file, err := v.upload(fieldmark.MaxBulkBody - maxForm)
+// importBrands imports brands from a CSV or JSON file.
+func (h *handler) importBrands(req *request) error {
+	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
 	read, unit := readBrandsCSV, "lines"
 	if isJSON(file) {
@@ -88,24 +87,24 @@ func (a *area) importBrands(v *visit) error {
 	}
 	brands, lineOf, err := read(file)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
-	report, err := a.origin.Brands.ImportBrands(v.r.Context(), brands)
+	report, err := h.origin.Brands.ImportBrands(req.r.Context(), brands)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
-	a.did(v, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
-	return a.show(v, http.StatusOK, "import", page{Title: "Brands were imported", Data: importData{What: unit, Added: report.Added, Updated: report.Updated,
-		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejections(report.Rejected, lineOf), Back: brandsPath}})
+	h.audit(req, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
+	return h.show(req, http.StatusOK, "import", page{Title: "Brands imported", Data: importData{Unit: unit, Added: report.Added, Updated: report.Updated,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
 }
 
-// importRefused shows the list again with what is wrong with the file.
-func (a *area) importRefused(v *visit, err error) error {
+// showImportError shows the brands page with an error about the file.
+func (h *handler) showImportError(req *request, err error) error {
 	e := fieldmark.AsError(err)
 	if e.Code.Status() >= 500 {
 		return err
 	}
-	return a.showBrands(v, e.Code.Status(), fieldmark.Brand{Language: "en", Public: true}, v.complaintsOf(e))
+	return h.showBrands(req, e.Code.Status(), fieldmark.Brand{Language: "en", Public: true}, req.formErrors(e))
 }
 
 func isJSON(file []byte) bool {
@@ -115,18 +114,18 @@ func isJSON(file []byte) bool {
 
 func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
-		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.", record, jsonFault(err))
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.", record, describeJSONError(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
 	dec.DisallowUnknownFields()
-	if _, err := dec.Token(); err != nil { // the bracket that begins the list
+	if _, err := dec.Token(); err != nil { // the opening bracket
 		return refuse(1, err)
 	}
 	var brands []fieldmark.Brand
 	for dec.More() && len(brands) <= brand.MaxImport {
 		var r struct {
 			fieldmark.Brand
-			Aliases   []string `json:"aliases"` // as exports have them; they have a form of their own
+			Aliases   []string `json:"aliases"` // exports have them; they are not imported
 			CreatedAt string   `json:"createdAt"`
 			UpdatedAt string   `json:"updatedAt"`
 		}
@@ -137,15 +136,15 @@ func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 		brands = append(brands, r.Brand)
 	}
 	if len(brands) <= brand.MaxImport {
-		if _, err := dec.Token(); err != nil { // the bracket that ends it
+		if _, err := dec.Token(); err != nil { // the closing bracket
 			return refuse(len(brands), err)
 		}
 	}
 	return brands, func(record int) int { return record + 1 }, nil
 }
 
-// jsonFault says what is wrong with a record, in the words of the file.
-func jsonFault(err error) string {
+// describeJSONError says what is wrong with a record, in terms of the file.
+func describeJSONError(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field == "" {
 			return "is not an object"
@@ -158,7 +157,7 @@ func jsonFault(err error) string {
 	return "is not valid JSON, or the file ends within it"
 }
 
-// brandColumns are the columns of a CSV file of brands, named as in JSON.
+// brandColumns are the columns of a CSV file of brands. Their names are those of the JSON members.
 var brandColumns = map[string]func(*fieldmark.Brand, string){
 	"slug":        func(b *fieldmark.Brand, s string) { b.Slug = fieldmark.Slug(s) },
 	"name":        func(b *fieldmark.Brand, s string) { b.Name = s },
@@ -171,10 +170,9 @@ var brandColumns = map[string]func(*fieldmark.Brand, string){
 	},
 }
 
-// readBrandsCSV reads a file whose first line names the columns (RFC 4180). A
-// semicolon may stand for the comma, as spreadsheets write it in some countries.
-// Without a column for it, brands are public. The function returned tells the
-// line of a record.
+// readBrandsCSV reads a file whose first line names the columns (RFC 4180). Fields may also be separated by
+// semicolons, as spreadsheets do in some countries. Without a column public, brands are public. lineOf
+// returns the line of a record.
 func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int, err error) {
 	text := bytes.TrimPrefix(file, []byte("\uFEFF"))
 	rows := csv.NewReader(bytes.NewReader(text))
@@ -189,7 +187,7 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 	}
 	for i, name := range header {
 		if header[i] = strings.ToLower(strings.TrimSpace(name)); brandColumns[header[i]] == nil || slices.Contains(header[:i], header[i]) {
-			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Column %d is unknown or named twice; known are slug, name, url, niche, language, description and public.", i+1)
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description and public.", i+1)
 		}
 	}
 	var lines []int
@@ -199,7 +197,7 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 			return brands, func(record int) int { return lines[record] }, nil
 		}
 		if err != nil {
-			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The file is no CSV: %v. Nothing was imported.", err)
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The file is not valid CSV: %v. Nothing was imported.", err)
 		}
 		n, _ := rows.FieldPos(0)
 		b := fieldmark.Brand{Public: !slices.Contains(header, "public")}
@@ -209,27 +207,27 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 			}
 		}
 		brands, lines = append(brands, b), append(lines, n)
-		if len(brands) > brand.MaxImport { // refused by the import
+		if len(brands) > brand.MaxImport { // the import rejects the file
 			return brands, func(record int) int { return lines[record] }, nil
 		}
 	}
 }
 
-// importSamples takes answer samples from a file of CSV.
-func (a *area) importSamples(v *visit) error {
-	file, err := v.upload(fieldmark.MaxBulkBody - maxForm)
+// importSamples imports answer samples from a CSV file.
+func (h *handler) importSamples(req *request) error {
+	file, err := req.upload(fieldmark.MaxBulkBody - maxForm)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
 	lines, err := brand.ReadSamplesCSV(file)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
-	report, err := a.origin.Brands.Samples.ImportVisibility(v.r.Context(), v.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
+	report, err := h.origin.Brands.Samples.ImportVisibility(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
 	if err != nil {
-		return a.importRefused(v, err)
+		return h.showImportError(req, err)
 	}
-	a.did(v, "visibility.import", string(report.FileHash))
-	return a.show(v, http.StatusOK, "import", page{Title: "Answer samples were imported", Data: importData{What: "lines", Added: report.Added,
-		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejections(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
+	h.audit(req, "visibility.import", string(report.FileHash))
+	return h.show(req, http.StatusOK, "import", page{Title: "Answer samples imported", Data: importData{Unit: "lines", Added: report.Added,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
 }

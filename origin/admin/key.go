@@ -10,153 +10,150 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// choice is one box or line of a form.
-type choice struct {
-	Value  string
-	Label  string
-	Chosen bool
+// option is a checkbox or an option of a select.
+type option struct {
+	Value    string
+	Label    string
+	Selected bool
 }
 
-// keyLine is a key with what can still be done with it.
-type keyLine struct {
+// keyRow is a key on the keys page.
+type keyRow struct {
 	fieldmark.Key
-	Status fieldmark.KeyState
-	Late   bool // a replaced key was used after it was replaced
+	Status            fieldmark.KeyState
+	UsedAfterRotation bool // a replaced key was used after it was replaced
 }
 
-// keysData is the page of keys: the list, the form as it was filled in, and the
-// token of a key that was made by this very request.
+// keysData is the keys page: the list, the values of the form, and a key that this request has created.
 type keysData struct {
-	Keys     []keyLine
-	Proved   bool  // the password was given just now, so keys may be made and changed
-	Proof    proof // how to become Proved
-	Name     string
-	Networks string
-	Scopes   []choice
-	Lives    []choice
-	Accounts []choice
-	Graces   []choice
-	Newest   string // id; a form that was sent before does not know it, so that loading its answer again makes no second key
-	Made     *fieldmark.NewKey
+	Keys            []keyRow
+	Reauthenticated bool       // keys can be created and changed
+	Reauth          reauthData // the form that does it
+	Name            string
+	Networks        string
+	Scopes          []option
+	Lifetimes       []option
+	Accounts        []option
+	Graces          []option
+	Newest          string // id of the newest key; submitting the same form twice fails, because the second one does not have it
+	Created         *fieldmark.NewKey
 }
 
-// lives are how long a new key may live, in days, and graces how long a replaced
-// one does, in hours.
+// keyLifetimes are the lifetimes of a new key in days, and keyGraces those of a replaced key in hours.
 var (
-	lives = []choice{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "180", Label: "180 days"},
-		{Value: "365", Label: "a year"}, {Value: "-1", Label: "until revoked"}}
-	graces = []choice{{Value: "24", Label: "another day"}, {Value: "1", Label: "another hour"}, {Value: "168", Label: "another week"}, {Value: "0", Label: "no longer"}}
+	keyLifetimes = []option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "180", Label: "180 days"},
+		{Value: "365", Label: "1 year"}, {Value: "-1", Label: "never"}}
+	keyGraces = []option{{Value: "24", Label: "1 day"}, {Value: "1", Label: "1 hour"}, {Value: "168", Label: "7 days"}, {Value: "0", Label: "Not at all"}}
 )
 
-// firstScopes are what a key that only opens missions needs, and are chosen first.
-func firstScopes() []fieldmark.Scope {
+// defaultScopes are those of a key that creates missions.
+func defaultScopes() []fieldmark.Scope {
 	return []fieldmark.Scope{fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead}
 }
 
-func newKeyForm() fieldmark.KeyRequest {
-	return fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays, Scopes: firstScopes()}
+func defaultKeyForm() fieldmark.KeyRequest {
+	return fieldmark.KeyRequest{ExpiresInDays: fieldmark.DefaultKeyDays, Scopes: defaultScopes()}
 }
 
-func (a *area) keys(v *visit) error {
-	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, nil)
+func (h *handler) keys(req *request) error {
+	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, nil)
 }
 
-// createKey makes a key and shows its token in the answer: it is never sent
-// anywhere else and cannot be shown again.
-func (a *area) createKey(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// createKey creates a key. The response is the only place where its token is shown.
+func (h *handler) createKey(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	form := v.r.PostForm
-	req := fieldmark.KeyRequest{Name: strings.TrimSpace(form.Get("name")), Account: form.Get("account"), Networks: strings.Fields(strings.ReplaceAll(form.Get("networks"), ",", " "))}
+	form := req.r.PostForm
+	k := fieldmark.KeyRequest{Name: strings.TrimSpace(form.Get("name")), Account: form.Get("account"),
+		Networks: strings.Fields(strings.ReplaceAll(form.Get("networks"), ",", " "))}
 	for _, s := range form["scope"] {
-		req.Scopes = append(req.Scopes, fieldmark.Scope(s))
+		k.Scopes = append(k.Scopes, fieldmark.Scope(s))
 	}
-	req.ExpiresInDays = fieldmark.DefaultKeyDays
+	k.ExpiresInDays = fieldmark.DefaultKeyDays
 	if days, err := strconv.Atoi(form.Get("days")); err == nil {
-		req.ExpiresInDays = days
+		k.ExpiresInDays = days
 	}
-	made, err := a.origin.Access.Keys.CreateAfter(v.r.Context(), v.newest(), req)
+	made, err := h.origin.Access.Keys.CreateAfter(req.r.Context(), req.newestSeen(), k)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
-		return a.showKeys(v, http.StatusConflict, req, complain("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
+		return h.showKeys(req, http.StatusConflict, k, formErrorOf("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return a.showKeys(v, http.StatusUnprocessableEntity, req, v.complaintsOf(e), nil)
+		return h.showKeys(req, http.StatusUnprocessableEntity, k, req.formErrors(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "key.create", made.ID)
-	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
+	h.audit(req, "key.create", made.ID)
+	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
-// rotateKey makes a key in place of another and shows its token.
-func (a *area) rotateKey(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// rotateKey replaces a key and shows the token of the new one.
+func (h *handler) rotateKey(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id := v.r.PathValue("id")
-	hours, err := strconv.Atoi(v.r.PostForm.Get("grace"))
+	id := req.r.PathValue("id")
+	hours, err := strconv.Atoi(req.r.PostForm.Get("grace"))
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
 	}
-	made, err := a.origin.Access.Keys.Rotate(v.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
+	made, err := h.origin.Access.Keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeKeyNotLive || e.Code == fieldmark.CodeValidationFailed) {
-		return a.showKeys(v, e.Code.Status(), newKeyForm(), v.complaintsOf(e), nil)
+		return h.showKeys(req, e.Code.Status(), defaultKeyForm(), req.formErrors(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "key.rotate", id)
-	return a.showKeys(v, http.StatusOK, newKeyForm(), nil, &made)
+	h.audit(req, "key.rotate", id)
+	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
-// noneYet is the newest id of an empty list.
-const noneYet = "none"
+// emptyList stands for the newest id of an empty list.
+const emptyList = "none"
 
-// newest returns the newest id of the list that a form was opened with; nil where
-// the form does not say.
-func (v *visit) newest() *string {
-	if !v.r.PostForm.Has("newest") {
+// newestSeen returns the newest id of the list when the form was opened; nil if the form does not have it.
+func (req *request) newestSeen() *string {
+	if !req.r.PostForm.Has("newest") {
 		return nil
 	}
-	id := strings.TrimPrefix(v.r.PostForm.Get("newest"), noneYet)
+	id := strings.TrimPrefix(req.r.PostForm.Get("newest"), emptyList)
 	return &id
 }
 
 func newestKey(keys []fieldmark.Key) string {
 	if len(keys) == 0 {
-		return noneYet
+		return emptyList
 	}
 	return keys[0].ID
 }
 
-func (a *area) showKeys(v *visit, status int, form fieldmark.KeyRequest, bad []complaint, made *fieldmark.NewKey) error {
-	keys, err := a.origin.Access.Keys.List(v.r.Context())
+func (h *handler) showKeys(req *request, status int, form fieldmark.KeyRequest, bad []formError, made *fieldmark.NewKey) error {
+	keys, err := h.origin.Access.Keys.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Made: made, Graces: graces, Proved: v.in.Reauthenticated(now), Proof: a.proofFor(v, keysPath)}
+	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made, Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: h.reauthForm(req, keysPath)}
 	for _, k := range keys {
-		line := keyLine{Key: k, Status: k.State(now)}
-		line.Late = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
+		line := keyRow{Key: k, Status: k.State(now)}
+		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
 		d.Keys = append(d.Keys, line)
 	}
 	for _, s := range fieldmark.Scopes() {
-		d.Scopes = append(d.Scopes, choice{Value: string(s), Label: scopeLabels[s], Chosen: slices.Contains(form.Scopes, s)})
+		d.Scopes = append(d.Scopes, option{Value: string(s), Label: scopeLabels[s], Selected: slices.Contains(form.Scopes, s)})
 	}
-	for _, l := range lives {
-		l.Chosen = l.Value == strconv.Itoa(form.ExpiresInDays)
-		d.Lives = append(d.Lives, l)
+	for _, l := range keyLifetimes {
+		l.Selected = l.Value == strconv.Itoa(form.ExpiresInDays)
+		d.Lifetimes = append(d.Lifetimes, l)
 	}
-	if d.Accounts, err = a.accountChoices(v, form.Account); err != nil {
+	if d.Accounts, err = h.accountChoices(req, form.Account); err != nil {
 		return err
 	}
-	return a.show(v, status, "api-keys", page{Title: "API keys", Complaints: bad, Data: d})
+	return h.show(req, status, "api-keys", page{Title: "API keys", Errors: bad, Data: d})
 }
 
-// scopeLabels say what a scope lets a key do.
+// scopeLabels describe scopes.
 var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCreate:  "create missions",
 	fieldmark.ScopeMissionRead:    "read missions",
@@ -164,25 +161,25 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeMissionCancel:  "cancel missions",
 	fieldmark.ScopeMissionOperate: "plan and move missions",
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
-	fieldmark.ScopeAdmin:          "everything under /api/admin",
+	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 
-func (a *area) revokeKey(v *visit) error {
-	if err := v.parseForm(); err != nil {
+func (h *handler) revokeKey(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id := v.r.PathValue("id")
-	form := v.fields("r-" + id + "-")
-	why := form.text("reason", "The reason", fieldmark.MaxRevokeReason)
-	if why == "" && form.bad == nil {
-		form.complain("reason", "Enter a reason; it is stored in the audit log.")
+	id := req.r.PathValue("id")
+	form := req.readForm("r-" + id + "-")
+	why := form.text("reason", "Reason", fieldmark.MaxRevokeReason)
+	if why == "" && form.errors == nil {
+		form.addError("reason", "Reason: enter one; it is stored in the audit log.")
 	}
-	if form.bad != nil {
-		return a.showKeys(v, http.StatusUnprocessableEntity, newKeyForm(), form.bad, nil)
+	if form.errors != nil {
+		return h.showKeys(req, http.StatusUnprocessableEntity, defaultKeyForm(), form.errors, nil)
 	}
-	if _, err := a.origin.Access.Keys.Revoke(v.r.Context(), id, why); err != nil {
+	if _, err := h.origin.Access.Keys.Revoke(req.r.Context(), id, why); err != nil {
 		return err
 	}
-	a.did(v, "key.revoke", id)
-	return v.done(keysPath, "revoked")
+	h.audit(req, "key.revoke", id)
+	return req.redirectWithNotice(keysPath, "revoked")
 }

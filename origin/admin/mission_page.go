@@ -13,80 +13,80 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// missionData is one mission and the actions available on it.
+// missionData is one mission with its available actions.
 type missionData struct {
 	origin.MissionStory
-	Moves    []choice
-	Holds    []string // reasons for a hold that are known
-	Timeline []eventLine
-	Most     int // of events on the page
+	Moves       []option
+	HoldReasons []string // suggested reason codes
+	Timeline    []timelineRow
+	MaxEvents   int // on the page
 
-	Form       paymentForm // as it was filled in
-	CanPlan    bool        // its time and assignee can still be set
-	Schedules  bool        // planning can make it SCHEDULED
-	CanPrice   bool        // an amount can still be set
-	CanRefund  bool
-	Marks      []choice // where an operator may take the payment
-	Directions []choice
-	Left       string // of the payment, not refunded
+	Form         paymentForm // the values of the form
+	CanPlan      bool        // the time and the assignee can still be set
+	CanSchedule  bool        // the plan form can also schedule it
+	CanSetAmount bool        // the amount can still be set
+	CanRefund    bool
+	PaymentMoves []option // statuses an administrator can set
+	Directions   []option
+	Refundable   string // the amount that can be refunded
 }
 
-// eventLine is an event with what its data adds, in words.
-type eventLine struct {
+// timelineRow is an event with a summary of its data.
+type timelineRow struct {
 	fieldmark.Event
 	Detail string
 }
 
-// paymentForm is a price as a person writes it.
+// paymentForm has the values of the form that sets an amount.
 type paymentForm struct {
 	Amount, Direction, Terms string
 }
 
-func (a *area) mission(v *visit) error { return a.showMission(v, http.StatusOK, nil) }
+func (h *handler) mission(req *request) error { return h.showMission(req, http.StatusOK, nil) }
 
-func (a *area) showMission(v *visit, status int, complaints []complaint) error {
-	story, err := a.origin.MissionStory(v.r.Context(), v.r.PathValue("id"))
+func (h *handler) showMission(req *request, status int, complaints []formError) error {
+	story, err := h.origin.MissionStory(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	d := missionData{MissionStory: story, Most: origin.MaxStory, Holds: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
+	d := missionData{MissionStory: story, MaxEvents: origin.MaxStory, HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
 		fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
 	for _, s := range story.Next {
 		if s == fieldmark.MissionScheduled && story.Scheduled == nil {
-			d.Schedules = true // by the plan form: a visit without a time is in no calendar
+			d.CanSchedule = true // the plan form does it, because calendars show only missions with a time
 			continue
 		}
-		d.Moves = append(d.Moves, choice{Value: string(s), Label: moveLabels[s]})
+		d.Moves = append(d.Moves, option{Value: string(s), Label: moveLabels[s]})
 	}
 	d.CanPlan = slices.Contains(fieldmark.OpenStatuses(), story.Status)
 	for _, e := range story.Events {
-		d.Timeline = append(d.Timeline, eventLine{Event: e, Detail: detailOf(e)})
+		d.Timeline = append(d.Timeline, timelineRow{Event: e, Detail: eventDetail(e)})
 	}
-	d.price(story)
-	if form := v.r.PostForm; v.form == "pay-" {
+	d.addPayment(story)
+	if form := req.r.PostForm; req.formPrefix == "pay-" {
 		d.Form = paymentForm{Amount: form.Get("amount"), Direction: form.Get("direction"), Terms: form.Get("terms")}
 	}
-	for _, c := range []choice{{Value: string(fieldmark.DirectionCharge), Label: "charge: the requester pays"}, {Value: string(fieldmark.DirectionPayout), Label: "payout: the technician is paid"}} {
-		c.Chosen = c.Value == d.Form.Direction
+	for _, c := range []option{{Value: string(fieldmark.DirectionCharge), Label: "charge: the requester pays"}, {Value: string(fieldmark.DirectionPayout), Label: "payout: the technician is paid"}} {
+		c.Selected = c.Value == d.Form.Direction
 		d.Directions = append(d.Directions, c)
 	}
-	if !v.may() {
-		d.Moves, d.Marks, d.CanPlan, d.CanPrice, d.CanRefund = nil, nil, false, false, false
+	if !req.canWrite() {
+		d.Moves, d.PaymentMoves, d.CanPlan, d.CanSetAmount, d.CanRefund = nil, nil, false, false, false
 	}
-	return a.show(v, status, "mission", page{Title: story.Title, Complaints: complaints, Data: d})
+	return h.show(req, status, "mission", page{Title: story.Title, Errors: complaints, Data: d})
 }
 
-// price says what an operator may do about the money.
-func (d *missionData) price(story origin.MissionStory) {
+// addPayment adds the actions that are possible on the payment.
+func (d *missionData) addPayment(story origin.MissionStory) {
 	p := story.Money
-	d.CanPrice = story.Status != fieldmark.MissionCanceled && (p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
+	d.CanSetAmount = story.Status != fieldmark.MissionCanceled && (p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
 	if p == nil {
 		return
 	}
 	d.Form = paymentForm{Direction: string(p.Direction), Terms: p.Terms}
 	for _, to := range []fieldmark.PaymentStatus{fieldmark.PaymentProcessing, fieldmark.PaymentPaid, fieldmark.PaymentFailed, fieldmark.PaymentCanceled} {
 		if mission.ValidatePaymentTransition(p.Status, to) == nil {
-			d.Marks = append(d.Marks, choice{Value: string(to), Label: lower(to)})
+			d.PaymentMoves = append(d.PaymentMoves, option{Value: string(to), Label: stateWords(to)})
 		}
 	}
 	if p.Amount == nil {
@@ -95,17 +95,16 @@ func (d *missionData) price(story origin.MissionStory) {
 	d.Form.Amount = p.Amount.String()
 	left := fieldmark.Money{Value: p.Amount.Value - p.RefundedTotal, Currency: p.Amount.Currency}
 	d.CanRefund = left.Value > 0 && mission.ValidatePaymentTransition(p.Status, fieldmark.PaymentRefunded) == nil
-	d.Left = left.String()
+	d.Refundable = left.String()
 }
 
-// Amount writes a refund in the currency of its payment.
+// Amount formats a refund in the currency of the payment.
 func (d missionData) Amount(value int64) string {
 	return fieldmark.Money{Value: value, Currency: d.Money.Amount.Currency}.String()
 }
 
-// detailOf picks from an event's data what a reader of a timeline wants to know
-// beside its name. Data of a shape it does not know has no words here.
-func detailOf(e fieldmark.Event) string {
+// eventDetail summarizes the data of an event for the timeline. The summary of unknown data is empty.
+func eventDetail(e fieldmark.Event) string {
 	var data struct {
 		StatusReason     *fieldmark.Reason         `json:"statusReason"`
 		Metric           fieldmark.SLAMetric       `json:"metric"`
@@ -149,10 +148,10 @@ func detailOf(e fieldmark.Event) string {
 	return strings.Join(words, " · ")
 }
 
-// reasonOther is the code of a reason that was given as text alone.
-const reasonOther = "OTHER"
+// otherReason is the code of a reason that has only a text.
+const otherReason = "OTHER"
 
-// moveLabels are the buttons that change a status.
+// moveLabels are the labels of the buttons that change the status.
 var moveLabels = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionNew: "Unschedule", fieldmark.MissionScheduled: "Schedule", fieldmark.MissionDispatched: "Dispatch",
 	fieldmark.MissionEnRoute: "Mark en route", fieldmark.MissionInProgress: "Start work", fieldmark.MissionOnHold: "Put on hold",
@@ -160,26 +159,26 @@ var moveLabels = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionCanceled: "Cancel",
 }
 
-// planMission sets when a mission is visited and by whom, at the version that the
-// form was made from, and schedules it where the button says so.
-func (a *area) planMission(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// planMission sets the time and the assignee of a mission, if it still has the version of the form. One of the
+// buttons also schedules the mission.
+func (h *handler) planMission(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id, form := v.r.PathValue("id"), v.fields("plan-")
+	id, form := req.r.PathValue("id"), req.readForm("plan-")
 	plan := fieldmark.MissionPlan{}
 	start, end := form.time("start", "Start"), form.time("end", "End")
 	schedule := form.posted.Get("do") == "schedule"
 	switch {
-	case form.bad != nil:
+	case form.errors != nil:
 	case start.IsZero() && end.IsZero() && schedule:
-		form.complain("start", "Start: a scheduled mission needs a time.")
+		form.addError("start", "Start: a scheduled mission needs a time.")
 	case start.IsZero() != end.IsZero():
-		form.complain("end", "End: enter both a start and an end, or neither.")
+		form.addError("end", "End: enter both a start and an end, or neither.")
 	case !start.IsZero():
 		plan.Scheduled = &fieldmark.Span{Start: fieldmark.At(start), End: fieldmark.At(end)}
 		for _, e := range mission.ValidateSpan(*plan.Scheduled, "/scheduled") {
-			form.complain("end", sentence("End: "+e.Detail))
+			form.addError("end", sentence("End: "+e.Detail))
 		}
 	}
 	who, name := form.text("assignee", "Assignee ID", maxAssignee), form.text("assignee-name", "Assignee name", maxAssigneeName)
@@ -187,30 +186,30 @@ func (a *area) planMission(v *visit) error {
 	case who != "":
 		plan.Assignee = &fieldmark.Assignee{ID: who, Name: name}
 	case name != "":
-		form.complain("assignee", "Assignee ID: needed to assign somebody.")
+		form.addError("assignee", "Assignee ID: enter the ID of the assignee.")
 	}
 	version, err := strconv.Atoi(form.posted.Get("version"))
-	if err != nil && form.bad == nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Open the mission again.")
+	if err != nil && form.errors == nil {
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The form is incomplete. Reload the mission and try again.")
 	}
-	if form.bad != nil {
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := a.origin.PlanMission(v.r.Context(), id, plan, origin.Versions{{Number: version}}, schedule); err != nil {
-		return a.missionRefused(v, err)
+	if _, err := h.origin.PlanMission(req.r.Context(), id, plan, origin.Versions{{Number: version}}, schedule); err != nil {
+		return h.showMissionError(req, err)
 	}
-	a.did(v, "mission.plan", id)
-	return v.done(missions+"/"+id, "planned")
+	h.audit(req, "mission.plan", id)
+	return req.redirectWithNotice(missionsPath+"/"+id, "planned")
 }
 
 // moveMission changes the status of a mission.
-func (a *area) moveMission(v *visit) error {
-	if err := v.parseForm(); err != nil {
+func (h *handler) moveMission(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id, form := v.r.PathValue("id"), v.fields("")
+	id, form := req.r.PathValue("id"), req.readForm("")
 	if form.posted.Get("to") == string(fieldmark.MissionCanceled) {
-		form = v.fields("cancel-")
+		form = req.readForm("cancel-")
 	}
 	to, err := fieldmark.ParseMissionStatus(form.posted.Get("to"))
 	if err != nil {
@@ -218,27 +217,27 @@ func (a *area) moveMission(v *visit) error {
 	}
 	var reason *fieldmark.Reason
 	if code, text := form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText); code != "" || text != "" {
-		reason = &fieldmark.Reason{Code: cmp.Or(code, reasonOther), Text: text}
+		reason = &fieldmark.Reason{Code: cmp.Or(code, otherReason), Text: text}
 	}
-	if form.bad != nil {
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := a.origin.MoveMission(v.r.Context(), id, to, reason); err != nil {
-		return a.missionRefused(v, err)
+	if _, err := h.origin.MoveMission(req.r.Context(), id, to, reason); err != nil {
+		return h.showMissionError(req, err)
 	}
-	a.did(v, "mission."+strings.ToLower(string(to)), id)
-	return v.done(missions+"/"+id, "moved")
+	h.audit(req, "mission."+strings.ToLower(string(to)), id)
+	return req.redirectWithNotice(missionsPath+"/"+id, "moved")
 }
 
-// missionRefused shows the page again with what was wrong: the request is not
-// valid, or no longer allowed.
-func (a *area) missionRefused(v *visit, err error) error {
+// showMissionError shows the mission with an error: the form is invalid, or the action is not possible any
+// more.
+func (h *handler) showMissionError(req *request, err error) error {
 	e := fieldmark.AsError(err)
 	if e.Code == fieldmark.CodeVersionMismatch {
-		return a.showMission(v, http.StatusConflict, complain("The mission was changed after this page was opened. Check the current values and submit again."))
+		return h.showMission(req, http.StatusConflict, formErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
 	}
 	if !slices.Contains([]fieldmark.Code{fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter}, e.Code) {
 		return err
 	}
-	return a.showMission(v, e.Code.Status(), v.complaintsOf(e))
+	return h.showMission(req, e.Code.Status(), req.formErrors(e))
 }

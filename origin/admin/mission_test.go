@@ -45,7 +45,7 @@ func TestMissionLife(t *testing.T) {
 	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile, Priority: fieldmark.PriorityHigh,
 		Contact: &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile, AccessNotes: hostile}})
 	page := "/admin/missions/" + m.ID
-	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running", "No payment.", `aria-current="true"`))
+	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running", "This mission has no payment.", `aria-current="true"`))
 	moved := page + "?done=moved"
 	b.post(page+"/move", url.Values{"to": {"DISPATCHED"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
@@ -66,7 +66,7 @@ func TestMissionLife(t *testing.T) {
 			t.Errorf("GET %s: %d, want 404", path, rec.Code)
 		}
 	}
-	if log := b.log.String(); !strings.Contains(log, `did=mission.closed`) || strings.Contains(log, "swapped") {
+	if log := b.log.String(); !strings.Contains(log, `action=mission.closed`) || strings.Contains(log, "swapped") {
 		t.Errorf("the log lacks the act or has what was written: %s", log)
 	}
 }
@@ -76,7 +76,7 @@ func TestPayment(t *testing.T) {
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Replace the router"})
 	page := "/admin/missions/" + m.ID
-	b.page(page, "No payment.", "Set amount")
+	b.page(page, "This mission has no payment.", "Set amount")
 	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR", "": "as in 12.50 EUR", "-1 EUR": "in digits"} {
 		b.refused(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
 	}

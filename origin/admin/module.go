@@ -7,40 +7,40 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// modulesData is the modules there are and what each edge makes of the plan.
+// modulesData is the modules page: the active modules, the state of each edge, and all stored modules.
 type modulesData struct {
-	Plan    *fieldmark.ModulePlan // nil: none is in force
-	Nodes   []nodeLine
+	Plan    *fieldmark.ModulePlan // nil: no module is active
+	Nodes   []nodeRow
 	Modules []fieldmark.ModuleRecord
 }
 
-func (a *area) modules(v *visit) error { return a.showModules(v, http.StatusOK, nil) }
+func (h *handler) modules(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
-func (a *area) showModules(v *visit, status int, bad []complaint) error {
-	list, err := a.origin.Modules.ListModules(v.r.Context())
+func (h *handler) showModules(req *request, status int, bad []formError) error {
+	list, err := h.origin.Modules.ListModules(req.r.Context())
 	if err != nil {
 		return err
 	}
 	d := modulesData{Modules: list}
-	now, err := a.origin.Modules.ModuleStatus(v.r.Context())
+	now, err := h.origin.Modules.ModuleStatus(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
 	if err == nil {
 		d.Plan = &now.Plan
-		d.Nodes = nodeLines(now, 0)
+		d.Nodes = newNodeRows(now, 0)
 	}
-	return a.show(v, status, "modules", page{Title: "Scoring modules", Complaints: bad, Data: d})
+	return h.show(req, status, "modules", page{Title: "Scoring modules", Errors: bad, Data: d})
 }
 
-// pushModule has a module checked and kept.
-func (a *area) pushModule(v *visit) error {
-	file, err := v.upload(fieldmark.MaxAnyModule)
+// pushModule validates and stores a module.
+func (h *handler) pushModule(req *request) error {
+	file, err := req.upload(fieldmark.MaxAnyModule)
 	if err == nil {
 		var record fieldmark.ModuleRecord
-		if record, err = a.origin.Modules.PushModule(v.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
-			a.did(v, "module.push", string(record.Digest))
-			http.Redirect(v.w, v.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
+		if record, err = h.origin.Modules.PushModule(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
+			h.audit(req, "module.push", string(record.Digest))
+			http.Redirect(req.w, req.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
 		}
 	}
@@ -48,86 +48,86 @@ func (a *area) pushModule(v *visit) error {
 	if e.Code.Status() >= 500 {
 		return err
 	}
-	return a.showModules(v, e.Code.Status(), v.complaintsOf(e))
+	return h.showModules(req, e.Code.Status(), req.formErrors(e))
 }
 
-// moduleData is one module: the report of its check, and what it would change.
+// moduleData is one module with its validation report and the preview of its scores.
 type moduleData struct {
 	fieldmark.ModuleRecord
 	Preview *fieldmark.ModulePreview
-	Percent []choice
+	Shares  []option
 }
 
-func (v *visit) digest() (fieldmark.Digest, error) {
-	d, err := fieldmark.ParseDigest(v.r.PathValue("digest"))
+func (req *request) digestParam() (fieldmark.Digest, error) {
+	d, err := fieldmark.ParseDigest(req.r.PathValue("digest"))
 	if err != nil {
-		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "There is no such module.")
+		return "", fieldmark.Errorf(fieldmark.CodeNotFound, "This module does not exist.")
 	}
 	return d, nil
 }
 
-func (a *area) module(v *visit) error { return a.showModule(v, http.StatusOK, nil) }
+func (h *handler) module(req *request) error { return h.showModule(req, http.StatusOK, nil) }
 
-func (a *area) showModule(v *visit, status int, bad []complaint) error {
-	digest, err := v.digest()
+func (h *handler) showModule(req *request, status int, bad []formError) error {
+	digest, err := req.digestParam()
 	if err != nil {
 		return err
 	}
-	d := moduleData{Percent: []choice{{Value: "100", Label: "all brands"}, {Value: "50", Label: "a trial on half of them"},
-		{Value: "10", Label: "a trial on a tenth"}, {Value: "1", Label: "a trial on a hundredth"}}}
-	if d.ModuleRecord, err = a.origin.Modules.ModuleRecord(v.r.Context(), digest); err != nil {
+	d := moduleData{Shares: []option{{Value: "100", Label: "all brands"}, {Value: "50", Label: "canary: 50% of brands"},
+		{Value: "10", Label: "canary: 10% of brands"}, {Value: "1", Label: "canary: 1% of brands"}}}
+	if d.ModuleRecord, err = h.origin.Modules.ModuleRecord(req.r.Context(), digest); err != nil {
 		return err
 	}
-	preview, err := a.origin.Modules.Preview(v.r.Context(), digest)
+	preview, err := h.origin.Modules.Preview(req.r.Context(), digest)
 	if err == nil {
 		d.Preview = &preview
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	return a.show(v, status, "module", page{Title: d.Name + " " + d.Version, Complaints: bad, Data: d})
+	return h.show(req, status, "module", page{Title: d.Name + " " + d.Version, Errors: bad, Data: d})
 }
 
-// actOnModule previews or activates a module, as a button says.
-func (a *area) actOnModule(v *visit) error {
-	digest, err := v.digest()
+// changeModule previews or activates a module.
+func (h *handler) changeModule(req *request) error {
+	digest, err := req.digestParam()
 	if err != nil {
 		return err
 	}
-	if err := v.parseForm(); err != nil {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
 	done := "activated"
-	switch v.r.PostForm.Get("do") {
+	switch req.r.PostForm.Get("do") {
 	case "preview":
 		done = "preview"
-		_, err = a.origin.Modules.RequestPreview(v.r.Context(), digest)
+		_, err = h.origin.Modules.RequestPreview(req.r.Context(), digest)
 	case "activate":
-		percent, perr := strconv.Atoi(v.r.PostForm.Get("percent"))
+		percent, perr := strconv.Atoi(req.r.PostForm.Get("percent"))
 		if perr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
 		}
-		_, err = a.origin.Modules.PutInForce(v.r.Context(), digest, percent)
+		_, err = h.origin.Modules.PutInForce(req.r.Context(), digest, percent)
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return a.showModule(v, e.Code.Status(), v.complaintsOf(e))
+		return h.showModule(req, e.Code.Status(), req.formErrors(e))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "module."+done, string(digest))
-	return v.done(modulesPath+"/"+string(digest), done)
+	h.audit(req, "module."+done, string(digest))
+	return req.redirectWithNotice(modulesPath+"/"+string(digest), done)
 }
 
-func (a *area) rollBack(v *visit) error {
-	plan, err := a.origin.Modules.RollBackModule(v.r.Context())
+func (h *handler) rollBack(req *request) error {
+	plan, err := h.origin.Modules.RollBackModule(req.r.Context())
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return a.showModules(v, e.Code.Status(), v.complaintsOf(e))
+		return h.showModules(req, e.Code.Status(), req.formErrors(e))
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "module.roll_back", string(plan.Digest))
-	return v.done(modulesPath, "rolled")
+	h.audit(req, "module.roll_back", string(plan.Digest))
+	return req.redirectWithNotice(modulesPath, "rolled")
 }

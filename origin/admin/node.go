@@ -7,22 +7,22 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// nodeLine is an edge as it was heard of last.
-type nodeLine struct {
+// nodeRow is the latest report of an edge.
+type nodeRow struct {
 	fieldmark.NodeReport
-	Lag   int64  // events it has not applied
-	Ratio string // of answers that came from its cache
-	Right bool   // it scores by the module that is in force
+	Lag    int64  // events it has not applied
+	Ratio  string // of cache hits
+	InSync bool   // it uses the active module
 }
 
 type nodesData struct {
 	Head  int64
-	Nodes []nodeLine
+	Nodes []nodeRow
 }
 
-func nodeLines(status fieldmark.ModuleStatus, head int64) (lines []nodeLine) {
+func newNodeRows(status fieldmark.ModuleStatus, head int64) (lines []nodeRow) {
 	for _, r := range status.Nodes {
-		line := nodeLine{NodeReport: r, Lag: max(head-r.Cursor, 0), Right: r.Module.Digest == status.Plan.Digest}
+		line := nodeRow{NodeReport: r, Lag: max(head-r.Cursor, 0), InSync: r.Module.Digest == status.Plan.Digest}
 		if all := r.Hits + r.Misses; all > 0 {
 			line.Ratio = strconv.FormatFloat(100*float64(r.Hits)/float64(all), 'f', 1, 64) + " %"
 		}
@@ -31,15 +31,15 @@ func nodeLines(status fieldmark.ModuleStatus, head int64) (lines []nodeLine) {
 	return lines
 }
 
-// nodes lists the edges heard of in the last minutes.
-func (a *area) nodes(v *visit) error {
-	head, err := a.origin.Events.Head(v.r.Context())
+// nodes lists the edges that have reported in the last minutes.
+func (h *handler) nodes(req *request) error {
+	head, err := h.origin.Events.Head(req.r.Context())
 	if err != nil {
 		return err
 	}
-	status, err := a.origin.Modules.ModuleStatus(v.r.Context())
+	status, err := h.origin.Modules.ModuleStatus(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	return a.show(v, http.StatusOK, "nodes", page{Title: "Nodes", Data: nodesData{Head: head, Nodes: nodeLines(status, head)}})
+	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: nodesData{Head: head, Nodes: newNodeRows(status, head)}})
 }

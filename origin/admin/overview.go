@@ -10,16 +10,16 @@ import (
 	"github.com/fieldmark/fieldmark/origin/brand"
 )
 
-// maxCounted bounds what the overview counts by reading it; beyond it says so.
-const maxCounted = 10_000
+// maxCount bounds the rows that the overview reads to count them; it shows a larger number as "or more".
+const maxCount = 10_000
 
-// openStatuses are those of missions that still want something done.
+// openStatuses are those of missions that are not finished.
 var openStatuses = []fieldmark.MissionStatus{
 	fieldmark.MissionNew, fieldmark.MissionScheduled, fieldmark.MissionDispatched,
 	fieldmark.MissionEnRoute, fieldmark.MissionInProgress, fieldmark.MissionOnHold,
 }
 
-// overviewData is the state of the origin on one page.
+// overviewData is the overview page.
 type overviewData struct {
 	Problems        []problem
 	Brands          string
@@ -30,15 +30,15 @@ type overviewData struct {
 	Module          *fieldmark.ModuleRef
 }
 
-// problem is something that needs attention and the page to act on it.
+// problem is something that needs attention, with a link to the page about it.
 type problem struct{ Text, Link string }
 
-// latePending is how long a due delivery may wait for a worker before the overview
-// calls it a problem: dispatch takes seconds when it works.
-const latePending = time.Minute
+// maxDispatchDelay is the delay of a due delivery that the overview reports as a problem. Normal dispatch takes
+// seconds.
+const maxDispatchDelay = time.Minute
 
-// problemsOf lists what needs attention; no entry means healthy.
-func (d *overviewData) problemsOf() {
+// findProblems adds everything that needs attention.
+func (d *overviewData) findProblems() {
 	add := func(n int, one, many, link string) {
 		switch {
 		case n == 1:
@@ -47,31 +47,31 @@ func (d *overviewData) problemsOf() {
 			d.Problems = append(d.Problems, problem{strconv.Itoa(n) + " " + many, link})
 		}
 	}
-	add(max(d.Vitals.Failing, d.Vitals.Open), "webhook endpoint is failing", "webhook endpoints are failing", hooksPath)
-	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled", hooksPath)
-	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover", hooksPath)
-	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", hooksPath)
-	if d.Vitals.Oldest > latePending {
-		d.Problems = append(d.Problems, problem{"Deliveries are late; the oldest has been due for " + d.Vitals.Oldest.Round(time.Second).String(), hooksPath})
+	add(max(d.Vitals.Failing, d.Vitals.Open), "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
+	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled", webhooksPath)
+	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover", webhooksPath)
+	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", webhooksPath)
+	if d.Vitals.Oldest > maxDispatchDelay {
+		d.Problems = append(d.Problems, problem{"Deliveries are late; the oldest has been due for " + d.Vitals.Oldest.Round(time.Second).String(), webhooksPath})
 	}
-	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missions)
+	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missionsPath)
 	if d.Module == nil {
 		d.Problems = append(d.Problems, problem{"No scoring module is active", modulesPath})
 	}
 }
 
 // overview shows problems, counts and the active module.
-func (a *area) overview(v *visit) error {
-	ctx := v.r.Context()
+func (h *handler) overview(req *request) error {
+	ctx := req.r.Context()
 	var d overviewData
 	var err error
-	if d.Brands, err = a.countBrands(v); err != nil {
+	if d.Brands, err = h.countBrands(req); err != nil {
 		return err
 	}
-	if d.OpenMissions, err = a.countOpen(v); err != nil {
+	if d.OpenMissions, err = h.countOpen(req); err != nil {
 		return err
 	}
-	keys, err := a.origin.Access.Keys.List(ctx)
+	keys, err := h.origin.Access.Keys.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,30 +80,30 @@ func (a *area) overview(v *visit) error {
 			d.Keys++
 		}
 	}
-	endpoints, err := a.origin.Webhooks.Endpoints(ctx, "")
+	endpoints, err := h.origin.Webhooks.Endpoints(ctx, "")
 	if err != nil {
 		return err
 	}
 	d.Endpoints = len(endpoints)
-	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
+	if d.Vitals, err = h.origin.Vitals(ctx); err != nil {
 		return err
 	}
-	if d.Activity, err = a.origin.Activity(ctx); err != nil {
+	if d.Activity, err = h.origin.Activity(ctx); err != nil {
 		return err
 	}
-	if ref, err := a.origin.Modules.ActiveModule(ctx); err == nil {
+	if ref, err := h.origin.Modules.ActiveModule(ctx); err == nil {
 		d.Module = &ref
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	d.problemsOf()
-	return a.show(v, http.StatusOK, "overview", page{Title: "Overview", Data: d})
+	d.findProblems()
+	return h.show(req, http.StatusOK, "overview", page{Title: "Overview", Data: d})
 }
 
-func (a *area) countBrands(v *visit) (string, error) {
+func (h *handler) countBrands(req *request) (string, error) {
 	n := 0
-	for after := fieldmark.Slug(""); n < maxCounted; {
-		some, err := a.origin.Brands.ListBrands(v.r.Context(), after, brand.MaxBrands)
+	for after := fieldmark.Slug(""); n < maxCount; {
+		some, err := h.origin.Brands.ListBrands(req.r.Context(), after, brand.MaxBrands)
 		if err != nil {
 			return "", err
 		}
@@ -116,9 +116,9 @@ func (a *area) countBrands(v *visit) (string, error) {
 	return strconv.Itoa(n) + " or more", nil
 }
 
-func (a *area) countOpen(v *visit) (string, error) {
+func (h *handler) countOpen(req *request) (string, error) {
 	f := fieldmark.MissionFilter{Status: openStatuses, Limit: fieldmark.MaxMissionLimit}
-	list, err := a.origin.Missions(v.r.Context(), "", f)
+	list, err := h.origin.Missions(req.r.Context(), "", f)
 	if err != nil {
 		return "", err
 	}

@@ -9,36 +9,36 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// setPayment sets the price of a mission, written as people do: 12.50 EUR.
-func (a *area) setPayment(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// setPayment sets the amount of a mission from a text such as 12.50 EUR.
+func (h *handler) setPayment(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	id, form := v.r.PathValue("id"), v.fields("pay-")
+	id, form := req.r.PathValue("id"), req.readForm("pay-")
 	terms := form.text("terms", "Terms", maxTerms)
-	if form.bad != nil {
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
 	amount, err := fieldmark.ParseMoney(strings.TrimSpace(form.posted.Get("amount")))
 	if err != nil {
-		form.complain("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+		form.addError("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	p, err := a.origin.SetPayment(v.r.Context(), id, fieldmark.PaymentRequest{
+	p, err := h.origin.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
 		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
 	if err != nil {
-		return a.missionRefused(v, err)
+		return h.showMissionError(req, err)
 	}
-	a.did(v, "payment.set", p.ID)
-	return v.done(missions+"/"+id, "priced")
+	h.audit(req, "payment.set", p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+id, "priced")
 }
 
-// paymentOf finds the payment of the mission that a form is about.
-func (a *area) paymentOf(v *visit) (fieldmark.MissionPayment, error) {
-	if err := v.parseForm(); err != nil {
+// paymentOf returns the payment of the mission in the path.
+func (h *handler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
+	if err := req.parseForm(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	story, err := a.origin.MissionStory(v.r.Context(), v.r.PathValue("id"))
+	story, err := h.origin.MissionStory(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
@@ -48,58 +48,58 @@ func (a *area) paymentOf(v *visit) (fieldmark.MissionPayment, error) {
 	return *story.Money, nil
 }
 
-// failureUnknown stands for why money did not move where nobody says.
-const failureUnknown = "unknown"
+// unknownFailure is the failure code if the form has none.
+const unknownFailure = "unknown"
 
-// markPayment takes a payment where a button says.
-func (a *area) markPayment(v *visit) error {
-	p, err := a.paymentOf(v)
+// markPayment sets the status of a payment.
+func (h *handler) markPayment(req *request) error {
+	p, err := h.paymentOf(req)
 	if err != nil {
 		return err
 	}
-	form := v.fields("fail-")
+	form := req.readForm("fail-")
 	move := fieldmark.PaymentMove{Status: form.posted.Get("status")}
 	if move.Status == string(fieldmark.PaymentFailed) {
-		move.Failure = &fieldmark.PaymentFailure{Code: cmp.Or(form.code("code", "Code", failureCode), failureUnknown),
+		move.Failure = &fieldmark.PaymentFailure{Code: cmp.Or(form.code("code", "Code", failureCode), unknownFailure),
 			Message: form.text("message", "What happened", maxReasonText)}
 	}
-	if form.bad != nil {
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := a.origin.MarkPayment(v.r.Context(), p.ID, move); err != nil {
-		return a.missionRefused(v, err)
+	if _, err := h.origin.MarkPayment(req.r.Context(), p.ID, move); err != nil {
+		return h.showMissionError(req, err)
 	}
-	a.did(v, "payment."+strings.ToLower(move.Status), p.ID)
-	return v.done(missions+"/"+p.MissionID, "marked")
+	h.audit(req, "payment."+strings.ToLower(move.Status), p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+p.MissionID, "marked")
 }
 
-// refundPayment notes money that went back; without an amount, all that is left.
-func (a *area) refundPayment(v *visit) error {
-	p, err := a.paymentOf(v)
+// refundPayment records a refund; without an amount, of everything that was not refunded yet.
+func (h *handler) refundPayment(req *request) error {
+	p, err := h.paymentOf(req)
 	if err != nil {
 		return err
 	}
-	form := v.fields("refund-")
+	form := req.readForm("refund-")
 	refund := fieldmark.RefundRequest{Reference: form.text("reference", "Reference", maxReference), Reason: form.text("reason", "Reason", maxReasonText)}
-	if form.bad != nil {
-		return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+	if form.errors != nil {
+		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
 	refund.Amount = p.Refundable()
 	if text := strings.TrimSpace(form.posted.Get("amount")); text != "" && p.Amount != nil {
 		amount, err := fieldmark.ParseMoney(text + " " + string(p.Amount.Currency))
 		if err != nil || amount.Value == 0 {
-			form.complain("amount", "Amount: enter an amount above zero, such as 12.50.")
-			return a.showMission(v, http.StatusUnprocessableEntity, form.bad)
+			form.addError("amount", "Amount: enter an amount above zero, such as 12.50.")
+			return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 		}
 		refund.Amount = amount.Value
 	}
 	version, err := strconv.Atoi(form.posted.Get("version"))
 	if err != nil {
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Open the mission again.")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The form is incomplete. Reload the mission and try again.")
 	}
-	if _, err := a.origin.RefundPaymentAt(v.r.Context(), p.ID, version, refund); err != nil {
-		return a.missionRefused(v, err)
+	if _, err := h.origin.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
+		return h.showMissionError(req, err)
 	}
-	a.did(v, "payment.refund", p.ID)
-	return v.done(missions+"/"+p.MissionID, "refunded")
+	h.audit(req, "payment.refund", p.ID)
+	return req.redirectWithNotice(missionsPath+"/"+p.MissionID, "refunded")
 }

@@ -12,8 +12,8 @@ import (
 // quietZone is the margin a QR code needs, in modules (ISO/IEC 18004).
 const quietZone = 4
 
-// qrCode draws a text as a picture that a phone's camera reads. It is dark on
-// white in every theme: many cameras read nothing else.
+// qrCode draws a text as a QR code. It is black on white in dark mode too, because many cameras cannot read
+// inverted codes.
 func qrCode(text, title string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
@@ -33,7 +33,7 @@ func qrCode(text, title string) (template.HTML, error) {
 		}
 	}
 	side := size + 2*quietZone
-	// All of it is numbers and texts of ours.
+	// The numbers and the path are safe HTML; the title is escaped.
 	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges"><rect width="%d" height="%d" fill="#fff"/><path d="%s" fill="#000"/></svg>`,
 		side, side, template.HTMLEscapeString(title), side, side, path.String())), nil
 }

@@ -12,146 +12,144 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// The names of the cookie. The prefix makes browsers refuse one that is not
-// Secure, not for the whole host, or set from a subdomain (RFC 6265bis); without
-// https it cannot be had.
+// The names of the session cookie. Browsers reject a cookie with the prefix __Host- that is not Secure, that
+// has a Domain, or that was set by a subdomain (RFC 6265bis). The prefix needs HTTPS.
 const (
 	secureCookie = "__Host-session"
 	plainCookie  = "fieldmark_session"
 )
 
-// maxForm bounds a posted form without a file, in bytes: the largest describes a brand.
+// maxForm bounds a posted form without a file in bytes. The largest form is that of a brand.
 const maxForm = 16 << 10
 
-// cookie reads the session's token.
-func (a *area) cookie(r *http.Request) string {
-	c, err := r.Cookie(a.newCookie(r, "").Name)
+// sessionToken returns the token in the session cookie.
+func (h *handler) sessionToken(r *http.Request) string {
+	c, err := r.Cookie(h.sessionCookie(r, "").Name)
 	if err != nil {
 		return ""
 	}
 	return c.Value
 }
 
-// newCookie holds a token for as long as the browser is open; how long it is
-// good for is the service's to say.
-func (a *area) newCookie(r *http.Request, token string) *http.Cookie {
-	c := &http.Cookie{Name: plainCookie, Value: token, Path: home, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if a.overHTTPS(r) {
+// sessionCookie returns a cookie that lasts until the browser is closed. The service limits how long its token
+// is valid.
+func (h *handler) sessionCookie(r *http.Request, token string) *http.Cookie {
+	c := &http.Cookie{Name: plainCookie, Value: token, Path: homePath, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if h.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureCookie, "/", true
 	}
 	return c
 }
 
-// toSignIn leads to the sign-in page, and from there back to a page that can be
-// opened again.
-func (a *area) toSignIn(v *visit) error {
+// redirectToSignIn redirects to the sign-in page, which returns to the requested page after sign-in. The
+// address of a form is not kept, because it cannot be loaded.
+func (h *handler) redirectToSignIn(req *request) error {
 	to := signInPath
-	if v.r.Method == http.MethodGet && v.r.URL.Path != home {
-		to += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	if req.r.Method == http.MethodGet && req.r.URL.Path != homePath {
+		to += "?next=" + url.QueryEscape(req.r.URL.RequestURI())
 	}
-	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+	http.Redirect(req.w, req.r, to, http.StatusSeeOther)
 	return nil
 }
 
-// signInForm is what the sign-in page shows again after a failure.
+// signInForm has the values of the sign-in form.
 type signInForm struct {
 	User      string
 	Next      string
-	Provider  string // what to call the sign-in provider; empty without one
+	Provider  string // name of the sign-in provider; empty without one
 	Passwords bool
-	Again     bool // who the provider knows may not enter, so it must ask anew
+	Denied    bool // the account at the provider has no access, so the provider must ask for another
 }
 
-func (a *area) signInPage(v *visit) error {
-	if _, err := a.origin.Access.Sessions.Get(v.r.Context(), a.cookie(v.r)); err == nil {
-		http.Redirect(v.w, v.r, home, http.StatusSeeOther)
+func (h *handler) signInPage(req *request) error {
+	if _, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
+		http.Redirect(req.w, req.r, homePath, http.StatusSeeOther)
 		return nil
 	}
-	return a.showSignIn(v, http.StatusOK, "", signInForm{Next: nextPage(v.r.URL.Query().Get("next"))})
+	return h.showSignIn(req, http.StatusOK, "", signInForm{Next: nextPage(req.r.URL.Query().Get("next"))})
 }
 
-// signIn begins a session of its own; one that the browser already had is ended,
-// so that nobody goes on in a session that was planted.
-func (a *area) signIn(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// signIn starts a new session and ends the one in the cookie, against session fixation.
+func (h *handler) signIn(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	form := signInForm{User: v.r.PostForm.Get("user"), Next: nextPage(v.r.PostForm.Get("next"))}
-	token, err := a.origin.Access.Sessions.SignIn(v.r.Context(), access.Credentials{User: form.User, Password: v.r.PostForm.Get("password"),
-		Code: strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), Caller: a.caller(v.r)})
+	form := signInForm{User: req.r.PostForm.Get("user"), Next: nextPage(req.r.PostForm.Get("next"))}
+	token, err := h.origin.Access.Sessions.SignIn(req.r.Context(), access.Credentials{User: form.User, Password: req.r.PostForm.Get("password"),
+		Code: strings.ReplaceAll(req.r.PostForm.Get("code"), " ", ""), Caller: h.clientOf(req.r)})
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		a.log.Warn("sign-in refused", "code", string(e.Code))
-		return a.showSignIn(v, e.Code.Status(), v.refusal(e), form)
+		h.log.Warn("sign-in refused", "code", string(e.Code))
+		return h.showSignIn(req, e.Code.Status(), req.signInError(e), form)
 	}
-	if old := a.cookie(v.r); old != "" {
-		if err := a.origin.Access.Sessions.SignOut(v.r.Context(), old); err != nil {
+	if old := h.sessionToken(req.r); old != "" {
+		if err := h.origin.Access.Sessions.SignOut(req.r.Context(), old); err != nil {
 			return err
 		}
 	}
-	a.log.Info("administrator", "user", form.User, "did", "sign in", "subject", form.User)
-	http.SetCookie(v.w, a.newCookie(v.r, token))
-	http.Redirect(v.w, v.r, form.Next, http.StatusSeeOther)
+	h.log.Info("admin action", "user", form.User, "action", "sign_in", "target", form.User)
+	http.SetCookie(req.w, h.sessionCookie(req.r, token))
+	http.Redirect(req.w, req.r, form.Next, http.StatusSeeOther)
 	return nil
 }
 
-// refusal says why a password was not taken, in words that tell nothing else.
-func (v *visit) refusal(e *fieldmark.Error) string {
+// signInError returns the message about a rejected sign-in. It does not reveal which value was wrong.
+func (req *request) signInError(e *fieldmark.Error) string {
 	if e.Code != fieldmark.CodeRateLimited {
 		return "The user name, the password or the code is wrong."
 	}
 	seconds := max(1, int(e.RetryAfter/time.Second))
-	v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	req.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	return "Too many attempts. Try again in " + strconv.Itoa(seconds) + " s."
 }
 
-// prove takes the password again, for what needs it to have been given just now.
-func (a *area) prove(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// reauth confirms the identity of the user for actions that need a recent password or code.
+func (h *handler) reauth(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	next := nextPage(v.r.PostForm.Get("next"))
-	err := a.origin.Access.Sessions.Reauthenticate(v.r.Context(), a.cookie(v.r), v.r.PostForm.Get("password"), strings.ReplaceAll(v.r.PostForm.Get("code"), " ", ""), a.caller(v.r))
+	next := nextPage(req.r.PostForm.Get("next"))
+	err := h.origin.Access.Sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r), req.r.PostForm.Get("password"), strings.ReplaceAll(req.r.PostForm.Get("code"), " ", ""), h.clientOf(req.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return a.show(v, e.Code.Status(), "prove", page{Title: "Confirm it is you", Complaints: complain(v.refusal(e)), Data: a.proofFor(v, next)})
+		return h.show(req, e.Code.Status(), "reauth", page{Title: "Confirm your identity", Errors: formErrorOf(req.signInError(e)), Data: h.reauthForm(req, next)})
 	}
-	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
+	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil
 }
 
-func (a *area) signOut(v *visit) error {
-	if err := a.origin.Access.Sessions.SignOut(v.r.Context(), a.cookie(v.r)); err != nil {
+func (h *handler) signOut(req *request) error {
+	if err := h.origin.Access.Sessions.SignOut(req.r.Context(), h.sessionToken(req.r)); err != nil {
 		return err
 	}
-	gone := a.newCookie(v.r, "")
+	gone := h.sessionCookie(req.r, "")
 	gone.MaxAge = -1
-	http.SetCookie(v.w, gone)
-	http.Redirect(v.w, v.r, signInPath, http.StatusSeeOther)
+	http.SetCookie(req.w, gone)
+	http.Redirect(req.w, req.r, signInPath, http.StatusSeeOther)
 	return nil
 }
 
-// nextPage accepts an address within the area and nothing else, so that a link
-// to the sign-in page cannot lead on to a stranger.
+// nextPage returns next if it is a path of the admin console, and the overview otherwise, so that a link to the
+// sign-in page cannot redirect to another site.
 func nextPage(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n") ||
-		path.Clean(u.Path) != u.Path || (u.Path != home && !strings.HasPrefix(u.Path, home+"/")) {
-		return home
+		path.Clean(u.Path) != u.Path || (u.Path != homePath && !strings.HasPrefix(u.Path, homePath+"/")) {
+		return homePath
 	}
 	return u.RequestURI()
 }
 
-// parseForm reads a posted form of bounded size.
-func (v *visit) parseForm() error {
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
-	if err := v.r.ParseForm(); err != nil {
+// parseForm parses a posted form of at most maxForm bytes.
+func (req *request) parseForm() error {
+	req.r.Body = http.MaxBytesReader(req.w, req.r.Body, maxForm)
+	if err := req.r.ParseForm(); err != nil {
 		return fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "The form could not be read.")
 	}
 	return nil

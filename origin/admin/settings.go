@@ -11,41 +11,41 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// settingsData is how the origin is set up, how it does, and who may come in.
+// settingsData is the settings page: health, settings, users and sessions.
 type settingsData struct {
-	Healthy  bool
-	Vitals   origin.Vitals
-	Facts    []Fact
-	Admins   []fieldmark.Admin
-	Sessions []access.SessionInfo
-	Here     string // the session of who looks
-	Factor   bool   // who looks is asked for a code
-	Proved   bool
-	Foreign  bool         // who looks has no password here
-	Proof    proof        // how to become Proved
-	New      *access.TOTP // offered, not kept
-	QR       template.HTML
+	Healthy         bool
+	Vitals          origin.Vitals
+	Facts           []Fact
+	Admins          []fieldmark.Admin
+	Sessions        []access.SessionInfo
+	CurrentSession  string // name of this session
+	Factor          bool   // the user has two-factor authentication
+	Reauthenticated bool
+	Foreign         bool         // the user signs in with the provider
+	Reauth          reauthData   // the form that does it
+	Offered         *access.TOTP // offered, not active yet
+	QR              template.HTML
 }
 
-func (a *area) settings(v *visit) error { return a.showSettings(v, http.StatusOK, nil, nil) }
+func (h *handler) settings(req *request) error { return h.showSettings(req, http.StatusOK, nil, nil) }
 
-func (a *area) showSettings(v *visit, status int, bad []complaint, offered *access.TOTP) error {
-	ctx := v.r.Context()
-	d := settingsData{Healthy: a.origin.Health(ctx) == nil, Facts: a.facts, Here: v.in.Name, Proved: v.in.Reauthenticated(time.Now()),
-		Factor: v.in.HasTOTP, Foreign: v.in.External, Proof: a.proofFor(v, settingsPath), New: offered}
+func (h *handler) showSettings(req *request, status int, bad []formError, offered *access.TOTP) error {
+	ctx := req.r.Context()
+	d := settingsData{Healthy: h.origin.Health(ctx) == nil, Facts: h.settingsFacts, CurrentSession: req.session.Name, Reauthenticated: req.session.Reauthenticated(time.Now()),
+		Factor: req.session.HasTOTP, Foreign: req.session.External, Reauth: h.reauthForm(req, settingsPath), Offered: offered}
 	var err error
-	if d.Vitals, err = a.origin.Vitals(ctx); err != nil {
+	if d.Vitals, err = h.origin.Vitals(ctx); err != nil {
 		return err
 	}
-	if d.Admins, err = a.origin.Access.Admins.List(ctx); err != nil {
+	if d.Admins, err = h.origin.Access.Admins.List(ctx); err != nil {
 		return err
 	}
-	sessions, err := a.origin.Access.Sessions.List(ctx)
+	sessions, err := h.origin.Access.Sessions.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
-		if v.may() || s.User == v.user {
+		if req.canWrite() || s.User == req.user {
 			d.Sessions = append(d.Sessions, s)
 		}
 	}
@@ -54,60 +54,60 @@ func (a *area) showSettings(v *visit, status int, bad []complaint, offered *acce
 			return err
 		}
 	}
-	return a.show(v, status, "settings", page{Title: "Settings and health", Complaints: bad, Data: d})
+	return h.show(req, status, "settings", page{Title: "Settings and health", Errors: bad, Data: d})
 }
 
-// setFactor offers, confirms or ends the second factor of who asks.
-func (a *area) setFactor(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// setSecondFactor offers, activates or removes the second factor of the user.
+func (h *handler) setSecondFactor(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	if !v.in.Reauthenticated(time.Now()) {
-		return v.done(settingsPath, "unproved")
+	if !req.session.Reauthenticated(time.Now()) {
+		return req.redirectWithNotice(settingsPath, "unproved")
 	}
-	form, done := v.r.PostForm, "factor-on"
+	form, done := req.r.PostForm, "factor-on"
 	var secret string
 	switch form.Get("do") {
 	case "offer":
-		factor, err := access.NewTOTP(v.user)
+		factor, err := access.NewTOTP(req.user)
 		if err != nil {
 			return err
 		}
-		return a.showSettings(v, http.StatusOK, nil, &factor)
+		return h.showSettings(req, http.StatusOK, nil, &factor)
 	case "on":
 		if secret = form.Get("secret"); secret == "" {
-			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Start again.")
+			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Start the setup again.")
 		}
 	case "off":
 		done = "factor-off"
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	err := a.origin.Access.Admins.SetTOTP(v.r.Context(), v.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
+	err := h.origin.Access.Admins.SetTOTP(req.r.Context(), req.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return a.showSettings(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil)
+		return h.showSettings(req, http.StatusUnprocessableEntity, req.formErrors(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "factor."+form.Get("do"), v.user)
-	return v.done(settingsPath, done)
+	h.audit(req, "factor."+form.Get("do"), req.user)
+	return req.redirectWithNotice(settingsPath, done)
 }
 
-// endSession ends a session of one's own, or anybody's for an administrator.
-func (a *area) endSession(v *visit) error {
-	name := v.r.PathValue("session")
-	sessions, err := a.origin.Access.Sessions.List(v.r.Context())
+// endSession ends a session. Viewers can end only their own sessions.
+func (h *handler) endSession(req *request) error {
+	name := req.r.PathValue("session")
+	sessions, err := h.origin.Access.Sessions.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
-		if s.Name == name && (v.may() || s.User == v.user) {
-			if err := a.origin.Access.Sessions.Delete(v.r.Context(), name); err != nil {
+		if s.Name == name && (req.canWrite() || s.User == req.user) {
+			if err := h.origin.Access.Sessions.Delete(req.r.Context(), name); err != nil {
 				return err
 			}
-			a.did(v, "session.end", s.User)
-			return v.done(settingsPath, "session")
+			h.audit(req, "session.end", s.User)
+			return req.redirectWithNotice(settingsPath, "session")
 		}
 	}
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "The session has already ended.")

@@ -9,43 +9,43 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// newestDeliveries is how many deliveries a page looks at.
-const newestDeliveries = 100
+// deliveryPageSize is the number of deliveries on a page.
+const deliveryPageSize = 100
 
-// webhooksData is the endpoints, what was lately sent to them, and the form for
-// another.
+// webhooksData is the webhooks page: the endpoints, the latest deliveries, and the form that creates an
+// endpoint.
 type webhooksData struct {
 	Endpoints  []fieldmark.Endpoint
-	Deliveries []deliveryLine
-	Accounts   []choice
+	Deliveries []deliveryRow
+	Accounts   []option
 	Form       fieldmark.EndpointRequest
-	Newest     string // id of the endpoint made last, as with keys
-	Made       *fieldmark.NewEndpoint
+	Newest     string // id of the newest endpoint (see keysData)
+	Created    *fieldmark.NewEndpoint
 }
 
-// deliveryLine is a delivery with the address it goes to, if that is still known.
-type deliveryLine struct {
+// deliveryRow is a delivery with the address of its endpoint, if that still exists.
+type deliveryRow struct {
 	fieldmark.Delivery
 	URL string
 }
 
-func (a *area) webhooks(v *visit) error {
-	return a.showWebhooks(v, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, nil)
+func (h *handler) webhooks(req *request) error {
+	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, nil)
 }
 
 func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	if len(endpoints) == 0 {
-		return noneYet
+		return emptyList
 	}
 	return endpoints[0].ID
 }
 
-func (a *area) showWebhooks(v *visit, status int, form fieldmark.EndpointRequest, bad []complaint, made *fieldmark.NewEndpoint) error {
-	endpoints, err := a.origin.Webhooks.Endpoints(v.r.Context(), "")
+func (h *handler) showWebhooks(req *request, status int, form fieldmark.EndpointRequest, bad []formError, made *fieldmark.NewEndpoint) error {
+	endpoints, err := h.origin.Webhooks.Endpoints(req.r.Context(), "")
 	if err != nil {
 		return err
 	}
-	deliveries, err := a.origin.Webhooks.Deliveries(v.r.Context(), webhook.DeliveryPage{Limit: newestDeliveries})
+	deliveries, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Limit: deliveryPageSize})
 	if err != nil {
 		return err
 	}
@@ -53,166 +53,168 @@ func (a *area) showWebhooks(v *visit, status int, form fieldmark.EndpointRequest
 	for _, e := range endpoints {
 		address[e.ID] = e.URL
 	}
-	d := webhooksData{Endpoints: endpoints, Form: form, Newest: newestEndpoint(endpoints), Made: made}
+	d := webhooksData{Endpoints: endpoints, Form: form, Newest: newestEndpoint(endpoints), Created: made}
 	for _, one := range deliveries.Data {
-		d.Deliveries = append(d.Deliveries, deliveryLine{Delivery: one, URL: address[one.EndpointID]})
+		d.Deliveries = append(d.Deliveries, deliveryRow{Delivery: one, URL: address[one.EndpointID]})
 	}
-	if d.Accounts, err = a.accountChoices(v, v.r.PostForm.Get("account")); err != nil {
+	if d.Accounts, err = h.accountChoices(req, req.r.PostForm.Get("account")); err != nil {
 		return err
 	}
-	return a.show(v, status, "webhooks", page{Title: "Webhooks", Complaints: bad, Data: d})
+	return h.show(req, status, "webhooks", page{Title: "Webhooks", Errors: bad, Data: d})
 }
 
-// createEndpoint makes an endpoint and shows its secret, this once.
-func (a *area) createEndpoint(v *visit) error {
-	if err := v.parseForm(); err != nil {
+// createEndpoint creates an endpoint and shows its secret.
+func (h *handler) createEndpoint(req *request) error {
+	if err := req.parseForm(); err != nil {
 		return err
 	}
-	posted := v.r.PostForm
+	posted := req.r.PostForm
 	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
-	made, err := a.origin.Webhooks.CreateEndpointAfter(v.r.Context(), v.newest(), posted.Get("account"), form)
+	made, err := h.origin.Webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
-		return a.showWebhooks(v, http.StatusConflict, form, complain("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
+		return h.showWebhooks(req, http.StatusConflict, form, formErrorOf("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
 	}
 	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return a.showWebhooks(v, http.StatusUnprocessableEntity, form, v.complaintsOf(e), nil)
+		return h.showWebhooks(req, http.StatusUnprocessableEntity, form, req.formErrors(e), nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "endpoint.create", made.ID)
-	return a.showWebhooks(v, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, &made)
+	h.audit(req, "endpoint.create", made.ID)
+	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, &made)
 }
 
-// endpointData is one endpoint with what was lately sent to it.
+// endpointData is one endpoint with its latest deliveries.
 type endpointData struct {
 	fieldmark.Endpoint
 	Deliveries []fieldmark.Delivery
 	Next       string // the address of the next page
-	States     []choice
-	Made       *fieldmark.NewEndpoint // its secret was just rotated
+	States     []option
+	Rotated    *fieldmark.NewEndpoint // with the new secret
 	Ping       *fieldmark.PingResult
 }
 
-func (a *area) endpoint(v *visit) error { return a.showEndpoint(v, http.StatusOK, nil, nil, nil) }
-
-func (a *area) showEndpoint(v *visit, status int, bad []complaint, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
-	id := v.r.PathValue("id")
-	e, err := a.origin.Webhooks.Endpoint(v.r.Context(), "", id)
-	if err != nil {
-		return err
-	}
-	asked := v.r.URL.Query()
-	state := fieldmark.DeliveryState(asked.Get("state"))
-	list, err := a.origin.Webhooks.Deliveries(v.r.Context(), webhook.DeliveryPage{Endpoint: id, State: state, Cursor: asked.Get("cursor"), Limit: newestDeliveries})
-	if err != nil {
-		return err
-	}
-	d := endpointData{Endpoint: e, Deliveries: list.Data, Made: made, Ping: ping}
-	d.EndpointSettings = d.EndpointSettings.Shown()
-	for _, s := range fieldmark.DeliveryStates() {
-		d.States = append(d.States, choice{Value: string(s), Label: string(s), Chosen: s == state})
-	}
-	if list.HasMore {
-		d.Next = hooksPath + "/" + id + "?state=" + string(state) + "&cursor=" + list.NextCursor
-	}
-	return a.show(v, status, "endpoint", page{Title: "Webhook endpoint", Complaints: bad, Data: d})
+func (h *handler) endpoint(req *request) error {
+	return h.showEndpoint(req, http.StatusOK, nil, nil, nil)
 }
 
-// changeEndpoint does what a button says: pause, enable, rotate, ping, delete.
-func (a *area) changeEndpoint(v *visit) error {
-	if err := v.parseForm(); err != nil {
+func (h *handler) showEndpoint(req *request, status int, bad []formError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
+	id := req.r.PathValue("id")
+	e, err := h.origin.Webhooks.Endpoint(req.r.Context(), "", id)
+	if err != nil {
 		return err
 	}
-	ctx, id, form := v.r.Context(), v.r.PathValue("id"), v.fields("")
+	query := req.r.URL.Query()
+	state := fieldmark.DeliveryState(query.Get("state"))
+	list, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Endpoint: id, State: state, Cursor: query.Get("cursor"), Limit: deliveryPageSize})
+	if err != nil {
+		return err
+	}
+	d := endpointData{Endpoint: e, Deliveries: list.Data, Rotated: made, Ping: ping}
+	d.EndpointSettings = d.EndpointSettings.Shown()
+	for _, s := range fieldmark.DeliveryStates() {
+		d.States = append(d.States, option{Value: string(s), Label: string(s), Selected: s == state})
+	}
+	if list.HasMore {
+		d.Next = webhooksPath + "/" + id + "?state=" + string(state) + "&cursor=" + list.NextCursor
+	}
+	return h.show(req, status, "endpoint", page{Title: "Webhook endpoint", Errors: bad, Data: d})
+}
+
+// changeEndpoint pauses, enables or deletes an endpoint, rotates its secret, or sends a test message.
+func (h *handler) changeEndpoint(req *request) error {
+	if err := req.parseForm(); err != nil {
+		return err
+	}
+	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm("")
 	var err error
 	switch do := form.posted.Get("do"); do {
 	case "pause", "enable":
-		patch := fieldmark.EndpointPatch{Reason: form.text("reason", "The reason", maxPauseNote)}
+		patch := fieldmark.EndpointPatch{Reason: form.text("reason", "Reason", maxPauseNote)}
 		state := fieldmark.EndpointPaused
 		if do == "enable" {
 			state = fieldmark.EndpointEnabled
 			patch.Held = fieldmark.HeldChoice(form.posted.Get("held"))
 		}
 		patch.State = &state
-		_, err = a.origin.Webhooks.PatchEndpoint(ctx, "", id, patch)
+		_, err = h.origin.Webhooks.PatchEndpoint(ctx, "", id, patch)
 	case "rotate":
 		overlap, aerr := strconv.Atoi(form.posted.Get("overlap"))
 		if aerr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old secret stays valid.")
 		}
-		made, rerr := a.origin.Webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
+		made, rerr := h.origin.Webhooks.RotateSecret(ctx, "", id, fieldmark.SecretRequest{OverlapHours: &overlap})
 		if rerr == nil {
-			a.did(v, "endpoint.rotate_secret", id)
-			return a.showEndpoint(v, http.StatusOK, nil, &made, nil)
+			h.audit(req, "endpoint.rotate_secret", id)
+			return h.showEndpoint(req, http.StatusOK, nil, &made, nil)
 		}
 		err = rerr
 	case "ping":
-		result, perr := a.origin.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
+		result, perr := h.origin.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 		if perr == nil {
-			a.did(v, "endpoint.test", id)
-			return a.showEndpoint(v, http.StatusOK, nil, nil, &result)
+			h.audit(req, "endpoint.test", id)
+			return h.showEndpoint(req, http.StatusOK, nil, nil, &result)
 		}
 		err = perr
 	case "delete":
-		if err = a.origin.Webhooks.DeleteEndpoint(ctx, "", id); err == nil {
-			a.did(v, "endpoint.delete", id)
-			return v.done(hooksPath, "deleted")
+		if err = h.origin.Webhooks.DeleteEndpoint(ctx, "", id); err == nil {
+			h.audit(req, "endpoint.delete", id)
+			return req.redirectWithNotice(webhooksPath, "deleted")
 		}
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
 	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return a.showEndpoint(v, http.StatusUnprocessableEntity, v.complaintsOf(e), nil, nil)
+		return h.showEndpoint(req, http.StatusUnprocessableEntity, req.formErrors(e), nil, nil)
 	}
 	if err != nil {
 		return err
 	}
-	a.did(v, "endpoint.update", id)
-	return v.done(hooksPath+"/"+id, "endpoint")
+	h.audit(req, "endpoint.update", id)
+	return req.redirectWithNotice(webhooksPath+"/"+id, "endpoint")
 }
 
-// deliveryData is one message with every attempt.
+// deliveryData is one delivery with all its attempts.
 type deliveryData struct {
 	fieldmark.Delivery
 	URL      string
-	Attempts []attemptLine
-	Request  webhook.SentRequest // as it is now, where nothing was tried yet
-	Live     bool                // something may still happen: the page looks again by itself
+	Attempts []attemptRow
+	Request  webhook.SentRequest // the next request, before the first attempt
+	Pending  bool                // the page reloads itself
 }
 
-// attemptLine is an attempt with the request that was sent.
-type attemptLine struct {
+// attemptRow is an attempt with its request.
+type attemptRow struct {
 	fieldmark.DeliveryAttempt
 	Request webhook.SentRequest
 }
 
-func (a *area) delivery(v *visit) error {
-	ctx, id, delivery := v.r.Context(), v.r.PathValue("id"), v.r.PathValue("delivery")
-	record, err := a.origin.Webhooks.Delivery(ctx, id, delivery)
+func (h *handler) delivery(req *request) error {
+	ctx, id, delivery := req.r.Context(), req.r.PathValue("id"), req.r.PathValue("delivery")
+	record, err := h.origin.Webhooks.Delivery(ctx, id, delivery)
 	if err != nil {
 		return err
 	}
-	d := deliveryData{Delivery: record.Delivery, Live: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
-	if e, err := a.origin.Webhooks.Endpoint(ctx, "", id); err == nil {
+	d := deliveryData{Delivery: record.Delivery, Pending: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
+	if e, err := h.origin.Webhooks.Endpoint(ctx, "", id); err == nil {
 		d.URL = e.URL
 	}
 	for _, one := range record.Log {
-		line := attemptLine{DeliveryAttempt: one}
-		if line.Request, err = a.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		line := attemptRow{DeliveryAttempt: one}
+		if line.Request, err = h.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return err
 		}
 		d.Attempts = append(d.Attempts, line)
 	}
-	return a.show(v, http.StatusOK, "delivery", page{Title: "Webhook message", Data: d})
+	return h.show(req, http.StatusOK, "delivery", page{Title: "Webhook message", Data: d})
 }
 
-func (a *area) resend(v *visit) error {
-	id, delivery := v.r.PathValue("id"), v.r.PathValue("delivery")
-	if _, err := a.origin.Webhooks.Resend(v.r.Context(), id, delivery); err != nil {
+func (h *handler) resend(req *request) error {
+	id, delivery := req.r.PathValue("id"), req.r.PathValue("delivery")
+	if _, err := h.origin.Webhooks.Resend(req.r.Context(), id, delivery); err != nil {
 		return err
 	}
-	a.did(v, "delivery.resend", delivery)
-	return v.done(hooksPath+"/"+id+"/deliveries/"+delivery, "resent")
+	h.audit(req, "delivery.resend", delivery)
+	return req.redirectWithNotice(webhooksPath+"/"+id+"/deliveries/"+delivery, "resent")
 }

@@ -85,7 +85,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 		t.Fatalf("keys %+v, %v; want one of acme", keys, err)
 	}
 	checkEscaped(t, b.page("/admin/api-keys", "192.0.2.0/24"))
-	b.refused("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Enter a reason")
+	b.refused("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Reason: enter one")
 	rec := b.do("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}})
 	if rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Errorf("rotate: %d: %s", rec.Code, rec.Body)
@@ -183,7 +183,7 @@ func TestBrandPage(t *testing.T) {
 	b.page("/admin/brands/acme", "not public")
 	form.Set("url", "ftp://x")
 	b.refused("/admin/brands/acme", form, 422, "Address")
-	b.refused("/admin/brands/acme/delete", url.Values{"slug": {"acme2"}}, 422, "type its slug")
+	b.refused("/admin/brands/acme/delete", url.Values{"slug": {"acme2"}}, 422, "enter its slug")
 	b.post("/admin/brands/acme/delete", url.Values{"slug": {"acme"}}, "/admin/brands?done=gone")
 	if rec := b.do("/admin/brands/acme", nil); rec.Code != 404 {
 		t.Errorf("a brand that was taken down: %d, want 404", rec.Code)
@@ -245,7 +245,7 @@ func TestNodes(t *testing.T) {
 	}
 	checkEscaped(t, b.page("/admin/nodes", "98.1 %", "1.2.3", "no memory", "out of sync", "in sync"))
 	b.page("/admin/modules", "https://b.example", "m 1.0.0", "Active")
-	b.page("/admin/modules/"+string(ref.Digest), "Unsigned", "active")
+	b.page("/admin/modules/"+string(ref.Digest), "not signed", "active")
 	b.refused("/admin/modules/rollback", url.Values{}, 422, "no module before")
 }
 

@@ -1,0 +1,184 @@
+package admin
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+)
+
+// request is one request and its response.
+type request struct {
+	w          http.ResponseWriter
+	r          *http.Request
+	user       string // empty without a session
+	session    access.Session
+	formPrefix string // prefix of the input ids of the posted form; empty if its page has one form
+}
+
+// action handles a request.
+type action func(*request) error
+
+// canWrite reports whether the user has the administrator role.
+func (req *request) canWrite() bool { return req.session.Role == fieldmark.RoleAdmin }
+
+// public returns the handler of an action that needs no session.
+func (h *handler) public(do action) http.Handler { return h.withTimeout(0, do) }
+
+// withTimeout returns the handler of an action with a time limit; 0 is the usual one of a page or a form.
+func (h *handler) withTimeout(limit time.Duration, do action) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := limit
+		if limit == 0 {
+			limit = formTimeout
+			if r.Method == http.MethodGet || r.Method == http.MethodHead {
+				limit = pageTimeout
+			}
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		req := &request{w: w, r: r.WithContext(ctx)}
+		if err := do(req); err != nil {
+			h.showError(req, err)
+		}
+	})
+}
+
+// requireLogin returns the handler of an action for administrators and viewers. Others are redirected to the
+// sign-in page. A form that is submitted after the session has ended is lost: storing it would mean storing
+// passwords and secrets.
+func (h *handler) requireLogin(do action) http.Handler { return h.public(h.withSession(do)) }
+
+// requireAdmin returns the handler of an action that changes something.
+func (h *handler) requireAdmin(do action) http.Handler {
+	return h.public(h.withSession(h.checkRole(do)))
+}
+
+// longRunning is requireAdmin for an action that may take long.
+func (h *handler) longRunning(do action) http.Handler {
+	return h.withTimeout(longTimeout, h.withSession(h.checkRole(do)))
+}
+
+// requireReauth is requireAdmin for an action that also needs a recent password or code. The page of the form
+// asks for it.
+func (h *handler) requireReauth(do action) http.Handler {
+	return h.requireAdmin(func(req *request) error {
+		if !req.session.Reauthenticated(time.Now()) {
+			return req.redirectWithNotice(keysPath, "unproved")
+		}
+		return do(req)
+	})
+}
+
+func (h *handler) withSession(do action) action {
+	return func(req *request) error {
+		in, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r))
+		if fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials) {
+			return h.redirectToSignIn(req)
+		}
+		if err != nil {
+			return err
+		}
+		req.user, req.session = in.User, in
+		client := h.clientOf(req.r)
+		req.r = req.r.WithContext(auditlog.WithActor(req.r.Context(), auditlog.Actor{
+			Kind: fieldmark.ActorPerson, Name: in.User,
+			Address: client.Addr.String(), Agent: client.Agent, Request: requestID(req.r),
+		}))
+		return do(req)
+	}
+}
+
+func (h *handler) checkRole(do action) action {
+	return func(req *request) error {
+		if !req.canWrite() {
+			h.showMessage(req, http.StatusForbidden, "Read-only access",
+				"Ask an administrator to make this change or to give you the administrator role.")
+			return nil
+		}
+		return do(req)
+	}
+}
+
+// requestID returns the id that an edge gave the request, or "".
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(fieldmark.HeaderRequestID); fieldmark.ValidRequestID(id) {
+		return id
+	}
+	return ""
+}
+
+// clientOf returns the client: the one that an edge reports, or else the peer.
+func (h *handler) clientOf(r *http.Request) access.Caller {
+	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && h.fromEdge(r) {
+		return access.ParseCaller(reported, r.UserAgent())
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return access.ParseCaller(host, r.UserAgent())
+}
+
+func (h *handler) fromEdge(r *http.Request) bool {
+	return h.nodeTokens.Contains(r.Header.Get(fieldmark.HeaderNode))
+}
+
+// overHTTPS reports whether the browser uses HTTPS, from the settings or as an edge reports. Cookies are then
+// Secure, and responses have Strict-Transport-Security.
+func (h *handler) overHTTPS(r *http.Request) bool {
+	return h.secure || h.fromEdge(r) && r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+// baseURL is the address of this site in the browser.
+func (h *handler) baseURL(r *http.Request) string {
+	scheme := "http"
+	if h.overHTTPS(r) {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
+}
+
+// notFound shows the error for an unknown address, with the navigation for a signed-in user.
+func (h *handler) notFound(req *request) error {
+	if in, err := h.origin.Access.Sessions.Get(req.r.Context(), h.sessionToken(req.r)); err == nil {
+		req.user, req.session = in.User, in
+	}
+	return fieldmark.Errorf(fieldmark.CodeNotFound, "There is no page at this address.")
+}
+
+// redirectToPage redirects from the address of a form to the page above it that contains the form:
+// /missions/{id}, /brands/{slug}.
+func redirectToPage(req *request) error {
+	parts := strings.SplitN(req.r.URL.Path, "/", 5) // "", admin, missions, id, rest
+	http.Redirect(req.w, req.r, strings.Join(parts[:4], "/"), http.StatusSeeOther)
+	return nil
+}
+
+// redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices.
+func (req *request) redirectWithNotice(page, notice string) error {
+	separator := "?"
+	if strings.Contains(page, "?") {
+		separator = "&"
+	}
+	http.Redirect(req.w, req.r, page+separator+"done="+notice, http.StatusSeeOther)
+	return nil
+}
+
+// audit records an action of an administrator in the log, and in the audit log unless the action has added
+// its own entry.
+func (h *handler) audit(req *request, act, target string) {
+	h.log.Info("admin action", "user", req.user, "action", act, "target", target)
+	// The action is done, even if the client has left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.r.Context()), formTimeout)
+	defer cancel()
+	if err := h.origin.AuditLog.AppendIfNone(ctx, act, target); err != nil {
+		h.log.Error("write audit log entry", "user", req.user, "action", act, "target", target, "error", err)
+	}
+}
