@@ -23,12 +23,13 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo":    {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp"},
 	"deploy/release":        {},
 
-	"edge":              {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/compress", "edge/conn/framing", "edge/site", "edge/upstream", "internal/trace"},
+	"edge":              {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/compress", "edge/conn", "edge/conn/framing", "edge/site", "edge/upstream", "internal/trace"},
 	"edge/badge":        {""},
 	"edge/site":         {""},
 	"edge/compress":     {},
 	"edge/proxy":        {"cache", "cache/rfc9111", "edge/compress", "edge/upstream"},
 	"edge/upstream":     {"", "edge/conn/framing", "cache/rfc9111"},
+	"edge/conn":         {"edge/conn/framing"},
 	"edge/conn/framing": {},
 
 	"cache":         {},
@@ -91,7 +92,7 @@ var mayImport = map[string][]string{
 
 // homes says which rooms alone may import a technology.
 var homes = map[string][]string{
-	"github.com/valyala/fasthttp":         {"edge", "edge/compress", "edge/proxy"},
+	"github.com/valyala/fasthttp":         {"edge", "edge/compress", "edge/conn", "edge/proxy"},
 	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},
 	"github.com/tetratelabs/wazero":       {"wasm"},
 	"github.com/dgraph-io/ristretto":      {"cache"},

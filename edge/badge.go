@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
 // badgeFields go out with every badge. A badge is shown by strangers' pages:
@@ -77,7 +78,7 @@ type badges struct {
 // look-up and nothing is built.
 func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 	path := ctx.Path()
-	if len(ctx.URI().QueryString()) == 0 && !alreadyLooked(ctx) {
+	if len(ctx.URI().QueryString()) == 0 && !conn.FastPathTried(ctx) {
 		if entry, state := e.cache.Get(text(path)); state == cache.Fresh {
 			e.sendBadge(ctx, entry, cache.SourceHit, 0)
 			return
@@ -295,7 +296,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		// the score draws them again before anybody asks.
 		drawn.Stale = derivedStale
 	}
-	return atOnce(drawn).From(entry), nil
+	return packEntry(drawn).From(entry), nil
 }
 
 // rankedFresh is how long a badge drawn from the ranking alone is kept.

@@ -20,7 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/compress"
-	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/trace"
@@ -31,14 +31,6 @@ import (
 const (
 	// DefaultCacheBytes bounds the memory of cached answers.
 	DefaultCacheBytes = 256 << 20
-	// readTimeout is how long a client may take over one request; a slower one
-	// holds a connection and gives nothing.
-	readTimeout = 15 * time.Second
-	// idleTimeout is how long a kept-alive connection may be silent.
-	idleTimeout = 75 * time.Second
-	// readBuffer is above what a request's head may have, so that it is refused
-	// for its size before it fills the buffer.
-	readBuffer = framing.MaxHead + 1<<10
 	// fillTimeout bounds how long a client waits for an answer that has to be
 	// derived first.
 	fillTimeout = 5 * time.Second
@@ -79,7 +71,7 @@ type Config struct {
 	// TrustedNetworks are where proxies of the operator's stand: what one of them
 	// says of its client is believed, and its connections are not counted.
 	TrustedNetworks []netip.Prefix
-	NetworkConns    int           // most connections of one client network; 0: DefaultNetworkConns
+	NetworkConns    int           // most connections of one client network; 0: conn.DefaultNetworkConns
 	Inflight        int           // most requests answered at once; 0: DefaultInflight
 	RateLimit       RateLimit     // where what clients ask of the APIs is counted
 	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
@@ -98,7 +90,7 @@ type Edge struct {
 	redis      *cache.Redis // nil: none
 	site       *site.Site
 	host       string // of BaseURL, without its port
-	server     *fasthttp.Server
+	conns      *conn.Server
 	proxy      *proxy.Proxy
 	compressor *compress.Worker  // of own responses
 	origin     http.RoundTripper // carries what is passed on
@@ -112,8 +104,6 @@ type Edge struct {
 	badges  badges
 	follow  follower
 
-	visitors visitors
-	clock    clock
 	inflight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
 	named    *slots      // requests that wait for what fetchFor fetches
@@ -144,7 +134,6 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.NetworkConns = cmp.Or(cfg.NetworkConns, DefaultNetworkConns)
 	cfg.Inflight = cmp.Or(cfg.Inflight, DefaultInflight)
 	cfg.PassBody = cmp.Or(cfg.PassBody, DefaultPassBody)
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
@@ -152,7 +141,6 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badges{pngs: newPNGs()},
 		follow: follower{backlog: newBacklog()}}
-	e.clock.set(time.Now())
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
@@ -176,34 +164,34 @@ func New(cfg Config) (*Edge, error) {
 	e.host = base.Hostname()
 	e.cursor = newCursorKey(cfg.NodeToken)
 	e.limits = newLimits(cfg.RateLimit, cfg.NetworkQuota, e.redis)
-	e.visitors.most = cfg.NetworkConns
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
-	e.server = &fasthttp.Server{
-		Handler:               e.serve,
-		ErrorHandler:          e.badRequest,
-		HeaderReceived:        e.refuseEarly,
-		ExpectHandler:         e.expects,
-		Name:                  serverName,
-		NoDefaultServerHeader: true,
-		ReadTimeout:           readTimeout,
-		IdleTimeout:           idleTimeout,
-		ReadBufferSize:        readBuffer,
-		Logger:                quiet{},
-
-		StreamRequestBody:            true, // from there on no limit of fasthttp's holds: see body.go
-		DisablePreParseMultipartForm: true, // it would be passed on as other bytes
-	}
+	e.conns = conn.New(e.connConfig())
 	return e, nil
 }
 
-// quiet drops fasthttp's own log lines: a client that speaks no HTTP is counted
-// by badRequest and is no news.
-type quiet struct{}
-
-// Printf implements fasthttp.Logger.
-func (quiet) Printf(string, ...any) {}
+// connConfig returns the configuration of the connection server.
+func (e *Edge) connConfig() conn.Config {
+	cfg := conn.Config{
+		Name:           serverName,
+		Handler:        e.serve,
+		ErrorHandler:   e.badRequest,
+		HeaderReceived: e.refuseEarly,
+		ExpectHandler:  e.expects,
+		FastPath:       e.appendCached,
+		FastPathPrefix: fieldmark.PathBadge,
+		Network:        e.countedNetwork,
+		NetworkConns:   e.cfg.NetworkConns,
+		OnReject:       e.meters.rejected.Inc,
+		OnFastPath:     func(took time.Duration) { e.meters.fastPath.Update(took.Seconds()) },
+		Log:            e.log,
+	}
+	if e.cfg.Site != nil { // the host decides whose badge it is
+		cfg.FastPath = nil
+	}
+	return cfg
+}
 
 // Run answers requests on the listeners, keeps in step with the origin's event
 // log, and blocks until ctx ends and everything it began is finished. A node is
@@ -216,11 +204,11 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		g.Go(func() error { return e.keepRanked(ctx) })
 		g.Go(func() error { return e.report(ctx) })
 	}
-	g.Go(func() error { return e.clock.run(ctx) })
+	g.Go(func() error { return e.conns.Run(ctx) })
 	g.Go(func() error { e.compressor.Run(ctx.Done()); return nil })
 	for _, ln := range listeners {
 		g.Go(func() error {
-			if err := e.accept(ln); ctx.Err() == nil {
+			if err := e.conns.Serve(ln); ctx.Err() == nil {
 				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 			}
 			return nil
@@ -233,7 +221,7 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		for _, ln := range listeners {
 			_ = ln.Close() // a second listener is closed whatever the first says
 		}
-		if cut := e.drain(drainTimeout); cut > 0 {
+		if cut := e.conns.Drain(drainTimeout); cut > 0 {
 			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections", cut)
 		}
 		return nil

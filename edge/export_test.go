@@ -7,41 +7,35 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/compress"
+	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
-// Glance is glance for its fuzz test: what it made out, and whether it is sure.
-func Glance(b []byte) (target, match []byte, size int, ok bool) {
-	g, ok := glance(b)
-	return g.target, g.match, g.size, ok
-}
-
-// AppendGlance answers a head by a glance, or says that it is none for it.
-func (e *Edge) AppendGlance(dst, head []byte) ([]byte, bool) {
-	g, ok := glance(head)
+// AppendFastPath answers the request that b begins with by the fast path, and reports
+// whether it did.
+func (e *Edge) AppendFastPath(dst, b []byte) ([]byte, bool) {
+	r, ok := conn.ParseSimpleGET(b, fieldmark.PathBadge)
 	if !ok {
 		return dst, false
 	}
-	return e.appendGlance(dst, &g, e.clock.now.Load())
+	return e.appendCached(dst, r, cachedTime)
 }
+
+var cachedTime = conn.NewTime(time.Now())
 
 // SitemapOf is a part of the present sitemap, were each to hold no more than most.
 func SitemapOf(e *Edge, part, most int) []byte {
 	return sitemapOf(e.boards.current(), e.cfg.BaseURL, part, most)
 }
 
-// ServeConn serves one connection, for a node that is not run.
-func (e *Edge) ServeConn(c net.Conn) {
-	if v, ok := e.admit(c); ok {
-		v.serve()
-	}
-}
+// ServeConn serves one connection, of a node that is not run.
+func (e *Edge) ServeConn(c net.Conn) { e.conns.ServeConn(c) }
 
 // Close gives back what New took, of a node that was not run.
 func (e *Edge) Close() { e.close() }
 
 // KeepBadge has a node hold a badge that nobody drew.
 func (e *Edge) KeepBadge(path string, body []byte) {
-	e.cache.Put(path, atOnce(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour, Value: newHead(`"0123456789abcdef01234567"`, append([]string{
+	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour, Value: newHead(`"0123456789abcdef01234567"`, append([]string{
 		"Content-Type", formTypes[formSVG], "Cache-Control", badgeCacheControl,
 		"Link", "<https://marks.example" + path + `>; rel="describedby"`, "Surrogate-Key", "brand-x",
 		"Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT"}, badgeFields...)...)}))

@@ -3,7 +3,6 @@ package edge
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/conn"
 )
 
 // DefaultInflight bounds the requests a node answers at once. A request takes a
@@ -40,11 +40,11 @@ func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
 	default:
 		r = e.route(ctx)
 	}
-	if e.visitors.stopping.Load() || e.leaving.Load() {
+	if e.leaving.Load() {
 		ctx.SetConnectionClose()
 	}
-	if v := visitorOf(ctx.Conn()); v != nil && ctx.Hijacked() {
-		v.lent.tunnel = true
+	if ctx.Hijacked() {
+		conn.SetTunnel(ctx)
 	}
 	if r == routePage && e.scheme(ctx) == "https" {
 		ctx.Response.Header.Set("Strict-Transport-Security", strictTransport)
@@ -100,19 +100,11 @@ func (e *Edge) trusts(peer netip.Addr) bool {
 	return false
 }
 
-// peer is the address at the other end of the connection.
-func peer(ctx *fasthttp.RequestCtx) netip.Addr {
-	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
-	}
-	return netip.Addr{}
-}
-
 // client is who asks: the peer, or whom a trusted peer says it asks for. Of a
 // chain the last address that is not trusted counts: everything before it can be
 // made up.
 func (e *Edge) client(ctx *fasthttp.RequestCtx) netip.Addr {
-	at := peer(ctx)
+	at := conn.Addr(ctx.RemoteAddr())
 	if len(e.cfg.TrustedNetworks) == 0 || !e.trusts(at) {
 		return at
 	}
@@ -141,7 +133,7 @@ func parseNode(s string) (netip.Addr, error) {
 
 // scheme is how the client reached the site.
 func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
-	if len(e.cfg.TrustedNetworks) > 0 && e.trusts(peer(ctx)) {
+	if len(e.cfg.TrustedNetworks) > 0 && e.trusts(conn.Addr(ctx.RemoteAddr())) {
 		if said := string(ctx.Request.Header.Peek("X-Forwarded-Proto")); said == "https" || said == "http" {
 			return said
 		}
@@ -160,7 +152,7 @@ const identityPrefix = "X-Forwarded-"
 // not say of that is out already (proxy.Config.Prepare); who somebody is, only a
 // trusted proxy may say.
 func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
-	if !e.trusts(peer(ctx)) {
+	if !e.trusts(conn.Addr(ctx.RemoteAddr())) {
 		for name := range h {
 			if strings.HasPrefix(name, identityPrefix) {
 				delete(h, name)

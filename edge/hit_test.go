@@ -51,12 +51,23 @@ func TestHitAllocatesNothing(t *testing.T) {
 			head = []byte(plainGet + "If-None-Match: " + tag + "\r\n\r\n")
 		}
 		allocs = testing.AllocsPerRun(2000, func() {
-			if out, ok := h.edge.AppendGlance(answer, head); !ok || !bytes.HasPrefix(out[9:], []byte(tt.name)) {
-				t.Fatalf("%q: at a glance %v %.20q, want %s", head, ok, out, tt.name)
+			if out, ok := h.edge.AppendFastPath(answer, head); !ok || !bytes.HasPrefix(out[9:], []byte(tt.name)) {
+				t.Fatalf("%q: fast path %v %.20q, want %s", head, ok, out, tt.name)
 			}
 		})
 		if allocs != 0 {
-			t.Errorf("a badge hit answered %s at a glance allocates %v times, want 0", tt.name, allocs)
+			t.Errorf("a badge hit answered %s by the fast path allocates %v times, want 0", tt.name, allocs)
+		}
+	}
+}
+
+// TestFastPathAndImageProxies: an image proxy gets another Cache-Control, which only the
+// handler sends.
+func TestFastPathAndImageProxies(t *testing.T) {
+	h := hitHouse(t)
+	for agent, want := range map[string]bool{"github-camo (1)": false, "Mozilla/5.0": true} {
+		if _, ok := h.edge.AppendFastPath(nil, []byte(plainGet+"User-Agent: "+agent+"\r\n\r\n")); ok != want {
+			t.Errorf("%s: served by the fast path %v, want %v", agent, ok, want)
 		}
 	}
 }
@@ -109,12 +120,12 @@ func BenchmarkBadgeHit(b *testing.B) {
 			}
 		})
 	}
-	for _, bm := range []struct{ name, head string }{{"glance", plainGet + "\r\n"}, {"glance-browser", plainGet + browserHead + "\r\n"}} {
+	for _, bm := range []struct{ name, head string }{{"fast-path", plainGet + "\r\n"}, {"fast-path-browser", plainGet + browserHead + "\r\n"}} {
 		b.Run(bm.name, func(b *testing.B) {
 			head, answer := []byte(bm.head), make([]byte, 0, 8<<10)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := h.edge.AppendGlance(answer, head); !ok {
+				if _, ok := h.edge.AppendFastPath(answer, head); !ok {
 					b.Fatal("not at hand")
 				}
 			}
@@ -147,7 +158,7 @@ func BenchmarkBadgeHits(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
-				if _, ok := h.edge.AppendGlance(answer, heads[i%len(heads)]); !ok {
+				if _, ok := h.edge.AppendFastPath(answer, heads[i%len(heads)]); !ok {
 					missed++
 				}
 			}

@@ -44,7 +44,7 @@ type meters struct {
 	panics   *metrics.Counter
 	shed     *metrics.Counter
 	limited  *metrics.Counter
-	turned   *metrics.Counter
+	rejected *metrics.Counter
 	purges   *metrics.Counter
 	purgeLag *metrics.PrometheusHistogram
 	follows  *metrics.Counter
@@ -57,7 +57,7 @@ type meters struct {
 	redis    [redisResults]*metrics.Counter
 	took     [routeCount]*metrics.PrometheusHistogram
 	fills    *metrics.PrometheusHistogram
-	glances  *metrics.PrometheusHistogram // of one fast-path read in sampledReads
+	fastPath *metrics.PrometheusHistogram // of the reads that conn.Config.OnFastPath reports
 	calls    *metrics.PrometheusHistogram // to Redis
 	evicted  [2]*metrics.Counter          // by cache, as in cacheNames
 	scores   *metrics.PrometheusHistogram
@@ -77,7 +77,7 @@ func newMeters() *meters {
 	}
 	m.panics = set.NewCounter("fieldmark_edge_panics_total")
 	m.shed = set.NewCounter(`fieldmark_edge_shed_total{what="request"}`)
-	m.turned = set.NewCounter(`fieldmark_edge_shed_total{what="connection"}`)
+	m.rejected = set.NewCounter(`fieldmark_edge_shed_total{what="connection"}`)
 	m.limited = set.NewCounter("fieldmark_edge_rate_limited_total")
 	m.purges = set.NewCounter("fieldmark_edge_purged_tags_total")
 	m.purgeLag = set.NewPrometheusHistogramExt("fieldmark_edge_purge_lag_seconds", lagBuckets)
@@ -93,7 +93,7 @@ func newMeters() *meters {
 	for r, name := range redisNames {
 		m.redis[r] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_redis_total{result=%q}`, name))
 	}
-	m.glances = set.NewPrometheusHistogramExt("fieldmark_edge_hit_seconds", secondBuckets)
+	m.fastPath = set.NewPrometheusHistogramExt("fieldmark_edge_hit_seconds", secondBuckets)
 	m.calls = set.NewPrometheusHistogramExt("fieldmark_edge_redis_call_seconds", secondBuckets)
 	for i, name := range cacheNames {
 		m.evicted[i] = set.NewCounter(fmt.Sprintf(`fieldmark_edge_cache_evictions_total{cache=%q}`, name))
@@ -106,10 +106,6 @@ func newMeters() *meters {
 // cacheNames are the caches of a node: what it derives itself, and answers of the
 // origin that it passed on.
 var cacheNames = [...]string{"derived", "passed"}
-
-// sampledReads is how many fast-path reads share one measurement: reading the
-// clock twice costs as much as parsing the request.
-const sampledReads = 256
 
 // watch adds what is read off the node when somebody looks.
 func (m *meters) watch(e *Edge) {
@@ -132,11 +128,7 @@ func (m *meters) watch(e *Edge) {
 		}
 		return 1
 	})
-	m.set.NewGauge("fieldmark_edge_connections", func() float64 {
-		e.visitors.mu.Lock()
-		defer e.visitors.mu.Unlock()
-		return float64(len(e.visitors.open))
-	})
+	m.set.NewGauge("fieldmark_edge_connections", func() float64 { return float64(e.conns.Open()) })
 }
 
 // count notes one answered request.

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
@@ -198,7 +199,7 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &late) && late.Timeout():
 		e.fail(ctx, requestTimeout())
 	case errors.As(err, &small):
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", readBuffer))
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", conn.ReadBufferSize))
 	default:
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMalformedRequest, "this is not an HTTP/1.1 request"))
 	}

@@ -1,0 +1,209 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/edge/conn/framing"
+)
+
+const (
+	// ReadTimeout bounds the time from a connection's first byte, or from the end of
+	// a request that fasthttp served, to the end of the next request's header.
+	ReadTimeout = 15 * time.Second
+	// IdleTimeout bounds how long a kept-alive connection may be silent.
+	IdleTimeout = 75 * time.Second
+	// ReadBufferSize is the size of fasthttp's read buffer, in bytes. It is above
+	// what package framing lets pass, which therefore refuses a header first.
+	ReadBufferSize = framing.MaxHead + 1<<10
+	// acceptPause is the longest pause after an accept failed, which mostly means
+	// that the process has no file descriptors left.
+	acceptPause = time.Second
+	// expireTime is how long an idle connection may still begin a request after the
+	// server began to drain: a request that is on its way is answered.
+	expireTime = 50 * time.Millisecond
+)
+
+// Config configures a Server.
+type Config struct {
+	// Name is the Server header field of responses; required.
+	Name string
+	// Handler, ErrorHandler, HeaderReceived and ExpectHandler are those of
+	// fasthttp.Server. Handler is required.
+	Handler        fasthttp.RequestHandler
+	ErrorHandler   func(*fasthttp.RequestCtx, error)
+	HeaderReceived func(*fasthttp.RequestHeader) fasthttp.RequestConfig
+	ExpectHandler  func(*fasthttp.RequestCtx) int
+
+	// FastPath appends the response to r and reports whether it did; if not, Handler
+	// serves the request, and dst is unchanged. It must append what Handler would
+	// send. It is called for GET requests with a path below FastPathPrefix whose
+	// header fields cannot change the response. nil: there is no fast path.
+	FastPath       func(dst []byte, r SimpleRequest, now *Time) ([]byte, bool)
+	FastPathPrefix string
+
+	// Network returns the client network that an address counts for; if it is
+	// invalid, the connection counts in the total only. Required.
+	Network func(netip.Addr) netip.Addr
+	// NetworkConns bounds the connections of one client network; 0: DefaultNetworkConns.
+	NetworkConns int
+
+	// OnReject is called for each connection above a limit; nil: nothing.
+	OnReject func()
+	// OnFastPath is called with the duration of one in 256 reads that the fast path
+	// answered, or a part of it; nil: nothing.
+	OnFastPath func(time.Duration)
+	Log        *slog.Logger // nil: none
+}
+
+// Server serves connections. Its methods may be called concurrently.
+type Server struct {
+	cfg      Config
+	http     *fasthttp.Server
+	rejected []byte // the response to a connection above a limit
+	conns    connTracker
+	clock    clock
+}
+
+// New returns a Server that serves nothing yet.
+func New(cfg Config) *Server {
+	if cfg.NetworkConns == 0 {
+		cfg.NetworkConns = DefaultNetworkConns
+	}
+	if cfg.OnReject == nil {
+		cfg.OnReject = func() {}
+	}
+	if cfg.OnFastPath == nil {
+		cfg.OnFastPath = func(time.Duration) {}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, rejected: rejection(cfg.Name)}
+	s.conns.open = map[*conn]struct{}{}
+	s.conns.perNetwork = map[netip.Addr]int{}
+	s.conns.networkLimit = cfg.NetworkConns
+	s.clock.set(time.Now())
+	s.http = &fasthttp.Server{
+		Handler:               cfg.Handler,
+		ErrorHandler:          cfg.ErrorHandler,
+		HeaderReceived:        cfg.HeaderReceived,
+		ExpectHandler:         cfg.ExpectHandler,
+		Name:                  cfg.Name,
+		NoDefaultServerHeader: true,
+		ReadTimeout:           ReadTimeout,
+		IdleTimeout:           IdleTimeout,
+		ReadBufferSize:        ReadBufferSize,
+		Logger:                discardLogger{},
+
+		StreamRequestBody:            true, // fasthttp's limit on bodies does not hold then; the handler has its own
+		DisablePreParseMultipartForm: true, // a form would be written again, as other bytes
+	}
+	return s
+}
+
+// discardLogger drops fasthttp's log lines: ErrorHandler gets the errors of clients,
+// which would fill a log.
+type discardLogger struct{}
+
+// Printf implements fasthttp.Logger.
+func (discardLogger) Printf(string, ...any) {}
+
+// connTracker counts the open connections.
+type connTracker struct {
+	mu           sync.Mutex
+	open         map[*conn]struct{}
+	perNetwork   map[netip.Addr]int
+	networkLimit int
+
+	draining atomic.Bool
+	done     sync.WaitGroup
+}
+
+// Serve serves the connections of a listener until it is closed.
+func (s *Server) Serve(ln net.Listener) error {
+	var pause time.Duration
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) || s.Draining() {
+				return err
+			}
+			if pause = min(max(2*pause, 5*time.Millisecond), acceptPause); pause == acceptPause {
+				s.cfg.Log.Error("accept a connection", "listen", ln.Addr().String(), "err", err)
+			}
+			time.Sleep(pause)
+			continue
+		}
+		pause = 0
+		if tracked, ok := s.track(c); ok {
+			go tracked.serve()
+		} else {
+			s.reject(c)
+		}
+	}
+}
+
+// ServeConn serves one connection until it ends.
+func (s *Server) ServeConn(c net.Conn) {
+	if tracked, ok := s.track(c); ok {
+		tracked.serve()
+	} else {
+		s.reject(c)
+	}
+}
+
+// Run updates the cached time, which responses carry as their Date, until ctx ends.
+func (s *Server) Run(ctx context.Context) error { return s.clock.run(ctx) }
+
+// Open returns the number of open connections.
+func (s *Server) Open() int {
+	s.conns.mu.Lock()
+	defer s.conns.mu.Unlock()
+	return len(s.conns.open)
+}
+
+// Draining reports whether Drain was called.
+func (s *Server) Draining() bool { return s.conns.draining.Load() }
+
+// Drain ends idle connections and waits for the others to finish their request, no
+// longer than limit. It closes those that are left and returns how many these were.
+func (s *Server) Drain(limit time.Duration) (closed int) {
+	t := &s.conns
+	t.mu.Lock()
+	t.draining.Store(true)
+	for c := range t.open {
+		if c.state.Load() == stateIdle {
+			c.expireIdle()
+		}
+	}
+	t.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		t.done.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return 0
+	case <-timer.C:
+	}
+	t.mu.Lock()
+	closed = len(t.open)
+	for c := range t.open {
+		_ = c.Conn.Close()
+	}
+	t.mu.Unlock()
+	<-done
+	return closed
+}
