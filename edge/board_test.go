@@ -18,7 +18,7 @@ import (
 // oldest first, each time with so many words.
 func (h *house) ranked(slug fieldmark.Slug, niche, language string, found ...found) {
 	h.t.Helper()
-	_, _, err := h.service.Brands.PutBrand(h.t.Context(), fieldmark.Brand{
+	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: strings.ToUpper(string(slug)), URL: "https://" + string(slug) + ".example/", Niche: niche, Language: language, Public: true})
 	must(h.t, err)
 	for _, f := range found {
@@ -27,7 +27,7 @@ func (h *house) ranked(slug fieldmark.Slug, niche, language string, found ...fou
 		if f.pages != 0 {
 			facts.Pages = f.pages
 		}
-		_, err := h.service.Brands.RecordFacts(h.t.Context(), slug, facts)
+		_, err := h.service.Brands.PutFacts(h.t.Context(), slug, facts)
 		must(h.t, err)
 	}
 }
@@ -220,18 +220,18 @@ func TestManyChanges(t *testing.T) {
 		put = append(put, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%02d", i)), Name: "B", URL: "https://b.example/",
 			Niche: fmt.Sprintf("n%d", i%3), Language: "en", Public: true})
 	}
-	_, err := h.service.Brands.ImportBrands(t.Context(), put)
+	_, err := h.service.Brands.Import(t.Context(), put)
 	must(t, err)
 	for round := range 3 {
 		for i, b := range put {
 			if (i+round)%4 != 0 {
-				_, err := h.service.Brands.RecordFacts(t.Context(), b.Slug, factsWith(int64(60+(i*37+round*11)%240)))
+				_, err := h.service.Brands.PutFacts(t.Context(), b.Slug, factsWith(int64(60+(i*37+round*11)%240)))
 				must(t, err)
 			}
 		}
 	}
 	put[7].Public, put[8].Niche = false, "n0"
-	_, err = h.service.Brands.ImportBrands(t.Context(), put)
+	_, err = h.service.Brands.Import(t.Context(), put)
 	must(t, err)
 	h.brand("last", "Last", -1) // its event is after all others
 	h.until("all of it is in the ranking", func() bool { return strings.Contains(h.get("/?q=last").body, "/brands/last") })

@@ -94,10 +94,10 @@ func newHangingFixtureOf(t *testing.T, over func(http.RoundTripper) http.RoundTr
 	must(t, err)
 	must(t, service.Prepare(t.Context()))
 	f.service = service
-	_, _, err = service.Brands.PutBrand(t.Context(), fieldmark.Brand{
+	_, _, err = service.Brands.Put(t.Context(), fieldmark.Brand{
 		Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en", Public: true})
 	must(t, err)
-	_, err = service.Brands.RecordFacts(t.Context(), "acme", factsWith(300))
+	_, err = service.Brands.PutFacts(t.Context(), "acme", factsWith(300))
 	must(t, err)
 	handler, err := api.New(api.Config{Service: service, NodeToken: nodeToken, PublicAPI: true})
 	must(t, err)

@@ -145,11 +145,11 @@ func (h *house) until(what string, ok func() bool) {
 // words leaves it without facts.
 func (h *house) brand(slug fieldmark.Slug, name string, words int64) {
 	h.t.Helper()
-	_, _, err := h.service.Brands.PutBrand(h.t.Context(), fieldmark.Brand{
+	_, _, err := h.service.Brands.Put(h.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: name, URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 	must(h.t, err)
 	if words >= 0 {
-		_, err = h.service.Brands.RecordFacts(h.t.Context(), slug, factsWith(words))
+		_, err = h.service.Brands.PutFacts(h.t.Context(), slug, factsWith(words))
 		must(h.t, err)
 	}
 }
@@ -407,7 +407,7 @@ func TestChange(t *testing.T) {
 	for _, p := range paths {
 		old[p] = h.get(p).body
 	}
-	_, err := h.service.Brands.RecordFacts(t.Context(), "acme", factsWith(50))
+	_, err := h.service.Brands.PutFacts(t.Context(), "acme", factsWith(50))
 	must(t, err)
 	for _, p := range paths {
 		h.until(p+" shows the change", func() bool { return h.get(p).body != old[p] })
@@ -420,7 +420,7 @@ func TestChange(t *testing.T) {
 	}
 
 	private := fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/", Niche: "tools", Language: "en"}
-	_, _, err = h.service.Brands.PutBrand(t.Context(), private)
+	_, _, err = h.service.Brands.Put(t.Context(), private)
 	must(t, err)
 	h.until("the private brand is gone", func() bool {
 		return h.get("/api/badge/acme").status == 404 && h.get("/api/v1/score/acme").status == 404 && h.get("/brands/acme").status == 404 &&
@@ -451,7 +451,7 @@ func TestOriginStopped(t *testing.T) {
 		t.Error("503 without Retry-After")
 	}
 	h.down.Store(false)
-	_, err := h.service.Brands.RecordFacts(t.Context(), "acme", factsWith(50))
+	_, err := h.service.Brands.PutFacts(t.Context(), "acme", factsWith(50))
 	must(t, err)
 	h.until("the change is caught up with", func() bool { return *h.score("acme").Score == 90_000 })
 }
@@ -499,7 +499,7 @@ func TestCursor(t *testing.T) {
 			path = "/api/v1/leaderboard?limit=3&cursor=" + b.NextCursor
 		}
 		if page == 0 { // the first becomes the last; the pages already begun must not notice
-			_, err := h.service.Brands.RecordFacts(t.Context(), "b6", factsWith(50))
+			_, err := h.service.Brands.PutFacts(t.Context(), "b6", factsWith(50))
 			must(t, err)
 			h.until("the ranking changed", func() bool { return !strings.Contains(h.get("/api/v1/leaderboard?limit=1").body, `"b6"`) })
 		}

@@ -26,7 +26,7 @@ func TestRename(t *testing.T) {
 			t.Errorf("%s: %d", path, a.status)
 		}
 	}
-	_, err := h.service.Brands.RenameBrand(t.Context(), "acme", "acme-tools")
+	_, err := h.service.Brands.Rename(t.Context(), "acme", "acme-tools")
 	must(t, err)
 	_, err = h.service.Brands.SetAliases(t.Context(), "acme-tools", []fieldmark.Slug{"acme", "anvils"})
 	must(t, err)
@@ -54,7 +54,7 @@ func TestRename(t *testing.T) {
 	redirects("at a new node")
 
 	// Back to the old slug, and the alias is given up.
-	_, err = h.service.Brands.RenameBrand(t.Context(), "acme-tools", "acme")
+	_, err = h.service.Brands.Rename(t.Context(), "acme-tools", "acme")
 	must(t, err)
 	_, err = h.service.Brands.SetAliases(t.Context(), "acme", nil)
 	must(t, err)
@@ -95,8 +95,8 @@ func TestTakedown(t *testing.T) {
 			}
 		}
 	}
-	must(t, h.service.Brands.DeleteBrand(t.Context(), "acme"))
-	_, _, err := h.service.Brands.PutBrand(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme", URL: "https://shy.example/", Niche: "tools", Language: "en"})
+	must(t, h.service.Brands.Delete(t.Context(), "acme"))
+	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "shy", Name: "Acme", URL: "https://shy.example/", Niche: "tools", Language: "en"})
 	must(t, err)
 	for _, base := range bases {
 		h.base = base

@@ -34,7 +34,7 @@ func (h *house) activate(module []byte) fieldmark.ModuleRef {
 	h.t.Helper()
 	ref, err := wasm.Ref(module)
 	must(h.t, err)
-	must(h.t, h.service.Modules.ActivateModule(h.t.Context(), ref, module))
+	must(h.t, h.service.Modules.ActivateBytes(h.t.Context(), ref, module))
 	return ref
 }
 
@@ -96,7 +96,7 @@ func TestModuleGoesWrong(t *testing.T) {
 	if len(told) != 1 || !strings.Contains(string(told[0].Data), string(bad.Digest)) {
 		t.Errorf("told %d times: %s", len(told), told[0].Data)
 	}
-	status, err := h.service.Modules.ModuleStatus(t.Context())
+	status, err := h.service.Modules.Status(t.Context())
 	if err != nil || len(status.Nodes) != 1 || status.Nodes[0].Module != good || status.Plan.Digest != bad.Digest {
 		t.Errorf("status %+v, %v", status, err)
 	}
@@ -114,8 +114,8 @@ func TestModuleGoesWrong(t *testing.T) {
 
 	// An operator who wants it after all is believed, until it goes wrong again.
 	generation := report.Generation
-	must(t, h.service.Modules.ActivateModule(t.Context(), good, nil))
-	must(t, h.service.Modules.ActivateModule(t.Context(), bad, nil))
+	must(t, h.service.Modules.ActivateBytes(t.Context(), good, nil))
+	must(t, h.service.Modules.ActivateBytes(t.Context(), bad, nil))
 	h.until("it went wrong once more", func() bool { h.get("/api/v1/score/odd"); return h.edge.Report().Generation >= generation+2 })
 	h.until("the good one is back", func() bool { return h.score("plain").Module == good })
 }
@@ -148,7 +148,7 @@ func TestModuleRefused(t *testing.T) {
 	builtin := h.score("plain").Module
 	junk := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "junk", Version: "1.0.0", Digest: digestOf(junk)}
-	must(t, h.service.Modules.ActivateModule(t.Context(), ref, junk))
+	must(t, h.service.Modules.ActivateBytes(t.Context(), ref, junk))
 	h.until("the report says why", func() bool { return strings.Contains(h.edge.Report().Error, "no memory") })
 	h.brand("other", "Other", 100)
 	h.until("the log is followed", func() bool { return h.board().Total == 2 })
@@ -181,8 +181,8 @@ func TestCanary(t *testing.T) {
 	must(t, err)
 	builtin, err := wasm.Ref(geo.Module())
 	must(t, err)
-	must(t, h.service.Modules.ActivateModule(t.Context(), ref, module))
-	must(t, h.service.Modules.ActivateModule(t.Context(), builtin, nil))
+	must(t, h.service.Modules.ActivateBytes(t.Context(), ref, module))
+	must(t, h.service.Modules.ActivateBytes(t.Context(), builtin, nil))
 	onTrial := func() (slugs []string) {
 		for i := range brands {
 			slug := fmt.Sprintf("b%02d", i)
@@ -197,7 +197,7 @@ func TestCanary(t *testing.T) {
 		return slugs
 	}
 	begin := func(percent int) []string {
-		_, err := h.service.Modules.PutInForce(t.Context(), ref.Digest, percent)
+		_, err := h.service.Modules.Activate(t.Context(), ref.Digest, percent)
 		must(t, err)
 		h.until("the trial has begun", func() bool { c := h.edge.Report().Canary; return c != nil && c.Percent == percent })
 		h.until("its scores are served", func() bool { return len(onTrial()) > 0 })
@@ -218,7 +218,7 @@ func TestCanary(t *testing.T) {
 	if b := h.board(); b.Methodology != before.Methodology || b.Items[0].Score != before.Items[0].Score {
 		t.Errorf("ranked by %v with %v on top", b.Methodology, b.Items[0].Score)
 	}
-	_, err = h.service.Modules.RollBackModule(t.Context())
+	_, err = h.service.Modules.RollBack(t.Context())
 	must(t, err)
 	h.until("the trial is over", func() bool { return h.edge.Report().Canary == nil && len(onTrial()) == 0 })
 }
@@ -244,11 +244,11 @@ func TestSignedOnly(t *testing.T) {
 			s := fieldmark.SignModule(signed.Digest, key)
 			signed.Signature = &s
 		}
-		must(t, h.service.Modules.ActivateModule(t.Context(), signed.ModuleRef, module))
+		must(t, h.service.Modules.ActivateBytes(t.Context(), signed.ModuleRef, module))
 		if key != nil {
 			h.sign(signed, module)
-			must(t, h.service.Modules.ActivateModule(t.Context(), builtin, nil))
-			must(t, h.service.Modules.ActivateModule(t.Context(), signed.ModuleRef, nil))
+			must(t, h.service.Modules.ActivateBytes(t.Context(), builtin, nil))
+			must(t, h.service.Modules.ActivateBytes(t.Context(), signed.ModuleRef, nil))
 		}
 		return signed.Digest
 	}

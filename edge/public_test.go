@@ -133,7 +133,7 @@ func TestUnrankedBrandsChange(t *testing.T) {
 	}
 	h.until("acme is ranked", func() bool { return h.board().Total == 1 })
 	h.until("the first is listed", show("pending-one"))
-	must(t, h.service.Brands.DeleteBrand(t.Context(), "pending-one"))
+	must(t, h.service.Brands.Delete(t.Context(), "pending-one"))
 	h.brand("pending-two", "Two", -1)
 	h.until("the second is listed", show("pending-two"))
 	for _, path := range lists {

@@ -295,10 +295,10 @@ func TestRanksOnceADay(t *testing.T) {
 		old := factsWith(500)
 		began := time.Now()
 		old.AsOf = fieldmark.At(began.Add(time.Hour - fieldmark.ReadyWithin))
-		_, _, err := f.service.Brands.PutBrand(t.Context(), fieldmark.Brand{
+		_, _, err := f.service.Brands.Put(t.Context(), fieldmark.Brand{
 			Slug: "aged", Name: "Aged", URL: "https://aged.example/", Niche: "tools", Language: "en", Public: true})
 		must(t, err)
-		_, err = f.service.Brands.RecordFacts(t.Context(), "aged", old)
+		_, err = f.service.Brands.PutFacts(t.Context(), "aged", old)
 		must(t, err)
 		time.Sleep(10 * time.Second)
 		quiet, err := f.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 1 << 53}, 0, 0)
@@ -368,7 +368,7 @@ func TestFollowsWhileRanking(t *testing.T) {
 	must(t, err)
 	h.until("all brands are being read", func() bool { return asked.Load() > 0 })
 
-	_, err = h.service.Brands.RecordFacts(t.Context(), "acme", factsWith(10))
+	_, err = h.service.Brands.PutFacts(t.Context(), "acme", factsWith(10))
 	must(t, err)
 	h.until("the change is seen", func() bool { return *h.score("acme").Score != was })
 	h.brand("best", "Best", 500)
@@ -396,14 +396,14 @@ func TestImportDelaysNothing(t *testing.T) {
 	h.importBrands("made", 600)
 	h.until("the import is being scored", func() bool { return asked.Load() > 0 })
 
-	_, err := h.service.Brands.RecordFacts(t.Context(), "acme", factsWith(10))
+	_, err := h.service.Brands.PutFacts(t.Context(), "acme", factsWith(10))
 	must(t, err)
 	h.until("the change is seen", func() bool { return *h.score("acme").Score != was && h.get("/api/badge/acme").body != badge })
 	h.brand("best", "Best", 500)
 	for _, path := range []string{"/api/v1/score/best", "/api/badge/best", "/brands/best"} {
 		h.until("the new brand is served: "+path, func() bool { return h.get(path).status == http.StatusOK })
 	}
-	must(t, h.service.Brands.DeleteBrand(t.Context(), "acme"))
+	must(t, h.service.Brands.Delete(t.Context(), "acme"))
 	h.until("the removed brand is not", func() bool { return h.get("/brands/acme").status == http.StatusNotFound })
 }
 
@@ -477,7 +477,7 @@ func (h *house) importBrands(prefix string, n int) {
 		slug := prefix + "-" + strconv.Itoa(i)
 		brands[i] = fieldmark.Brand{Slug: fieldmark.Slug(slug), Name: slug, URL: "https://" + slug + ".example/", Niche: "tools", Language: "en", Public: true}
 	}
-	report, err := h.service.Brands.ImportBrands(h.t.Context(), brands)
+	report, err := h.service.Brands.Import(h.t.Context(), brands)
 	must(h.t, err)
 	if report.Added != n {
 		h.t.Fatalf("imported %d of %d brands: %+v", report.Added, n, report)
@@ -487,10 +487,10 @@ func (h *house) importBrands(prefix string, n int) {
 // put registers a brand with facts at any origin.
 func put(t testing.TB, service *origin.Service, slug fieldmark.Slug) {
 	t.Helper()
-	_, _, err := service.Brands.PutBrand(t.Context(), fieldmark.Brand{
+	_, _, err := service.Brands.Put(t.Context(), fieldmark.Brand{
 		Slug: slug, Name: string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 	must(t, err)
-	_, err = service.Brands.RecordFacts(t.Context(), slug, factsWith(500))
+	_, err = service.Brands.PutFacts(t.Context(), slug, factsWith(500))
 	must(t, err)
 }
 

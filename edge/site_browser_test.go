@@ -28,7 +28,7 @@ func gallery(t *testing.T) *house {
 	}
 	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 10 * day, words: 250}, found{words: 300})
 	h.sample("acme,perplexity,sonar,api,en,v1,sha256:ab,20,0,5,100,64,90,41,120,50,45,2026-11-01,2026-11-10,lab,")
-	_, _, err := h.service.Brands.PutBrand(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully", URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
+	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully", URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
 	must(t, err)
 	h.until("all are ranked", func() bool {
 		return h.listed("").Total == 26 && strings.Contains(h.get("/?q=fern").body, "/brands/fern-gully")

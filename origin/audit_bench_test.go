@@ -55,11 +55,11 @@ func BenchmarkAuditThousand(b *testing.B) {
 		for i := range brands {
 			list = append(list, fieldmark.Brand{Slug: fieldmark.Slug(fmt.Sprintf("b%04d", i)), Name: "Acme", URL: fmt.Sprintf("http://127.1.%d.%d:%d/", i/250, i%250+1, port), Niche: "tools", Language: "en", Public: true})
 		}
-		if report, err := w.Brands.ImportBrands(b.Context(), list); err != nil || report.Added != brands {
+		if report, err := w.Brands.Import(b.Context(), list); err != nil || report.Added != brands {
 			b.Fatalf("import: %+v, %v", report, err)
 		}
 		for _, brand := range list {
-			if err := w.Brands.Audits.RequestAudit(b.Context(), brand.Slug); err != nil {
+			if err := w.Brands.Audits.Request(b.Context(), brand.Slug); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -68,7 +68,7 @@ func BenchmarkAuditThousand(b *testing.B) {
 		asked.Store(0)
 		stop := w.run(b)
 		for left := 1; left > 0; {
-			waiting, running, err := w.Brands.Audits.AuditStatus(context.Background())
+			waiting, running, err := w.Brands.Audits.Status(context.Background())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -19,7 +19,7 @@ var acme = fieldmark.Brand{
 
 func putBrand(t testing.TB, w *world, b fieldmark.Brand) fieldmark.Brand {
 	t.Helper()
-	got, _, err := w.Brands.PutBrand(t.Context(), b)
+	got, _, err := w.Brands.Put(t.Context(), b)
 	if err != nil {
 		t.Fatalf("put %+v: %v", b, err)
 	}
@@ -30,22 +30,22 @@ func TestPutBrand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		ctx := t.Context()
-		made, changed, err := w.Brands.PutBrand(ctx, acme)
+		made, changed, err := w.Brands.Put(ctx, acme)
 		if err != nil || !changed || made.CreatedAt.IsZero() {
 			t.Fatalf("made %+v, %v, %v", made, changed, err)
 		}
 		time.Sleep(time.Hour) // virtual
-		same, changed, err := w.Brands.PutBrand(ctx, acme)
+		same, changed, err := w.Brands.Put(ctx, acme)
 		if err != nil || changed || same != made || w.head(t) != 2 {
 			t.Errorf("put again: %+v, %v, %v at event %d; want no change at 2", same, changed, err, w.head(t))
 		}
 		renamed := acme
 		renamed.Name = "Acme & Söhne <b>"
-		got, changed, err := w.Brands.PutBrand(ctx, renamed)
+		got, changed, err := w.Brands.Put(ctx, renamed)
 		if err != nil || !changed || got.CreatedAt != made.CreatedAt || got.UpdatedAt == made.UpdatedAt {
 			t.Errorf("renamed: %+v, %v, %v", got, changed, err)
 		}
-		read, err := w.Brands.Brand(ctx, "acme")
+		read, err := w.Brands.Get(ctx, "acme")
 		if read != got || err != nil {
 			t.Errorf("read %+v, %v; want %+v", read, err, got)
 		}
@@ -53,20 +53,20 @@ func TestPutBrand(t *testing.T) {
 		if e.Type != fieldmark.EventBrandChanged || e.Brand != "acme" || !cmp.Equal(e.Tags, []fieldmark.Tag{"brand:acme"}) {
 			t.Errorf("event of the change: %+v", e)
 		}
-		_, err = w.Brands.Brand(ctx, "nobody")
+		_, err = w.Brands.Get(ctx, "nobody")
 		wantCode(t, "unknown slug", err, fieldmark.CodeNotFound)
 	})
 }
 
 func TestPutBrandComplains(t *testing.T) {
 	w := newWorld(t)
-	_, _, err := w.Brands.PutBrand(t.Context(), fieldmark.Brand{URL: "ftp://x", Description: "\x00"})
+	_, _, err := w.Brands.Put(t.Context(), fieldmark.Brand{URL: "ftp://x", Description: "\x00"})
 	wantFields(t, "nothing right", err, "/slug", "/name", "/url", "/niche", "/language", "/description")
 	for _, bad := range []string{"", "acme.example", "https://", "http://user@acme.example/", "https://acme.example/" + strings.Repeat("a", 2048),
 		"javascript:alert(1)", "https://acme.example/\n"} {
 		b := acme
 		b.URL = bad
-		_, _, err := w.Brands.PutBrand(t.Context(), b)
+		_, _, err := w.Brands.Put(t.Context(), b)
 		wantFields(t, fmt.Sprintf("url %.40q", bad), err, "/url")
 	}
 	if head := w.head(t); head != 1 {
@@ -85,23 +85,23 @@ func TestImportBrands(t *testing.T) {
 		brands = append(brands, b)
 	}
 	brands[7].Niche = "Not A Slug"
-	report, err := w.Brands.ImportBrands(ctx, brands)
+	report, err := w.Brands.Import(ctx, brands)
 	if err != nil || report.Added != 249 || len(report.Rejected) != 1 || report.Rejected[0].Pointer != "/7/niche" {
 		t.Fatalf("import: %+v, %v", report, err)
 	}
 	brands[7].Niche = "tools"
 	brands[8].Name = "New name"
-	report, err = w.Brands.ImportBrands(ctx, brands)
+	report, err = w.Brands.Import(ctx, brands)
 	if want := (fieldmark.ImportReport{Added: 1, Updated: 1, Unchanged: 248}); err != nil || !cmp.Equal(report, want) {
 		t.Errorf("import again: %+v, %v; want %+v", report, err, want)
 	}
-	page, err := w.Brands.ListBrands(ctx, "brand-100", 3)
+	page, err := w.Brands.List(ctx, "brand-100", 3)
 	if err != nil || len(page) != 3 || page[0].Slug != "brand-101" {
 		t.Errorf("brands after brand-100: %v, %v", page, err)
 	}
 	head := w.head(t)
 	var seen []fieldmark.Slug
-	asOf, err := w.Brands.EachBrandState(ctx, func(b fieldmark.BrandState) error {
+	asOf, err := w.Brands.EachState(ctx, func(b fieldmark.BrandState) error {
 		if len(seen) == 0 {
 			putBrand(t, w, acme) // after asOf was read: may be missing here, must be after it in the log
 		}
@@ -135,11 +135,11 @@ func TestRecordFacts(t *testing.T) {
 		record := func(words int64, wantChanged bool, wantEvents string) {
 			t.Helper()
 			before := w.head(t)
-			changed, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now(), words))
+			changed, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), words))
 			if err != nil || changed != wantChanged || w.types(t, before) != wantEvents {
 				t.Errorf("record %d words: changed %v, %v, events %q; want %v, %q", words, changed, err, w.types(t, before), wantChanged, wantEvents)
 			}
-			state, asOf, err := w.Brands.BrandState(ctx, "acme")
+			state, asOf, err := w.Brands.State(ctx, "acme")
 			if err != nil || asOf != w.head(t) || state.Facts == nil || !state.Facts.AsOf.Std().Equal(fieldmark.At(time.Now()).Std()) {
 				t.Fatalf("state: %+v as of %d, %v", state, asOf, err)
 			}
@@ -157,18 +157,18 @@ func TestRecordFacts(t *testing.T) {
 		record(1, true, "brand.audited") // and back
 
 		before := w.head(t)
-		changed, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now().Add(-time.Minute), 9))
+		changed, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now().Add(-time.Minute), 9))
 		if changed || err != nil || w.head(t) != before {
 			t.Errorf("older facts: changed %v, %v at %d; want no change at %d", changed, err, w.head(t), before)
 		}
-		_, err = w.Brands.RecordFacts(ctx, "nobody", facts(time.Now(), 1))
+		_, err = w.Brands.PutFacts(ctx, "nobody", facts(time.Now(), 1))
 		wantCode(t, "unknown brand", err, fieldmark.CodeNotFound)
 		unsorted := facts(time.Now(), 1)
 		unsorted.Facts[0].ID = "z"
-		if _, err := w.Brands.RecordFacts(ctx, "acme", unsorted); err == nil {
+		if _, err := w.Brands.PutFacts(ctx, "acme", unsorted); err == nil {
 			t.Error("unsorted facts were kept")
 		}
-		_, _, err = w.Brands.BrandState(ctx, "nobody")
+		_, _, err = w.Brands.State(ctx, "nobody")
 		wantCode(t, "unknown brand", err, fieldmark.CodeNotFound)
 	})
 }
@@ -177,17 +177,17 @@ func TestMovedBrandLosesItsFacts(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	putBrand(t, w, acme)
-	if _, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now(), 1)); err != nil {
+	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), 1)); err != nil {
 		t.Fatal(err)
 	}
 	moved := acme
 	moved.URL = "https://acme.test/"
 	putBrand(t, w, moved)
-	state, _, err := w.Brands.BrandState(ctx, "acme")
+	state, _, err := w.Brands.State(ctx, "acme")
 	if err != nil || state.Facts != nil || state.FactsDigest != "" {
 		t.Errorf("state after the move: %+v, %v; want no facts", state, err)
 	}
-	if waiting, running, err := w.Brands.Audits.AuditStatus(ctx); waiting != 1 || running != 0 || err != nil {
+	if waiting, running, err := w.Brands.Audits.Status(ctx); waiting != 1 || running != 0 || err != nil {
 		t.Errorf("audits: %d wait, %d run, %v; want 1, 0", waiting, running, err)
 	}
 }
@@ -197,12 +197,12 @@ func TestMovedBrandLosesItsFacts(t *testing.T) {
 func TestImportReportIsBounded(t *testing.T) {
 	w := newWorld(t)
 	brands := make([]fieldmark.Brand, 1500) // each without a name, an address, a niche
-	report, err := w.Brands.ImportBrands(t.Context(), brands)
+	report, err := w.Brands.Import(t.Context(), brands)
 	if err != nil || len(report.Rejected) != 1000 || report.Omitted < 500 || report.Rejected[0].Pointer != "/0/slug" {
 		t.Errorf("report of 1,500 bad brands: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(report.Rejected), report.Omitted, err)
 	}
-	lines := make([]brand.SampleLine, 1500)
-	samples, err := w.Brands.Samples.ImportVisibility(t.Context(), "key_1", "sha256:0", lines)
+	lines := make([]brand.SampleRow, 1500)
+	samples, err := w.Brands.Samples.Import(t.Context(), "key_1", "sha256:0", lines)
 	if err != nil || len(samples.Rejected) != 1000 || samples.Omitted < 500 {
 		t.Errorf("report of 1,500 bad samples: %d problems, %d omitted, %v; want 1,000 and the others omitted", len(samples.Rejected), samples.Omitted, err)
 	}

@@ -68,7 +68,7 @@ func TestPrepareKeepsTheFirstModule(t *testing.T) {
 	if err := second.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := second.Modules.ActiveModule(t.Context()); err != nil || got != ref {
+	if got, err := second.Modules.Active(t.Context()); err != nil || got != ref {
 		t.Errorf("active module %+v, %v; want %+v, which was activated first", got, err, ref)
 	}
 }
@@ -78,12 +78,12 @@ func TestImportReportsTakenSlugs(t *testing.T) {
 	w := newWorld(t)
 	b := acme
 	putBrand(t, w, b)
-	if _, err := w.Brands.RenameBrand(t.Context(), b.Slug, "acme-anvils"); err != nil {
+	if _, err := w.Brands.Rename(t.Context(), b.Slug, "acme-anvils"); err != nil {
 		t.Fatal(err)
 	}
 	one, two := b, b
 	one.Slug, two.Slug = "one", "two"
-	report, err := w.Brands.ImportBrands(t.Context(), []fieldmark.Brand{one, b, two})
+	report, err := w.Brands.Import(t.Context(), []fieldmark.Brand{one, b, two})
 	if err != nil || report.Added != 2 || len(report.Rejected) != 1 || report.Rejected[0].Pointer != "/1/slug" {
 		t.Errorf("import: %+v, %v; want two added and /1/slug rejected", report, err)
 	}

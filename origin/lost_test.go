@@ -37,7 +37,7 @@ func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx
 
 func (w *world) audit(t *testing.T) (run fieldmark.AuditRun, ok bool) {
 	t.Helper()
-	runs, err := w.Brands.Audits.ListAudits(t.Context())
+	runs, err := w.Brands.Audits.List(t.Context())
 	if err != nil || len(runs) > 1 {
 		t.Fatalf("audits: %v, %v", runs, err)
 	}
@@ -62,7 +62,7 @@ func TestLostAuditFails(t *testing.T) {
 	b.URL = site.URL + "/"
 	putBrand(t, w, b)
 	request := func() {
-		if err := w.Brands.Audits.RequestAudit(t.Context(), b.Slug); err != nil {
+		if err := w.Brands.Audits.Request(t.Context(), b.Slug); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,12 +78,12 @@ func TestLostAuditFails(t *testing.T) {
 	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want || run.Running || asked != 0 {
 		t.Errorf("audit %+v after %d requests; want failure %q before any", run, asked, want)
 	}
-	if waiting, running, err := w.Brands.Audits.AuditStatus(t.Context()); waiting != 0 || running != 0 || err != nil {
+	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 0 || running != 0 || err != nil {
 		t.Errorf("%d wait, %d run, %v; want none", waiting, running, err)
 	}
 	request()
 	eventually(t, "the next audit ends", func() bool { _, ok := w.audit(t); return !ok })
-	if state, _, err := w.Brands.BrandState(t.Context(), b.Slug); err != nil || state.Facts == nil {
+	if state, _, err := w.Brands.State(t.Context(), b.Slug); err != nil || state.Facts == nil {
 		t.Errorf("facts after the second request: %v, %v", state.Facts, err)
 	}
 }
@@ -92,7 +92,7 @@ func TestLostAuditFails(t *testing.T) {
 func TestStopIsNoAttempt(t *testing.T) {
 	w := newWorld(t)
 	putBrand(t, w, acme)
-	if err := w.Brands.Audits.RequestAudit(t.Context(), acme.Slug); err != nil {
+	if err := w.Brands.Audits.Request(t.Context(), acme.Slug); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {

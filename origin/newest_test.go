@@ -34,7 +34,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 		"brand": {func(i int) error {
 			b := acme
 			b.Slug, b.Name = "twice", fmt.Sprint("Name ", i)
-			_, err := w.Brands.AddBrand(ctx, b)
+			_, err := w.Brands.Create(ctx, b)
 			return err
 		}, fieldmark.CodeBrandExists},
 	} {
@@ -55,6 +55,6 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 			t.Errorf("%s: %d were created by one form, want 1", name, n)
 		}
 	}
-	_, err := w.Brands.ChangeBrand(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/", Niche: "tools", Language: "en"})
+	_, err := w.Brands.Update(ctx, fieldmark.Brand{Slug: "gone", Name: "Gone", URL: "https://gone.example/", Niche: "tools", Language: "en"})
 	wantCode(t, "change a brand that was deleted", err, fieldmark.CodeNotFound)
 }

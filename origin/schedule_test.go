@@ -34,7 +34,7 @@ func TestScheduledAudits(t *testing.T) {
 	other := acme
 	other.Slug = "old"
 	putBrand(t, w, other)
-	if _, err := w.Brands.RecordFacts(t.Context(), "old", facts(time.Now(), 1)); err != nil {
+	if _, err := w.Brands.PutFacts(t.Context(), "old", facts(time.Now(), 1)); err != nil {
 		t.Fatal(err)
 	}
 	write := func(fn func(context.Context, *store.Tx) error) {
@@ -53,16 +53,16 @@ func TestScheduledAudits(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	eventually(t, "it runs, and says how far it is", func() bool {
-		runs, err := w.Brands.Audits.ListAudits(t.Context())
+		runs, err := w.Brands.Audits.List(t.Context())
 		return err == nil && len(runs) == 1 && runs[0].Brand == "acme" && runs[0].Running && strings.Contains(runs[0].Step, "home page")
 	})
 	close(hold)
 	eventually(t, "it is audited", func() bool {
-		state, _, err := w.Brands.BrandState(t.Context(), "acme")
+		state, _, err := w.Brands.State(t.Context(), "acme")
 		return err == nil && state.Facts != nil
 	})
 	eventually(t, "nothing is in line", func() bool {
-		runs, err := w.Brands.Audits.ListAudits(t.Context())
+		runs, err := w.Brands.Audits.List(t.Context())
 		return err == nil && len(runs) == 0
 	})
 	due := func(at time.Time) string {

@@ -30,12 +30,12 @@ type Config struct {
 	Secret     []byte                // required: the application secret, at least keyring.MinSecret bytes; keys at rest are derived from it
 	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
 	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
-	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: brand.DefaultAuditEvery; negative: only when asked
+	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: brand.DefaultAuditInterval; negative: only when asked
 	Module     []byte                // the built-in scoring module; nil when there is none
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
 	SignOn     *oidc.Provider        // vouches for administrators; nil: they have passwords alone
 	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
-	Desk       module.ModuleDesk     // judges modules; zero: none can be pushed or previewed
+	Desk       module.Checker        // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
 	Tracer     *trace.Tracer         // tells of webhook attempts; nil: nobody
 	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil

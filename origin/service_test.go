@@ -201,9 +201,9 @@ func TestActivateModule(t *testing.T) {
 	ctx := t.Context()
 	other := []byte("another module")
 	ref := fieldmark.ModuleRef{Name: "other", Version: "2", Digest: fieldmark.DigestOf(sha256.Sum256(other))}
-	wantFields(t, "wrong digest", w.Modules.ActivateModule(ctx, moduleRef, other), "/digest")
-	wantFields(t, "no name", w.Modules.ActivateModule(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
-	wantCode(t, "never seen", w.Modules.ActivateModule(ctx, ref, nil), fieldmark.CodeNotFound)
+	wantFields(t, "wrong digest", w.Modules.ActivateBytes(ctx, moduleRef, other), "/digest")
+	wantFields(t, "no name", w.Modules.ActivateBytes(ctx, fieldmark.ModuleRef{Digest: ref.Digest}, other), "/name", "/version")
+	wantCode(t, "never seen", w.Modules.ActivateBytes(ctx, ref, nil), fieldmark.CodeNotFound)
 	for _, step := range []struct {
 		ref   fieldmark.ModuleRef
 		bytes []byte
@@ -213,22 +213,22 @@ func TestActivateModule(t *testing.T) {
 		{ref, other, 2},
 		{moduleRef, nil, 3}, // back
 	} {
-		if err := w.Modules.ActivateModule(ctx, step.ref, step.bytes); err != nil {
+		if err := w.Modules.ActivateBytes(ctx, step.ref, step.bytes); err != nil {
 			t.Fatal(err)
 		}
-		active, err := w.Modules.ActiveModule(ctx)
+		active, err := w.Modules.Active(ctx)
 		if active != step.ref || err != nil || w.head(t) != step.head {
 			t.Errorf("after activating %s: %v at %d, %v; want it at %d", step.ref.Name, active, w.head(t), err, step.head)
 		}
 	}
-	if got, err := w.Modules.Module(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
+	if got, err := w.Modules.Body(ctx, ref.Digest); !bytes.Equal(got, other) || err != nil {
 		t.Errorf("Module = %q, %v; want %q", got, err, other)
 	}
 	last := w.events(t)[2]
 	if last.Type != fieldmark.EventModuleActivated || len(last.Tags) != 1 || last.Tags[0] != fieldmark.TagModule {
 		t.Errorf("event of the activation: %+v", last)
 	}
-	_, err := w.Modules.Module(ctx, "sha256:00")
+	_, err := w.Modules.Body(ctx, "sha256:00")
 	wantCode(t, "unknown digest", err, fieldmark.CodeNotFound)
 }
 

@@ -17,17 +17,17 @@ func TestRenameBrand(t *testing.T) {
 	other := acme
 	other.Slug = "other"
 	putBrand(t, w, other)
-	if _, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now(), 1)); err != nil {
+	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Brands.Audits.RequestAudit(ctx, "acme"); err != nil {
+	if err := w.Brands.Audits.Request(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Brands.SetAliases(ctx, "acme", []fieldmark.Slug{"anvils"}); err != nil {
 		t.Fatal(err)
 	}
 	before := w.head(t)
-	b, err := w.Brands.RenameBrand(ctx, "acme", "acme-tools")
+	b, err := w.Brands.Rename(ctx, "acme", "acme-tools")
 	if err != nil || b.Slug != "acme-tools" {
 		t.Fatalf("rename: %+v, %v", b, err)
 	}
@@ -36,7 +36,7 @@ func TestRenameBrand(t *testing.T) {
 		t.Errorf("event %+v, want one that is news under all three slugs", e)
 	}
 	for _, slug := range []fieldmark.Slug{"acme", "anvils", "acme-tools"} {
-		state, _, err := w.Brands.BrandState(ctx, slug)
+		state, _, err := w.Brands.State(ctx, slug)
 		if err != nil || state.Brand.Slug != "acme-tools" || state.Facts == nil {
 			t.Errorf("%s leads to %+v, %v", slug, state.Brand, err)
 		}
@@ -44,23 +44,23 @@ func TestRenameBrand(t *testing.T) {
 			t.Errorf("aliases of %s (-want +got):\n%s", slug, diff)
 		}
 	}
-	if waiting, _, err := w.Brands.Audits.AuditStatus(ctx); waiting != 1 || err != nil {
+	if waiting, _, err := w.Brands.Audits.Status(ctx); waiting != 1 || err != nil {
 		t.Errorf("%d audits wait, %v; want the one there was", waiting, err)
 	}
-	_, err = w.Brands.RenameBrand(ctx, "acme-tools", "other")
+	_, err = w.Brands.Rename(ctx, "acme-tools", "other")
 	wantCode(t, "a slug that is taken", err, fieldmark.CodeBrandExists)
-	_, err = w.Brands.RenameBrand(ctx, "other", "anvils")
+	_, err = w.Brands.Rename(ctx, "other", "anvils")
 	wantCode(t, "a slug that leads elsewhere", err, fieldmark.CodeBrandExists)
-	_, _, err = w.Brands.PutBrand(ctx, acme)
+	_, _, err = w.Brands.Put(ctx, acme)
 	wantCode(t, "a new brand under an old slug", err, fieldmark.CodeBrandExists)
 	_, err = w.Brands.SetAliases(ctx, "other", []fieldmark.Slug{"acme"})
 	wantCode(t, "an alias of two", err, fieldmark.CodeBrandExists)
 	_, err = w.Brands.SetAliases(ctx, "other", []fieldmark.Slug{"other", "Bad"})
 	wantFields(t, "its own slug and none", err, "/aliases/0", "/aliases/1")
-	_, err = w.Brands.RenameBrand(ctx, "nobody", "somebody")
+	_, err = w.Brands.Rename(ctx, "nobody", "somebody")
 	wantCode(t, "unknown brand", err, fieldmark.CodeNotFound)
 
-	if _, err = w.Brands.RenameBrand(ctx, "acme-tools", "acme"); err != nil {
+	if _, err = w.Brands.Rename(ctx, "acme-tools", "acme"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.Brands.Aliases(ctx, "acme"); err != nil || !cmp.Equal(got, []fieldmark.Slug{"acme-tools", "anvils"}) {
@@ -75,32 +75,32 @@ func TestDeleteBrand(t *testing.T) {
 	twin.Slug = "twin"
 	for _, b := range []fieldmark.Brand{acme, twin} {
 		putBrand(t, w, b)
-		if _, err := w.Brands.RecordFacts(ctx, b.Slug, facts(time.Now(), 1)); err != nil {
+		if _, err := w.Brands.PutFacts(ctx, b.Slug, facts(time.Now(), 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now().Add(time.Second), 2)); err != nil {
+	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now().Add(time.Second), 2)); err != nil {
 		t.Fatal(err)
 	}
-	state, _, err := w.Brands.BrandState(ctx, "acme")
+	state, _, err := w.Brands.State(ctx, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
 	own, shared := state.FactsDigest, state.Past[0].Digest
 	before := w.head(t)
-	if err := w.Brands.DeleteBrand(ctx, "acme"); err != nil || w.types(t, before) != "brand.removed" {
+	if err := w.Brands.Delete(ctx, "acme"); err != nil || w.types(t, before) != "brand.removed" {
 		t.Fatalf("delete: %v, events %s", err, w.types(t, before))
 	}
-	_, _, err = w.Brands.BrandState(ctx, "acme")
+	_, _, err = w.Brands.State(ctx, "acme")
 	wantCode(t, "a brand that is gone", err, fieldmark.CodeNotFound)
-	wantCode(t, "again", w.Brands.DeleteBrand(ctx, "acme"), fieldmark.CodeNotFound)
+	wantCode(t, "again", w.Brands.Delete(ctx, "acme"), fieldmark.CodeNotFound)
 	if _, _, err := w.Brands.FactsBody(ctx, "twin", shared); err != nil {
 		t.Errorf("facts the twin shares: %v", err)
 	}
 	_, _, err = w.Brands.FactsBody(ctx, "acme", own)
 	wantCode(t, "facts of a brand that is gone", err, fieldmark.CodeNotFound)
 	putBrand(t, w, acme) // the slug is free, and knows nothing of before
-	if h, _, err := w.Brands.BrandHistory(ctx, "acme", time.Time{}.AddDate(1, 0, 0), time.Now()); err != nil || len(h.Revisions) != 0 {
+	if h, _, err := w.Brands.History(ctx, "acme", time.Time{}.AddDate(1, 0, 0), time.Now()); err != nil || len(h.Revisions) != 0 {
 		t.Errorf("history of the new one: %+v, %v", h, err)
 	}
 }
@@ -113,13 +113,13 @@ func TestPast(t *testing.T) {
 		began := time.Now()
 		const day = 24 * time.Hour
 		for _, words := range []int64{1, 1, 2, 3, 4, 5, 5} { // on days 0, 20, 40 … 120
-			if _, err := w.Brands.RecordFacts(ctx, "acme", facts(time.Now(), words)); err != nil {
+			if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), words)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(20 * day)
 		}
 		time.Sleep(5 * day) // day 145
-		state, _, err := w.Brands.BrandState(ctx, "acme")
+		state, _, err := w.Brands.State(ctx, "acme")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,17 +141,17 @@ func TestPast(t *testing.T) {
 		if want := began.Add(100 * day); state.FactsSince == nil || !state.FactsSince.Std().Equal(fieldmark.At(want).Std()) {
 			t.Errorf("facts since %v, want %s", state.FactsSince, want)
 		}
-		then, _, err := w.Brands.BrandStateAt(ctx, "acme", began.Add(30*day))
+		then, _, err := w.Brands.StateAt(ctx, "acme", began.Add(30*day))
 		if err != nil || words(then.Facts) != 1 || !then.Facts.AsOf.Std().Equal(fieldmark.At(began.Add(20*day)).Std()) || then.Facts.Facts[0].Evidence == nil {
 			t.Errorf("day 30: %+v, %v; want what day 20 confirmed, with evidence", then.Facts, err)
 		}
 		if digest, err := then.Facts.Digest(); err != nil || digest != then.FactsDigest {
 			t.Errorf("digest %s, %v; want %s", digest, err, then.FactsDigest)
 		}
-		if then, _, err = w.Brands.BrandStateAt(ctx, "acme", began.Add(-day)); err != nil || then.Facts != nil {
+		if then, _, err = w.Brands.StateAt(ctx, "acme", began.Add(-day)); err != nil || then.Facts != nil {
 			t.Errorf("before the first audit: %+v, %v", then, err)
 		}
-		h, _, err := w.Brands.BrandHistory(ctx, "acme", began.Add(50*day), began.Add(90*day))
+		h, _, err := w.Brands.History(ctx, "acme", began.Add(50*day), began.Add(90*day))
 		past = nil
 		for _, r := range h.Revisions {
 			past = append(past, words(r.Facts))

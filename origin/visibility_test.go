@@ -19,11 +19,11 @@ var goodSample = "acme,chatgpt,m1,api,en,set-1,sha256:" + strings.Repeat("0a", 3
 
 func importCSV(t testing.TB, w *world, file string) fieldmark.VisibilityImport {
 	t.Helper()
-	lines, err := brand.ReadSamplesCSV([]byte(file))
+	lines, err := brand.ParseSamplesCSV([]byte(file))
 	if err != nil {
 		t.Fatalf("read %q: %v", file, err)
 	}
-	report, err := w.Brands.Samples.ImportVisibility(t.Context(), "key_1", "sha256:f", lines)
+	report, err := w.Brands.Samples.Import(t.Context(), "key_1", "sha256:f", lines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestImportVisibility(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		newer := strings.ReplaceAll(strings.Replace(goodSample, ",40,", ",50,", 1), "2000-01-01", "2000-01-02")
 		importCSV(t, w, sampleHeader+newer)
-		state, _, err := w.Brands.BrandState(t.Context(), "acme")
+		state, _, err := w.Brands.State(t.Context(), "acme")
 		if err != nil || len(state.Visibility) != 2 || state.Visibility[0].Mentions != 50 || state.Visibility[0].Signer != "key_1" {
 			t.Errorf("samples %+v, %v; want the newest of each engine", state.Visibility, err)
 		}
@@ -82,7 +82,7 @@ func TestReadSamplesCSV(t *testing.T) {
 		{"brand,answers\nacme,many\nacme,1.5\nacme,\n", "/2/answers /3/answers"},
 		{"brand,engine\na,\"b\nc,d\n", "/2"},
 	} {
-		lines, err := brand.ReadSamplesCSV([]byte(tt.file))
+		lines, err := brand.ParseSamplesCSV([]byte(tt.file))
 		var got []string
 		if err != nil {
 			for _, f := range fieldmark.AsError(err).Fields {
@@ -105,7 +105,7 @@ func FuzzReadSamplesCSV(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		lines, err := brand.ReadSamplesCSV(file)
+		lines, err := brand.ParseSamplesCSV(file)
 		if err == nil && len(lines) > brand.MaxSamples+1 {
 			t.Errorf("%d lines", len(lines))
 		}

@@ -19,7 +19,7 @@ func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
 	if v.Vitals, err = s.store.Vitals(ctx, time.Now()); err != nil {
 		return v, fmt.Errorf("look at the record: %w", err)
 	}
-	v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.AuditStatus(ctx)
+	v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx)
 	return v, err
 }
 

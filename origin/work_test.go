@@ -218,7 +218,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 	r := receive(t, status(200))
 	createEndpoint(t, w, r.URL, "mission.created")
 	putBrand(t, w, acme)
-	if err := w.Brands.Audits.RequestAudit(t.Context(), "acme"); err != nil {
+	if err := w.Brands.Audits.Request(t.Context(), "acme"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
@@ -245,7 +245,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if waiting, running, err := w.Brands.Audits.AuditStatus(t.Context()); waiting != 0 || running != 1 || err != nil {
+	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 0 || running != 1 || err != nil {
 		t.Errorf("audits before the start: %d wait, %d run, %v; want 0, 1", waiting, running, err)
 	}
 	second := openWorld(t, w.At)
@@ -396,26 +396,26 @@ func TestAudit(t *testing.T) {
 	b := acme
 	b.URL = site.URL + "/"
 	putBrand(t, w, b)
-	wantCode(t, "unknown brand", w.Brands.Audits.RequestAudit(t.Context(), "nobody"), fieldmark.CodeNotFound)
+	wantCode(t, "unknown brand", w.Brands.Audits.Request(t.Context(), "nobody"), fieldmark.CodeNotFound)
 	for range 3 { // more than once is once
-		if err := w.Brands.Audits.RequestAudit(t.Context(), "acme"); err != nil {
+		if err := w.Brands.Audits.Request(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if waiting, running, err := w.Brands.Audits.AuditStatus(t.Context()); waiting != 1 || running != 0 || err != nil {
+	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 1 || running != 0 || err != nil {
 		t.Errorf("%d wait, %d run, %v; want 1, 0", waiting, running, err)
 	}
 	before := w.head(t)
 	stop := w.run(t)
 	defer stop()
 	eventually(t, "the audit is done", func() bool {
-		waiting, running, err := w.Brands.Audits.AuditStatus(context.Background())
+		waiting, running, err := w.Brands.Audits.Status(context.Background())
 		if err != nil {
 			t.Error(err)
 		}
 		return waiting+running == 0
 	})
-	state, _, err := w.Brands.BrandState(t.Context(), "acme")
+	state, _, err := w.Brands.State(t.Context(), "acme")
 	if err != nil || state.Facts == nil || w.types(t, before) != "brand.audited" {
 		t.Errorf("state %+v, %v, events %q; want facts and brand.audited", state, err, w.types(t, before))
 	}

@@ -172,9 +172,9 @@ func (h *havoc) populate(secret string) {
 	must(h.t, err)
 	for i := range havocSites {
 		slug := fieldmark.Slug(fmt.Sprintf("site-%02d", i))
-		_, _, err := service.Brands.PutBrand(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
+		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 		must(h.t, err)
-		_, err = service.Brands.RecordFacts(ctx, slug, fieldmark.Facts{
+		_, err = service.Brands.PutFacts(ctx, slug, fieldmark.Facts{
 			Version: fieldmark.FactsVersion, URL: "https://" + string(slug) + ".example/", Pages: 10, AsOf: fieldmark.At(time.Now()),
 			Facts: []fieldmark.Fact{{ID: "text.words", State: fieldmark.Measured, Value: int64(20*(i+1)) * 1000, Unit: "words"}},
 		})

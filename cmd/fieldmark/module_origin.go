@@ -15,9 +15,9 @@ import (
 
 // moduleDesk is how an origin judges modules: checked in a process of their own,
 // compared in this one once they have passed.
-func moduleDesk() module.ModuleDesk {
-	return module.ModuleDesk{
-		Check: func(ctx context.Context, module []byte) (check module.ModuleCheck, err error) {
+func moduleDesk() module.Checker {
+	return module.Checker{
+		Check: func(ctx context.Context, module []byte) (check module.CheckResult, err error) {
 			report, err := author.CheckIsolated(ctx, module)
 			if err != nil {
 				return check, err

@@ -62,8 +62,8 @@ func New(cfg Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.jobs.Every(ctx, LastUsedPrecision, "write the last uses of keys", s.Keys.writeLastUsed) })
-	wg.Go(func() { s.jobs.Every(ctx, pruneInterval, "notify of expiring keys", s.Keys.notifyExpiring) })
-	wg.Go(func() { s.jobs.Every(ctx, pruneInterval, "prune sessions", s.Sessions.prune) })
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "notify of expiring keys", s.Keys.notifyExpiring) })
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune sessions", s.Sessions.prune) })
 	wg.Wait()
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()

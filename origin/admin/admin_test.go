@@ -369,7 +369,7 @@ func TestBrands(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	b.page("/admin/brands", "No brands yet.")
-	_, _, err := b.service.Brands.PutBrand(t.Context(), fieldmark.Brand{
+	_, _, err := b.service.Brands.Put(t.Context(), fieldmark.Brand{
 		Slug: "acme", Name: hostile, URL: "https://acme.example/?a=%22%3E&b=<script>", Niche: "tools", Language: "en", Description: hostile, Public: true,
 	})
 	if err != nil {
@@ -379,12 +379,12 @@ func TestBrands(t *testing.T) {
 	if rec := b.do("/admin/brands/acme/audit", url.Values{}); rec.Code != 303 {
 		t.Errorf("audit now: %d, want 303: %s", rec.Code, rec.Body)
 	}
-	if waiting, _, err := b.service.Brands.Audits.AuditStatus(t.Context()); waiting != 1 || err != nil {
+	if waiting, _, err := b.service.Brands.Audits.Status(t.Context()); waiting != 1 || err != nil {
 		t.Errorf("%d audits wait, %v; want 1", waiting, err)
 	}
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1, AsOf: fieldmark.At(time.Now()),
 		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool"}}}
-	if _, err := b.service.Brands.RecordFacts(t.Context(), "acme", facts); err != nil {
+	if _, err := b.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
 	b.page("/admin/brands", "unreachable")

@@ -36,7 +36,7 @@ func (h *handler) showBrands(req *request, status int, form fieldmark.Brand, bad
 	if after != "" && !fieldmark.ValidSlug(string(after)) {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	list, err := h.origin.Brands.ListBrands(req.r.Context(), after, brandPageSize+1)
+	list, err := h.origin.Brands.List(req.r.Context(), after, brandPageSize+1)
 	if err != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (h *handler) showBrands(req *request, status int, form fieldmark.Brand, bad
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandPageSize-1].Slug)}}.Encode()
 	}
 	for _, b := range list {
-		state, _, err := h.origin.Brands.BrandState(req.r.Context(), b.Slug)
+		state, _, err := h.origin.Brands.State(req.r.Context(), b.Slug)
 		if err != nil {
 			return err
 		}
 		d.Brands = append(d.Brands, newBrandRow(state))
 	}
-	if d.Runs, err = h.origin.Brands.Audits.ListAudits(req.r.Context()); err != nil {
+	if d.Runs, err = h.origin.Brands.Audits.List(req.r.Context()); err != nil {
 		return err
 	}
 	return h.show(req, status, "brands", page{Title: "Brands", Errors: bad, Data: d})
@@ -83,14 +83,14 @@ func (h *handler) addBrand(req *request) error {
 		return err
 	}
 	b := req.postedBrand()
-	_, err := h.origin.Brands.AddBrand(req.r.Context(), b)
+	_, err := h.origin.Brands.Create(req.r.Context(), b)
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
 		return h.showBrands(req, e.Code.Status(), b, req.formErrors(e))
 	}
 	if err != nil {
 		return err
 	}
-	if err := h.origin.Brands.Audits.RequestAudit(req.r.Context(), b.Slug); err != nil {
+	if err := h.origin.Brands.Audits.Request(req.r.Context(), b.Slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.put", string(b.Slug))
@@ -120,7 +120,7 @@ func (h *handler) showBrand(req *request, status int, form *fieldmark.Brand, bad
 	if err != nil {
 		return err
 	}
-	state, _, err := h.origin.Brands.BrandState(req.r.Context(), slug)
+	state, _, err := h.origin.Brands.State(req.r.Context(), slug)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (h *handler) changeBrand(req *request) error {
 	}
 	b := req.postedBrand()
 	b.Slug = slug
-	_, err = h.origin.Brands.ChangeBrand(req.r.Context(), b)
+	_, err = h.origin.Brands.Update(req.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return h.showBrand(req, http.StatusUnprocessableEntity, &b, req.formErrors(fieldmark.AsError(err)))
 	}
@@ -165,7 +165,7 @@ func (h *handler) deleteBrand(req *request) error {
 	if req.r.PostForm.Get("slug") != string(slug) {
 		return h.showBrand(req, http.StatusUnprocessableEntity, nil, formErrorOf("To delete the brand, enter its slug."))
 	}
-	if err := h.origin.Brands.DeleteBrand(req.r.Context(), slug); err != nil {
+	if err := h.origin.Brands.Delete(req.r.Context(), slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.delete", string(slug))
@@ -177,7 +177,7 @@ func (h *handler) auditBrand(req *request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.origin.Brands.Audits.RequestAudit(req.r.Context(), slug); err != nil {
+	if err := h.origin.Brands.Audits.Request(req.r.Context(), slug); err != nil {
 		return err
 	}
 	h.audit(req, "brand.audit", string(slug))

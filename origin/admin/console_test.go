@@ -152,7 +152,7 @@ func TestImportBrands(t *testing.T) {
 			}
 		}
 	}
-	if brand, err := b.service.Brands.Brand(t.Context(), "acme"); err != nil || brand.Public {
+	if brand, err := b.service.Brands.Get(t.Context(), "acme"); err != nil || brand.Public {
 		t.Errorf("acme is %+v, %v; want it not public after the second file", brand, err)
 	}
 	rec := b.uploads("/admin/brands/visibility", "brand,engine\nacme,chatgpt\n")
@@ -174,7 +174,7 @@ func TestBrandPage(t *testing.T) {
 	b.refused("/admin/brands", form, 409, "A brand with this slug exists")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3, AsOf: fieldmark.At(time.Now()),
 		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool", Value: 1000, Evidence: []fieldmark.Evidence{{URL: "https://acme.example/", Fact: hostile}}}}}
-	if _, err := b.service.Brands.RecordFacts(t.Context(), "acme", facts); err != nil {
+	if _, err := b.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
 	checkEscaped(t, b.page("/admin/brands/acme", "home.reachable", "3 pages", "audited"))
@@ -232,14 +232,14 @@ func TestNodes(t *testing.T) {
 	b.signIn()
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "m", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
-	if err := b.service.Modules.ActivateModule(t.Context(), ref, module); err != nil {
+	if err := b.service.Modules.ActivateBytes(t.Context(), ref, module); err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range []fieldmark.NodeReport{
 		{Node: "nod_06m7xv8e0w3v3ac3zvc1h0gmw4", Address: hostile, Hits: 981, Misses: 19, Cursor: 1, Version: "1.2.3", Error: "no memory"},
 		{Node: "nod_06m7xv8e0w3v3ac3zvc1h0gmw5", Address: "https://b.example", Module: ref},
 	} {
-		if err := b.service.Modules.NoteNode(t.Context(), node); err != nil {
+		if err := b.service.Modules.ReportNode(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 	}

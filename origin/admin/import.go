@@ -89,7 +89,7 @@ func (h *handler) importBrands(req *request) error {
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	report, err := h.origin.Brands.ImportBrands(req.r.Context(), brands)
+	report, err := h.origin.Brands.Import(req.r.Context(), brands)
 	if err != nil {
 		return h.showImportError(req, err)
 	}
@@ -219,11 +219,11 @@ func (h *handler) importSamples(req *request) error {
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	lines, err := brand.ReadSamplesCSV(file)
+	lines, err := brand.ParseSamplesCSV(file)
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	report, err := h.origin.Brands.Samples.ImportVisibility(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
+	report, err := h.origin.Brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
 	if err != nil {
 		return h.showImportError(req, err)
 	}

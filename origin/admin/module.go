@@ -17,12 +17,12 @@ type modulesData struct {
 func (h *handler) modules(req *request) error { return h.showModules(req, http.StatusOK, nil) }
 
 func (h *handler) showModules(req *request, status int, bad []formError) error {
-	list, err := h.origin.Modules.ListModules(req.r.Context())
+	list, err := h.origin.Modules.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	d := modulesData{Modules: list}
-	now, err := h.origin.Modules.ModuleStatus(req.r.Context())
+	now, err := h.origin.Modules.Status(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
@@ -38,7 +38,7 @@ func (h *handler) pushModule(req *request) error {
 	file, err := req.upload(fieldmark.MaxAnyModule)
 	if err == nil {
 		var record fieldmark.ModuleRecord
-		if record, err = h.origin.Modules.PushModule(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
+		if record, err = h.origin.Modules.Create(req.r.Context(), fieldmark.ModulePush{Module: file}); err == nil {
 			h.audit(req, "module.push", string(record.Digest))
 			http.Redirect(req.w, req.r, modulesPath+"/"+string(record.Digest), http.StatusSeeOther)
 			return nil
@@ -75,7 +75,7 @@ func (h *handler) showModule(req *request, status int, bad []formError) error {
 	}
 	d := moduleData{Shares: []option{{Value: "100", Label: "all brands"}, {Value: "50", Label: "canary: 50% of brands"},
 		{Value: "10", Label: "canary: 10% of brands"}, {Value: "1", Label: "canary: 1% of brands"}}}
-	if d.ModuleRecord, err = h.origin.Modules.ModuleRecord(req.r.Context(), digest); err != nil {
+	if d.ModuleRecord, err = h.origin.Modules.Get(req.r.Context(), digest); err != nil {
 		return err
 	}
 	preview, err := h.origin.Modules.Preview(req.r.Context(), digest)
@@ -106,7 +106,7 @@ func (h *handler) changeModule(req *request) error {
 		if perr != nil {
 			return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose which brands it applies to.")
 		}
-		_, err = h.origin.Modules.PutInForce(req.r.Context(), digest, percent)
+		_, err = h.origin.Modules.Activate(req.r.Context(), digest, percent)
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
@@ -121,7 +121,7 @@ func (h *handler) changeModule(req *request) error {
 }
 
 func (h *handler) rollBack(req *request) error {
-	plan, err := h.origin.Modules.RollBackModule(req.r.Context())
+	plan, err := h.origin.Modules.RollBack(req.r.Context())
 	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
 		return h.showModules(req, e.Code.Status(), req.formErrors(e))
 	}

@@ -37,7 +37,7 @@ func (h *handler) nodes(req *request) error {
 	if err != nil {
 		return err
 	}
-	status, err := h.origin.Modules.ModuleStatus(req.r.Context())
+	status, err := h.origin.Modules.Status(req.r.Context())
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}

@@ -91,7 +91,7 @@ func (h *handler) overview(req *request) error {
 	if d.Activity, err = h.origin.Activity(ctx); err != nil {
 		return err
 	}
-	if ref, err := h.origin.Modules.ActiveModule(ctx); err == nil {
+	if ref, err := h.origin.Modules.Active(ctx); err == nil {
 		d.Module = &ref
 	} else if !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
@@ -103,12 +103,12 @@ func (h *handler) overview(req *request) error {
 func (h *handler) countBrands(req *request) (string, error) {
 	n := 0
 	for after := fieldmark.Slug(""); n < maxCount; {
-		some, err := h.origin.Brands.ListBrands(req.r.Context(), after, brand.MaxBrands)
+		some, err := h.origin.Brands.List(req.r.Context(), after, brand.MaxPage)
 		if err != nil {
 			return "", err
 		}
 		n += len(some)
-		if len(some) < brand.MaxBrands {
+		if len(some) < brand.MaxPage {
 			return strconv.Itoa(n), nil
 		}
 		after = some[len(some)-1].Slug

@@ -51,7 +51,7 @@ func (s *server) listBrands(c *call) (page fieldmark.List[fieldmark.Brand], err 
 		return page, errInvalidCursor()
 	}
 	limit := c.params.number("limit")
-	brands, err := s.origin.Brands.ListBrands(c.r.Context(), after, limit+1) // one more shows whether there is another page
+	brands, err := s.origin.Brands.List(c.r.Context(), after, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return page, err
 	}
@@ -80,7 +80,7 @@ func (s *server) putBrand(c *call) (b fieldmark.Brand, err error) {
 		return b, err
 	}
 	req.Slug = string(slug)
-	b, _, err = s.origin.Brands.PutBrand(c.r.Context(), req.brand())
+	b, _, err = s.origin.Brands.Put(c.r.Context(), req.brand())
 	return b, err
 }
 
@@ -92,7 +92,7 @@ type brandDocument struct {
 
 // getBrand reads a brand by its slug or by an alias.
 func (s *server) getBrand(ctx context.Context, slug fieldmark.Slug) (brandDocument, error) {
-	state, _, err := s.origin.Brands.BrandState(ctx, slug)
+	state, _, err := s.origin.Brands.State(ctx, slug)
 	return brandDocument{Brand: state.Brand, Aliases: list(state.Aliases).Data}, err
 }
 
@@ -102,7 +102,7 @@ type renaming struct {
 }
 
 func (s *server) renameBrand(ctx context.Context, slug fieldmark.Slug, r renaming) (fieldmark.Brand, error) {
-	return s.origin.Brands.RenameBrand(ctx, slug, fieldmark.Slug(r.Slug))
+	return s.origin.Brands.Rename(ctx, slug, fieldmark.Slug(r.Slug))
 }
 
 // aliasList are the other slugs of a brand.
@@ -121,7 +121,7 @@ func (s *server) importBrands(ctx context.Context, records []brandRecord) (field
 	for i, r := range records {
 		brands[i] = r.brand()
 	}
-	return s.origin.Brands.ImportBrands(ctx, brands)
+	return s.origin.Brands.Import(ctx, brands)
 }
 
 const csvType = "text/csv"
@@ -152,8 +152,8 @@ type sampleRecord struct {
 	AliasRule      string `json:"aliasRule,omitempty" doc:"Rule for mentions of an ambiguous brand name"`
 }
 
-func (r *sampleRecord) line(i int) brand.SampleLine {
-	return brand.SampleLine{At: fmt.Sprintf("/%d", i), From: r.From, To: r.To, Sample: fieldmark.VisibilitySample{
+func (r *sampleRecord) line(i int) brand.SampleRow {
+	return brand.SampleRow{At: fmt.Sprintf("/%d", i), From: r.From, To: r.To, Sample: fieldmark.VisibilitySample{
 		Brand: fieldmark.Slug(r.Brand), Engine: r.Engine, Model: r.Model, Surface: r.Surface, Locale: r.Locale,
 		PromptSet: r.PromptSet, PromptSetHash: fieldmark.Digest(r.PromptSetHash),
 		Prompts: r.Prompts, BrandedPrompts: r.BrandedPrompts, Runs: r.Runs, Answers: r.Answers, Mentions: r.Mentions,
@@ -172,9 +172,9 @@ func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, e
 	if err != nil {
 		return report, err
 	}
-	var lines []brand.SampleLine
+	var lines []brand.SampleRow
 	if mediaType == csvType {
-		if lines, err = brand.ReadSamplesCSV(body); err != nil {
+		if lines, err = brand.ParseSamplesCSV(body); err != nil {
 			return report, err
 		}
 	} else {
@@ -186,5 +186,5 @@ func (s *server) importVisibility(c *call) (report fieldmark.VisibilityImport, e
 			lines = append(lines, records[i].line(i))
 		}
 	}
-	return s.origin.Brands.Samples.ImportVisibility(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
+	return s.origin.Brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
 }

@@ -43,7 +43,7 @@ func (s *server) allFacts(c *call) error {
 	out := bufio.NewWriterSize(c.w, streamBuffer)
 	lines := json.NewEncoder(out)
 	write := func(b fieldmark.BrandState) error { return lines.Encode(b) }
-	if _, err := s.origin.Brands.EachBrandState(c.r.Context(), write); err != nil {
+	if _, err := s.origin.Brands.EachState(c.r.Context(), write); err != nil {
 		return fmt.Errorf("stream facts: %w", err)
 	}
 	return out.Flush()
@@ -55,7 +55,7 @@ func (s *server) factsPage(c *call, limit int) error {
 	if after != "" && !fieldmark.ValidSlug(after) {
 		return paramError("after", "pattern", "must be the slug of a brand")
 	}
-	states, asOf, err := s.origin.Brands.BrandStates(c.r.Context(), fieldmark.Slug(after), limit, bare)
+	states, asOf, err := s.origin.Brands.States(c.r.Context(), fieldmark.Slug(after), limit, bare)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (s *server) facts(c *call) error {
 	var state fieldmark.BrandState
 	var asOf int64
 	if at.IsZero() {
-		state, asOf, err = s.origin.Brands.BrandState(c.r.Context(), slug)
+		state, asOf, err = s.origin.Brands.State(c.r.Context(), slug)
 	} else {
-		state, asOf, err = s.origin.Brands.BrandStateAt(c.r.Context(), slug, at)
+		state, asOf, err = s.origin.Brands.StateAt(c.r.Context(), slug, at)
 	}
 	return c.sendAsOf(state, asOf, err)
 }
@@ -114,7 +114,7 @@ func (s *server) history(c *call) error {
 	if to.IsZero() {
 		to = time.Now()
 	}
-	h, asOf, err := s.origin.Brands.BrandHistory(c.r.Context(), slug, from, to)
+	h, asOf, err := s.origin.Brands.History(c.r.Context(), slug, from, to)
 	return c.sendAsOf(h, asOf, err)
 }
 

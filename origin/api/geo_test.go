@@ -90,7 +90,7 @@ func TestPastOfABrand(t *testing.T) {
 	w := newWorld(t, nil)
 	w.putBrand("acme")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1, AsOf: fieldmark.At(time.Now().Add(-time.Hour))}
-	if _, err := w.service.Brands.RecordFacts(t.Context(), "acme", facts); err != nil {
+	if _, err := w.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
 	base := fieldmark.PathInternalFacts + "/acme"

@@ -20,7 +20,7 @@ import (
 
 func (w *world) putBrand(slug fieldmark.Slug) {
 	w.t.Helper()
-	_, _, err := w.service.Brands.PutBrand(w.t.Context(), fieldmark.Brand{
+	_, _, err := w.service.Brands.Put(w.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: "Brand " + string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true,
 	})
 	if err != nil {
@@ -173,7 +173,7 @@ func TestModules(t *testing.T) {
 	}
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "m", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
-	if err := w.service.Modules.ActivateModule(t.Context(), ref, module); err != nil {
+	if err := w.service.Modules.ActivateBytes(t.Context(), ref, module); err != nil {
 		t.Fatal(err)
 	}
 	var got fieldmark.ModuleRef

@@ -12,7 +12,7 @@ import (
 func (s *server) activateModule(
 	ctx context.Context, digest fieldmark.Digest, r fieldmark.ModuleActivation,
 ) (fieldmark.ModulePlan, error) {
-	return s.origin.Modules.PutInForce(ctx, digest, r.Percent)
+	return s.origin.Modules.Activate(ctx, digest, r.Percent)
 }
 
 // module sends the bytes of a module. They never change, because the digest identifies them.
@@ -21,7 +21,7 @@ func (s *server) module(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.origin.Modules.Module(c.r.Context(), digest)
+	b, err := s.origin.Modules.Body(c.r.Context(), digest)
 	if err != nil {
 		return err
 	}

@@ -272,7 +272,7 @@ func (s *server) brandRoutes() []*route {
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
 		{"GET", one, admins, handleParam(slugParam, s.getBrand), operation{
 			id: "getBrand", summary: "Get a brand and its aliases"}},
-		{"DELETE", one, admins, handleParam(slugParam, noResult(s.origin.Brands.DeleteBrand)), operation{
+		{"DELETE", one, admins, handleParam(slugParam, noResult(s.origin.Brands.Delete)), operation{
 			id: "deleteBrand", summary: "Delete a brand and all its data, and purge it from every edge"}},
 		{"POST", one + "/rename", admins, handleParamBody(slugParam, s.renameBrand), operation{
 			id: "renameBrand", summary: "Change the slug of a brand; the old slug becomes an alias"}},
@@ -281,9 +281,9 @@ func (s *server) brandRoutes() []*route {
 		{"POST", admin + "visibility/import", admins, handleCall[[]sampleRecord](s.importVisibility), operation{
 			id: "importVisibility", summary: "Import answer samples and report rejected lines", consumes: []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
-		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(s.origin.Brands.Audits.RequestAudit)), operation{
+		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(s.origin.Brands.Audits.Request)), operation{
 			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},
-		{"GET", admin + "audits", admins, handleList(s.origin.Brands.Audits.ListAudits), operation{
+		{"GET", admin + "audits", admins, handleList(s.origin.Brands.Audits.List), operation{
 			id: "listAudits", summary: "List running audits with their progress, and queued audits"}},
 		{"POST", admin + "purge", admins, handleParamBody(callerKeyParam, s.origin.Purge), operation{
 			id: "purge", summary: "Purge tags, an address or everything from the caches of all edges"}},
@@ -314,16 +314,16 @@ func (s *server) moduleRoutes() []*route {
 	const modules, one = fieldmark.PathAdminAPI + "modules", fieldmark.PathAdminAPI + "modules/{digest}"
 	admins := key(fieldmark.ScopeAdmin)
 	return []*route{
-		{"GET", modules, admins, handleList(s.origin.Modules.ListModules), operation{
+		{"GET", modules, admins, handleList(s.origin.Modules.List), operation{
 			id: "listModules", summary: "List scoring modules, newest first"}},
-		{"POST", modules, admins, handleBody(s.origin.Modules.PushModule), operation{
+		{"POST", modules, admins, handleBody(s.origin.Modules.Create), operation{
 			id: "pushModule", summary: "Validate and store a scoring module", status: []int{201},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: remoteTimeout}},
-		{"GET", modules + "/status", admins, handle(s.origin.Modules.ModuleStatus), operation{
+		{"GET", modules + "/status", admins, handle(s.origin.Modules.Status), operation{
 			id: "moduleStatus", summary: "Get the active modules and the state of each edge"}},
-		{"POST", modules + "/rollback", admins, handle(s.origin.Modules.RollBackModule), operation{
+		{"POST", modules + "/rollback", admins, handle(s.origin.Modules.RollBack), operation{
 			id: "rollBackModule", summary: "End the canary, or reactivate the previous module"}},
-		{"GET", one, admins, handleParam(digestParam, s.origin.Modules.ModuleRecord), operation{
+		{"GET", one, admins, handleParam(digestParam, s.origin.Modules.Get), operation{
 			id: "showModule", summary: "Get a scoring module"}},
 		{"POST", one + "/activate", admins, handleParamBody(digestParam, s.activateModule), operation{
 			id: "activateModule", summary: "Activate a scoring module, or start it as a canary for a share of the brands"}},
@@ -347,8 +347,8 @@ func (s *server) edgeRoutes() []*route {
 		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](s.factsBody), operation{hidden: true}},
 		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](s.events), operation{
 			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
-		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.Modules.NoteNode)), operation{hidden: true}},
-		{"GET", modules, node, handle(s.origin.Modules.ModulePlan), operation{hidden: true}},
+		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.Modules.ReportNode)), operation{hidden: true}},
+		{"GET", modules, node, handle(s.origin.Modules.Plan), operation{hidden: true}},
 		{"GET", modules + "/{digest}", node, handleRaw[none, none](s.module), operation{hidden: true}},
 
 		{"GET", fieldmark.PathOpenAPI, anyone, handleRaw[none, none](s.sendOpenAPI), operation{hidden: true}},

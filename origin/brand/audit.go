@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -16,26 +17,26 @@ import (
 
 // Limits of audits.
 const (
-	maxAuditing   = 32              // audits at once: each is slow by politeness, not by work
-	auditDeadline = 5 * time.Minute // twenty polite requests to a slow site
-	maxAuditTries = 3               // failures of ours; a site that does not answer is a finding
-	auditRetry    = 1 * time.Minute // times the tries made
+	maxRunning  = 32              // audits at once: each is slow by politeness, not by work
+	timeout     = 5 * time.Minute // twenty polite requests to a slow site
+	maxAttempts = 3               // failures of ours; a site that does not answer is a finding
+	retryDelay  = 1 * time.Minute // times the tries made
 )
 
 // Audits are the audits of the brands' websites: queued on request or on schedule,
 // claimed and run by processes that have an auditor.
 type Audits struct {
-	store      *store.Store
-	brands     *Service
-	jobs       *job.Runner
-	log        *slog.Logger
-	auditor    *audit.Auditor
-	auditEvery time.Duration // 0 or less: only on request
-	steps      steps
+	store    *store.Store
+	brands   *Service
+	jobs     *job.Runner
+	log      *slog.Logger
+	auditor  *audit.Auditor
+	interval time.Duration // 0 or less: only on request
+	progress progress
 }
 
-// RequestAudit puts a brand in line to be audited by Run.
-func (s *Audits) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
+// Request queues an audit of a brand.
+func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Brand(ctx, slug); err != nil {
 			return store.NotFound(err, "there is no such brand")
@@ -49,13 +50,13 @@ func (s *Audits) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 }
 
 // AuditStatus counts the audits that wait and those that run.
-func (s *Audits) AuditStatus(ctx context.Context) (waiting, running int, err error) {
+func (s *Audits) Status(ctx context.Context) (waiting, running int, err error) {
 	return s.store.AuditLine(ctx, time.Now())
 }
 
-// ListAudits lists the audits that run and those that wait, at most MaxAuditsListed.
-func (s *Audits) ListAudits(ctx context.Context) ([]fieldmark.AuditRun, error) {
-	return s.store.Audits(ctx, time.Now(), MaxAuditsListed)
+// ListAudits lists the audits that run and those that wait, at most maxAudits.
+func (s *Audits) List(ctx context.Context) ([]fieldmark.AuditRun, error) {
+	return s.store.Audits(ctx, time.Now(), maxAudits)
 }
 
 func (s *Audits) run(ctx context.Context) error {
@@ -63,9 +64,9 @@ func (s *Audits) run(ctx context.Context) error {
 		return nil
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicAudits, maxAuditing, s.claimAudits) })
-	if s.auditEvery > 0 {
-		wg.Go(func() { s.jobs.Every(ctx, scheduleEvery, "schedule audits", s.scheduleDue) })
+	wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicAudits, maxRunning, s.claim) })
+	if s.interval > 0 {
+		wg.Go(func() { s.jobs.AtStartAndEvery(ctx, scheduleInterval, "schedule audits", s.enqueueDue) })
 	}
 	wg.Wait()
 	return nil
@@ -73,19 +74,22 @@ func (s *Audits) run(ctx context.Context) error {
 
 // writeProgress writes how far the audits of this process are.
 func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
-	return s.steps.each(func(slug fieldmark.Slug, n stepNote) error {
-		return tx.NoteStep(ctx, slug, s.jobs.Worker(), n.step, n.count)
-	})
+	for slug, step := range s.progress.snapshot() {
+		if err := tx.NoteStep(ctx, slug, s.jobs.Worker(), step.name, step.count); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s *Audits) claimAudits(ctx context.Context, limit int) ([]job.Job, error) {
+func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []store.Audit
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
 		if claimed, err = tx.ClaimAudits(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit); err != nil {
 			return err
 		}
-		claimed, err = s.failLost(ctx, tx, claimed)
+		claimed, err = s.failAbandoned(ctx, tx, claimed)
 		return err
 	})
 	if err != nil {
@@ -98,11 +102,11 @@ func (s *Audits) claimAudits(ctx context.Context, limit int) ([]job.Job, error) 
 	return todo, nil
 }
 
-// failLost ends the claimed audits whose earlier attempts all ended without a word,
+// failAbandoned ends the claimed audits whose earlier attempts all ended without a word,
 // and returns the others. An audit that ends its process must not end the next.
-func (s *Audits) failLost(ctx context.Context, tx *store.Tx, claimed []store.Audit) (rest []store.Audit, err error) {
+func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []store.Audit) (rest []store.Audit, err error) {
 	for _, a := range claimed {
-		if a.Attempts <= maxAuditTries {
+		if a.Attempts <= maxAttempts {
 			rest = append(rest, a)
 			continue
 		}
@@ -122,49 +126,49 @@ func (s *Audits) audit(ctx context.Context, a store.Audit) {
 		log.Error("audit", slog.Any("error", err))
 		return
 	}
-	facts, err := s.findOut(ctx, b.Brand, log)
+	facts, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
 		return // Run frees the lease
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	if err == nil {
-		err = s.endAudit(ctx, a, b.Brand, facts)
+		err = s.finish(ctx, a, b.Brand, facts)
 	}
 	if err == nil {
 		log.Info("audited", slog.Int("pages", facts.Pages))
 		return
 	}
-	giveUp := a.Attempts >= maxAuditTries
+	giveUp := a.Attempts >= maxAttempts
 	log.Error("audit", slog.Int("try", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
 	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; the log says more")
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if giveUp {
 			return tx.FailAudit(ctx, a, reason)
 		}
-		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*auditRetry))
+		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*retryDelay))
 	})
 	if err != nil {
 		log.Error("put back an audit", slog.Any("error", err))
 	}
 }
 
-// findOut runs the auditor under its deadline.
-func (s *Audits) findOut(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
-	ctx, cancel := context.WithTimeout(ctx, auditDeadline)
+// collect runs the auditor under its deadline.
+func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	defer s.steps.forget(b.Slug)
+	defer s.progress.delete(b.Slug)
 	return s.auditor.Audit(ctx, audit.Subject{URL: b.URL, Name: b.Name, Language: b.Language},
 		func(step string) {
-			s.steps.note(b.Slug, step)
+			s.progress.set(b.Slug, step)
 			log.Debug("audit", slog.String("step", step))
 		})
 }
 
-// endAudit writes facts and takes the audit out of line in one transaction.
+// finish writes facts and takes the audit out of line in one transaction.
 // Facts of an address the brand has left meanwhile are dropped; the move asked
 // for another audit.
-func (s *Audits) endAudit(ctx context.Context, a store.Audit, was fieldmark.Brand, facts fieldmark.Facts) error {
+func (s *Audits) finish(ctx context.Context, a store.Audit, was fieldmark.Brand, facts fieldmark.Facts) error {
 	doc, err := newFactsDocument(facts)
 	if err != nil {
 		return err
@@ -179,8 +183,8 @@ func (s *Audits) endAudit(ctx context.Context, a store.Audit, was fieldmark.Bran
 				return err
 			}
 		}
-		if s.auditEvery > 0 {
-			if err := tx.NoteAudit(ctx, a.Brand, s.nextAudit(time.Now()), audit.Rules); err != nil {
+		if s.interval > 0 {
+			if err := tx.NoteAudit(ctx, a.Brand, s.nextTime(time.Now()), audit.Rules); err != nil {
 				return err
 			}
 		}
@@ -188,43 +192,35 @@ func (s *Audits) endAudit(ctx context.Context, a store.Audit, was fieldmark.Bran
 	})
 }
 
-// steps is how far the audits of this process have come.
-type steps struct {
-	mu sync.Mutex
-	of map[fieldmark.Slug]stepNote
+// progress is how far the audits of this process are.
+type progress struct {
+	mu    sync.Mutex
+	steps map[fieldmark.Slug]currentStep
 }
 
-type stepNote struct {
-	step  string
+// currentStep is the step an audit is at, and how many it has begun.
+type currentStep struct {
+	name  string
 	count int
 }
 
-func (s *steps) note(slug fieldmark.Slug, step string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[fieldmark.Slug]stepNote{}
+func (p *progress) set(slug fieldmark.Slug, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.steps == nil {
+		p.steps = map[fieldmark.Slug]currentStep{}
 	}
-	s.of[slug] = stepNote{step, s.of[slug].count + 1}
+	p.steps[slug] = currentStep{name, p.steps[slug].count + 1}
 }
 
-func (s *steps) forget(slug fieldmark.Slug) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, slug)
+func (p *progress) delete(slug fieldmark.Slug) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.steps, slug)
 }
 
-func (s *steps) each(fn func(fieldmark.Slug, stepNote) error) error {
-	s.mu.Lock()
-	notes := make(map[fieldmark.Slug]stepNote, len(s.of))
-	for slug, n := range s.of {
-		notes[slug] = n
-	}
-	s.mu.Unlock()
-	for slug, n := range notes {
-		if err := fn(slug, n); err != nil {
-			return err
-		}
-	}
-	return nil
+func (p *progress) snapshot() map[fieldmark.Slug]currentStep {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.steps)
 }

@@ -25,10 +25,10 @@ import (
 
 // Bounds of lists of brands.
 const (
-	MaxBrands   = 500   // in one answer
-	importGroup = 100   // brands of an import that share a transaction: others must get a turn between
-	statePage   = 200   // brands with facts that are read at once; no read stays open over a slow receiver
-	MaxImport   = 20000 // brands in one import; what fieldmark.MaxBulkBody holds when each says little
+	MaxPage       = 500   // in one answer
+	importBatch   = 100   // brands of an import that share a transaction: others must get a turn between
+	statesPerRead = 200   // brands with facts that are read at once; no read stays open over a slow receiver
+	MaxImport     = 20000 // brands in one import; what fieldmark.MaxBulkBody holds when each says little
 )
 
 // Config is what a Service needs.
@@ -38,7 +38,7 @@ type Config struct {
 	Jobs          *job.Runner
 	Log           *slog.Logger
 	Auditor       *audit.Auditor // nil: audits wait in the queue for a process that has one
-	AuditInterval time.Duration  // between audits of a brand, plus or minus a tenth; 0: DefaultAuditEvery; negative: only on request
+	AuditInterval time.Duration  // between audits of a brand, plus or minus a tenth; 0: DefaultAuditInterval; negative: only on request
 }
 
 // Service is the brands. Its methods may be called from any goroutine.
@@ -55,7 +55,7 @@ type Service struct {
 func New(cfg Config) *Service {
 	s := &Service{store: cfg.Store, auditLog: cfg.AuditLog, log: cfg.Log, Samples: &Samples{store: cfg.Store}}
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
-		auditEvery: cmp.Or(cfg.AuditInterval, DefaultAuditEvery)}
+		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}
 	cfg.Jobs.OnRenew(s.Audits.writeProgress)
 	return s
 }
@@ -67,13 +67,13 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // PutBrand makes or changes a brand and reports whether anything came of it.
-func (s *Service) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
-	return s.putBrandIf(ctx, b, func(error) error { return nil })
+func (s *Service) Put(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
+	return s.putIf(ctx, b, func(error) error { return nil })
 }
 
 // AddBrand makes a brand; one that exists is CodeBrandExists and stays as it is.
-func (s *Service) AddBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	b, _, err := s.putBrandIf(ctx, b, func(read error) error {
+func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	b, _, err := s.putIf(ctx, b, func(read error) error {
 		if read == nil {
 			return fieldmark.Errorf(fieldmark.CodeBrandExists, "A brand with this slug exists; edit it on its own page.")
 		}
@@ -84,15 +84,15 @@ func (s *Service) AddBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Br
 
 // ChangeBrand changes a brand; one that does not exist is CodeNotFound and is not
 // made.
-func (s *Service) ChangeBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	b, _, err := s.putBrandIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
+func (s *Service) Update(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
+	b, _, err := s.putIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
 	return b, err
 }
 
-// putBrandIf puts a brand unless allow refuses, which is given the error of
+// putIf puts a brand unless allow refuses, which is given the error of
 // reading the brand of that slug in the same transaction.
-func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool, error) {
-	if err := validation.Errors(checkBrand(&b, "")).Err(); err != nil {
+func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool, error) {
+	if err := validation.Errors(validate(&b, "")).Err(); err != nil {
 		return fieldmark.Brand{}, false, err
 	}
 	var put outcome
@@ -105,7 +105,7 @@ func (s *Service) putBrandIf(ctx context.Context, b fieldmark.Brand, allow func(
 		if err := allow(err); err != nil {
 			return err
 		}
-		if b, put, err = s.putBrand(ctx, tx, b); err != nil || put == unchanged {
+		if b, put, err = s.put(ctx, tx, b); err != nil || put == unchanged {
 			return err
 		}
 		return s.auditLog.Append(ctx, tx, "brand.put", string(b.Slug), before, b)
@@ -125,15 +125,15 @@ const (
 	updated
 )
 
-// putBrand writes a brand that differs from the one that is there.
-func (s *Service) putBrand(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fieldmark.Brand, outcome, error) {
+// put writes a brand that differs from the one that is there.
+func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fieldmark.Brand, outcome, error) {
 	now := time.Now()
 	b.CreatedAt, b.UpdatedAt = fieldmark.At(now), fieldmark.At(now)
 	old, err := tx.Brand(ctx, b.Slug)
 	put := updated
 	switch {
 	case errors.Is(err, store.ErrNone):
-		if err := free(ctx, tx, b.Slug); err != nil {
+		if err := requireFree(ctx, tx, b.Slug); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
 		put = added
@@ -160,19 +160,19 @@ func (s *Service) putBrand(ctx context.Context, tx *store.Tx, b fieldmark.Brand)
 			return fieldmark.Brand{}, unchanged, err
 		}
 	}
-	_, err = event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandChanged, b.Slug), b)
+	_, err = event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandChanged, b.Slug), b)
 	return b, put, err
 }
 
-func brandEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
+func newEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
 	return store.Event{
 		Event:   fieldmark.Event{Type: t, Brand: slug, Tags: []fieldmark.Tag{fieldmark.TagBrand(slug)}},
 		Subject: string(slug),
 	}
 }
 
-// checkBrand returns every complaint about a brand, with pointers below at.
-func checkBrand(b *fieldmark.Brand, at string) []fieldmark.FieldError {
+// validate returns every complaint about a brand, with pointers below at.
+func validate(b *fieldmark.Brand, at string) []fieldmark.FieldError {
 	var bad validation.Errors
 	if !fieldmark.ValidSlug(string(b.Slug)) {
 		bad.Add(at+"/slug", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
@@ -205,7 +205,7 @@ func validSite(address string) bool {
 
 // ImportBrands puts many brands. Each stands for itself: what is wrong with one
 // is reported under its place and stops no other.
-func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
+func (s *Service) Import(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
 	var report fieldmark.ImportReport
 	if len(brands) > MaxImport {
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d brands", MaxImport)
@@ -213,18 +213,18 @@ func (s *Service) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (f
 	}
 	var good []int // places of brands without validation.Errors
 	for i := range brands {
-		bad := checkBrand(&brands[i], fmt.Sprintf("/%d", i))
+		bad := validate(&brands[i], fmt.Sprintf("/%d", i))
 		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
 		if len(bad) == 0 {
 			good = append(good, i)
 		}
 	}
-	for group := range slices.Chunk(good, importGroup) {
+	for group := range slices.Chunk(good, importBatch) {
 		var puts [updated + 1]int
 		var taken validation.Errors
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			for _, i := range group {
-				_, put, err := s.putBrand(ctx, tx, brands[i])
+				_, put, err := s.put(ctx, tx, brands[i])
 				switch {
 				case fieldmark.IsCode(err, fieldmark.CodeBrandExists): // nothing was written for it
 					taken.Add(fmt.Sprintf("/%d/slug", i), "conflict", fieldmark.AsError(err).Detail)
@@ -260,7 +260,7 @@ func appendRejected(list []fieldmark.FieldError, omitted *int, more ...fieldmark
 }
 
 // Brand returns a brand.
-func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
+func (s *Service) Get(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
 	b, err := s.store.Brand(ctx, slug)
 	if err != nil {
 		return fieldmark.Brand{}, store.NotFound(err, "there is no such brand")
@@ -270,9 +270,9 @@ func (s *Service) Brand(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 
 // ListBrands lists up to limit brands in the order of their slugs, from the one
 // after after.
-func (s *Service) ListBrands(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
-	if limit <= 0 || limit > MaxBrands {
-		limit = MaxBrands
+func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
+	if limit <= 0 || limit > MaxPage {
+		limit = MaxPage
 	}
 	rows, err := s.store.Brands(ctx, after, limit)
 	if err != nil {
@@ -289,7 +289,7 @@ func (s *Service) ListBrands(ctx context.Context, after fieldmark.Slug, limit in
 // at, its answer samples and its other slugs, and the number of the newest event
 // that was in the log before they were read. A slug that only leads to a brand
 // gets the state of that one.
-func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
+func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err
@@ -313,15 +313,15 @@ func (s *Service) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmar
 // before they were read. Bare leaves out the evidence of facts, which is two
 // thirds of their size and changes no score. Fewer than limit means that no more
 // follow.
-func (s *Service) BrandStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, int64, error) {
+func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	var page []fieldmark.BrandState
 	for len(page) < limit {
-		size := min(statePage, limit-len(page))
-		states, err := s.statesAfter(ctx, after, size, bare)
+		size := min(statesPerRead, limit-len(page))
+		states, err := s.statesPage(ctx, after, size, bare)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -333,8 +333,8 @@ func (s *Service) BrandStates(ctx context.Context, after fieldmark.Slug, limit i
 	return page, asOf, nil
 }
 
-// statesAfter reads a page of public brands with all that scores look at.
-func (s *Service) statesAfter(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+// statesPage reads a page of public brands with all that scores look at.
+func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
 	states, err := s.store.PublicStates(ctx, after, limit, bare)
 	if err != nil {
 		return nil, err
@@ -346,13 +346,13 @@ func (s *Service) statesAfter(ctx context.Context, after fieldmark.Slug, limit i
 // until fn fails. AsOf is the number of the newest event that was in the log
 // before the first was read; later changes may or may not be among them, and
 // are in the log after asOf.
-func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
+func (s *Service) EachState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
 	if asOf, err = s.store.Head(ctx); err != nil {
 		return 0, err
 	}
 	after := fieldmark.Slug("")
 	for {
-		states, err := s.statesAfter(ctx, after, statePage, false)
+		states, err := s.statesPage(ctx, after, statesPerRead, false)
 		if err != nil {
 			return asOf, err
 		}
@@ -361,7 +361,7 @@ func (s *Service) EachBrandState(ctx context.Context, fn func(fieldmark.BrandSta
 				return asOf, err
 			}
 		}
-		if len(states) < statePage {
+		if len(states) < statesPerRead {
 			return asOf, nil
 		}
 		after = states[len(states)-1].Brand.Slug

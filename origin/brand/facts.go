@@ -19,15 +19,15 @@ import (
 // all their evidence. Every edge reads it for every brand.
 const MaxFacts = 512 << 10
 
-// tellAgainAfter is how much later unchanged facts must have been confirmed for
+// reconfirmAfter is how much later unchanged facts must have been confirmed for
 // that to be an event. The age of an audit decides what a score may claim, in
-// steps of days, so telling each confirmation would only cost refreshes.
-const tellAgainAfter = 24 * time.Hour
+// progress of days, so telling each confirmation would only cost refreshes.
+const reconfirmAfter = 24 * time.Hour
 
 // RecordFacts makes facts what is true of a brand and reports whether they
 // differ from those before. Facts that say the same move only the time they
 // were last found to hold; facts older than those known are left out.
-func (s *Service) RecordFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark.Facts) (changed bool, err error) {
+func (s *Service) PutFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark.Facts) (changed bool, err error) {
 	doc, err := newFactsDocument(f)
 	if err != nil {
 		return false, fmt.Errorf("record the facts of %s: %w", slug, err)
@@ -62,28 +62,28 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 	}
 	// Text from the web may be no text. What JSON makes of it must be what
 	// everyone who reads the facts gets the same digest from.
-	var settled fieldmark.Facts
-	if err := json.Unmarshal(body, &settled); err != nil {
+	var decoded fieldmark.Facts
+	if err := json.Unmarshal(body, &decoded); err != nil {
 		return factsDocument{}, err
 	}
-	if body, err = json.Marshal(settled); err != nil {
+	if body, err = json.Marshal(decoded); err != nil {
 		return factsDocument{}, err
 	}
 	if len(body) > MaxFacts {
 		return factsDocument{}, fmt.Errorf("facts of %d bytes are larger than %d", len(body), MaxFacts)
 	}
-	for i := range settled.Facts {
-		settled.Facts[i].Evidence = nil
+	for i := range decoded.Facts {
+		decoded.Facts[i].Evidence = nil
 	}
-	bare, err := json.Marshal(settled)
+	bare, err := json.Marshal(decoded)
 	if err != nil {
 		return factsDocument{}, err
 	}
 	return factsDocument{digest: fieldmark.DigestOf(sha256.Sum256(body)), body: body, bare: bare, asOf: asOf}, nil
 }
 
-// audited is the data of a brand.audited event.
-type audited struct {
+// auditedData is the data of a brand.audited event.
+type auditedData struct {
 	Slug        fieldmark.Slug   `json:"slug"`
 	FactsDigest fieldmark.Digest `json:"factsDigest"`
 	AsOf        fieldmark.Time   `json:"asOf"`
@@ -106,10 +106,10 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 	if err != nil {
 		return false, err
 	}
-	if !changed && doc.asOf.Std().Sub(told.Std()) <= tellAgainAfter {
+	if !changed && doc.asOf.Std().Sub(told.Std()) <= reconfirmAfter {
 		return false, nil
 	}
-	_, err = event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandAudited, slug),
-		audited{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed})
+	_, err = event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandAudited, slug),
+		auditedData{Slug: slug, FactsDigest: doc.digest, AsOf: doc.asOf, Changed: changed})
 	return changed, err
 }

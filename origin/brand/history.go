@@ -10,7 +10,7 @@ import (
 
 // BrandStateAt returns a brand with the facts that were held to be true at a
 // time; without facts where there were none yet. Its slug may be an old one.
-func (s *Service) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
+func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err
@@ -24,7 +24,7 @@ func (s *Service) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time
 
 // BrandHistory returns a brand's revisions of a time, at most
 // fieldmark.MaxRevisions of the newest, and when modules were activated.
-func (s *Service) BrandHistory(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64, error) {
+func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandHistory{}, 0, err

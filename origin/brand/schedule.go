@@ -12,25 +12,25 @@ import (
 
 // When brands are audited unasked.
 const (
-	DefaultAuditEvery = 7 * 24 * time.Hour
-	// rulesWithin is how soon brands are audited anew after the rules of auditing
+	DefaultAuditInterval = 7 * 24 * time.Hour
+	// rulesSpread is how soon brands are audited anew after the rules of auditing
 	// changed, spread over it so that not all are at once.
-	rulesWithin     = 24 * time.Hour
-	scheduleEvery   = time.Minute
-	scheduleAtOnce  = 500 // brands put in line in one transaction
-	auditJitter     = 0.1 // of the interval, either way: brands added together drift apart
-	MaxAuditsListed = 200
+	rulesSpread      = 24 * time.Hour
+	scheduleInterval = time.Minute
+	scheduleBatch    = 500 // brands put in line in one transaction
+	auditJitter      = 0.1 // of the interval, either way: brands added together drift apart
+	maxAudits        = 200
 )
 
-// nextAudit is the day of an audit after one that ended now.
-func (s *Audits) nextAudit(now time.Time) time.Time {
-	every := float64(s.auditEvery)
+// nextTime is the day of an audit after one that ended now.
+func (s *Audits) nextTime(now time.Time) time.Time {
+	every := float64(s.interval)
 	return now.Add(time.Duration(every * (1 + auditJitter*(2*rand.Float64()-1))))
 }
 
-// scheduleDue gives days to brands that have none, brings those forward that were
+// enqueueDue gives days to brands that have none, brings those forward that were
 // audited by other rules, and puts those in line whose day has come.
-func (s *Audits) scheduleDue(ctx context.Context) error {
+func (s *Audits) enqueueDue(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		within := func(list []fieldmark.Slug, err error, span time.Duration) error {
@@ -41,16 +41,16 @@ func (s *Audits) scheduleDue(ctx context.Context) error {
 			}
 			return err
 		}
-		list, err := tx.UnscheduledBrands(ctx, scheduleAtOnce)
-		if err := within(list, err, s.auditEvery); err != nil {
+		list, err := tx.UnscheduledBrands(ctx, scheduleBatch)
+		if err := within(list, err, s.interval); err != nil {
 			return err
 		}
-		soon := min(rulesWithin, s.auditEvery)
-		list, err = tx.OutdatedBrands(ctx, audit.Rules, now.Add(soon), scheduleAtOnce)
+		soon := min(rulesSpread, s.interval)
+		list, err = tx.OutdatedBrands(ctx, audit.Rules, now.Add(soon), scheduleBatch)
 		if err := within(list, err, soon); err != nil {
 			return err
 		}
-		due, err := tx.DueBrands(ctx, now, scheduleAtOnce)
+		due, err := tx.DueBrands(ctx, now, scheduleBatch)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Audits) scheduleDue(ctx context.Context) error {
 			if err := tx.RequestAudit(ctx, slug, now); err != nil {
 				return err
 			}
-			if err := tx.ScheduleAudit(ctx, slug, s.nextAudit(now)); err != nil { // should the audit be given up
+			if err := tx.ScheduleAudit(ctx, slug, s.nextTime(now)); err != nil { // should the audit be given up
 				return err
 			}
 		}

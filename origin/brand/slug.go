@@ -16,8 +16,8 @@ import (
 // MaxAliases bounds the slugs that lead to one brand: every edge holds them all.
 const MaxAliases = 20
 
-// free reports whether a slug may become a brand's, or why not.
-func free(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
+// requireFree reports whether a slug may become a brand's, or why not.
+func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	switch taken, err := tx.HasBrand(ctx, slug); {
 	case err != nil:
 		return err
@@ -34,7 +34,7 @@ func free(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 }
 
 // RenameBrand gives a brand another slug. The old one leads to it from then on.
-func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
+func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	var b fieldmark.Brand
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		old, err := tx.Brand(ctx, from)
@@ -47,7 +47,7 @@ func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fie
 		if _, err := tx.DropAlias(ctx, to, from); err != nil { // back to a slug it had
 			return err
 		}
-		if err := free(ctx, tx, to); err != nil {
+		if err := requireFree(ctx, tx, to); err != nil {
 			return err
 		}
 		now := fieldmark.At(time.Now())
@@ -62,7 +62,7 @@ func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fie
 			return err
 		}
 		b.Slug, b.UpdatedAt = to, now
-		return s.tellSlugs(ctx, tx, fieldmark.EventBrandChanged, to, aliases, b)
+		return s.emitForSlugs(ctx, tx, fieldmark.EventBrandChanged, to, aliases, b)
 	})
 	if err != nil {
 		return fieldmark.Brand{}, fmt.Errorf("rename brand %s: %w", from, err)
@@ -70,9 +70,9 @@ func (s *Service) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fie
 	return b, nil
 }
 
-// tellSlugs appends an event of a brand that is news under other slugs too.
-func (s *Service) tellSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug, also []fieldmark.Slug, data any) error {
-	e := brandEvent(kind, slug)
+// emitForSlugs appends an event of a brand that is news under other slugs too.
+func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug, also []fieldmark.Slug, data any) error {
+	e := newEvent(kind, slug)
 	for _, other := range also {
 		e.Tags = append(e.Tags, fieldmark.TagBrand(other))
 	}
@@ -117,7 +117,7 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 			if slices.Contains(old, a) {
 				continue
 			}
-			if err := free(ctx, tx, a); err != nil {
+			if err := requireFree(ctx, tx, a); err != nil {
 				return err
 			}
 			if err := tx.PutAlias(ctx, a, slug, fieldmark.At(time.Now())); err != nil {
@@ -128,7 +128,7 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 		if len(moved) == 0 {
 			return nil
 		}
-		return s.tellSlugs(ctx, tx, fieldmark.EventBrandChanged, slug, moved, b.Brand)
+		return s.emitForSlugs(ctx, tx, fieldmark.EventBrandChanged, slug, moved, b.Brand)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set the aliases of %s: %w", slug, err)
@@ -138,20 +138,20 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 
 // Aliases lists the slugs that lead to a brand beside its own.
 func (s *Service) Aliases(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.Slug, error) {
-	if _, err := s.Brand(ctx, slug); err != nil {
+	if _, err := s.Get(ctx, slug); err != nil {
 		return nil, err
 	}
 	return s.store.Aliases(ctx, slug)
 }
 
-// removed is the data of a brand.removed event.
-type removed struct {
+// removedData is the data of a brand.removed event.
+type removedData struct {
 	Slug fieldmark.Slug `json:"slug"`
 }
 
 // DeleteBrand removes a brand with its facts, its past and its samples. What
 // edges hold of it goes when they hear of it, at once and for good.
-func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
+func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.Brand(ctx, slug)
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 		if err := tx.DeleteBrand(ctx, slug); err != nil {
 			return err
 		}
-		if err := s.tellSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removed{slug}); err != nil {
+		if err := s.emitForSlugs(ctx, tx, fieldmark.EventBrandRemoved, slug, aliases, removedData{slug}); err != nil {
 			return err
 		}
 		return s.auditLog.Append(ctx, tx, "brand.delete", string(slug), before.Brand, nil)

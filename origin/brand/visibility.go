@@ -23,16 +23,16 @@ import (
 
 // Bounds of an import of answer samples.
 const (
-	MaxSamples     = 10_000 // lines; what fieldmark.MaxBulkBody holds
-	maxSampleText  = 100    // code points of a name
-	maxSampleRule  = 500    // code points of the rule that tells a name from a word
-	maxSampleSpan  = 366 * 24 * time.Hour
-	maxSampleAhead = time.Hour // clocks differ
+	MaxSamples    = 10_000 // lines; what fieldmark.MaxBulkBody holds
+	maxSampleText = 100    // code points of a name
+	maxSampleRule = 500    // code points of the rule that tells a name from a word
+	maxSampleSpan = 366 * 24 * time.Hour
+	maxClockSkew  = time.Hour // clocks differ
 )
 
-// SampleLine is a line of an import as it was read: a sample, or what kept it
+// SampleRow is a line of an import as it was read: a sample, or what kept it
 // from being one.
-type SampleLine struct {
+type SampleRow struct {
 	At       string // how validation.Errors name it: /12
 	Sample   fieldmark.VisibilitySample
 	From, To string // RFC 3339, or a date, which as To means the end of that day
@@ -40,28 +40,28 @@ type SampleLine struct {
 }
 
 // sampleColumns are the columns of a CSV file, named as in JSON.
-var sampleColumns = map[string]func(l *SampleLine, value string) error{
-	"brand":          func(l *SampleLine, v string) error { l.Sample.Brand = fieldmark.Slug(v); return nil },
-	"engine":         func(l *SampleLine, v string) error { l.Sample.Engine = v; return nil },
-	"model":          func(l *SampleLine, v string) error { l.Sample.Model = v; return nil },
-	"surface":        func(l *SampleLine, v string) error { l.Sample.Surface = v; return nil },
-	"locale":         func(l *SampleLine, v string) error { l.Sample.Locale = v; return nil },
-	"promptSetId":    func(l *SampleLine, v string) error { l.Sample.PromptSet = v; return nil },
-	"promptSetHash":  func(l *SampleLine, v string) error { l.Sample.PromptSetHash = fieldmark.Digest(v); return nil },
-	"provider":       func(l *SampleLine, v string) error { l.Sample.Provider = v; return nil },
-	"aliasRule":      func(l *SampleLine, v string) error { l.Sample.AliasRule = v; return nil },
-	"from":           func(l *SampleLine, v string) error { l.From = v; return nil },
-	"to":             func(l *SampleLine, v string) error { l.To = v; return nil },
-	"prompts":        func(l *SampleLine, v string) error { return count(&l.Sample.Prompts, v) },
-	"brandedPrompts": func(l *SampleLine, v string) error { return count(&l.Sample.BrandedPrompts, v) },
-	"runs":           func(l *SampleLine, v string) error { return count(&l.Sample.Runs, v) },
-	"answers":        func(l *SampleLine, v string) error { return count(&l.Sample.Answers, v) },
-	"mentions":       func(l *SampleLine, v string) error { return count(&l.Sample.Mentions, v) },
-	"cited":          func(l *SampleLine, v string) error { return count(&l.Sample.Cited, v) },
-	"citations":      func(l *SampleLine, v string) error { return count(&l.Sample.Citations, v) },
-	"voices":         func(l *SampleLine, v string) error { return count(&l.Sample.Voices, v) },
-	"graded":         func(l *SampleLine, v string) error { return count(&l.Sample.Graded, v) },
-	"right":          func(l *SampleLine, v string) error { return count(&l.Sample.Right, v) },
+var sampleColumns = map[string]func(l *SampleRow, value string) error{
+	"brand":          func(l *SampleRow, v string) error { l.Sample.Brand = fieldmark.Slug(v); return nil },
+	"engine":         func(l *SampleRow, v string) error { l.Sample.Engine = v; return nil },
+	"model":          func(l *SampleRow, v string) error { l.Sample.Model = v; return nil },
+	"surface":        func(l *SampleRow, v string) error { l.Sample.Surface = v; return nil },
+	"locale":         func(l *SampleRow, v string) error { l.Sample.Locale = v; return nil },
+	"promptSetId":    func(l *SampleRow, v string) error { l.Sample.PromptSet = v; return nil },
+	"promptSetHash":  func(l *SampleRow, v string) error { l.Sample.PromptSetHash = fieldmark.Digest(v); return nil },
+	"provider":       func(l *SampleRow, v string) error { l.Sample.Provider = v; return nil },
+	"aliasRule":      func(l *SampleRow, v string) error { l.Sample.AliasRule = v; return nil },
+	"from":           func(l *SampleRow, v string) error { l.From = v; return nil },
+	"to":             func(l *SampleRow, v string) error { l.To = v; return nil },
+	"prompts":        func(l *SampleRow, v string) error { return count(&l.Sample.Prompts, v) },
+	"brandedPrompts": func(l *SampleRow, v string) error { return count(&l.Sample.BrandedPrompts, v) },
+	"runs":           func(l *SampleRow, v string) error { return count(&l.Sample.Runs, v) },
+	"answers":        func(l *SampleRow, v string) error { return count(&l.Sample.Answers, v) },
+	"mentions":       func(l *SampleRow, v string) error { return count(&l.Sample.Mentions, v) },
+	"cited":          func(l *SampleRow, v string) error { return count(&l.Sample.Cited, v) },
+	"citations":      func(l *SampleRow, v string) error { return count(&l.Sample.Citations, v) },
+	"voices":         func(l *SampleRow, v string) error { return count(&l.Sample.Voices, v) },
+	"graded":         func(l *SampleRow, v string) error { return count(&l.Sample.Graded, v) },
+	"right":          func(l *SampleRow, v string) error { return count(&l.Sample.Right, v) },
 }
 
 func count(to *int, value string) (err error) {
@@ -72,9 +72,9 @@ func count(to *int, value string) (err error) {
 	return err
 }
 
-// ReadSamplesCSV reads answer samples from a CSV file (RFC 4180) whose first line
+// ParseSamplesCSV reads answer samples from a CSV file (RFC 4180) whose first line
 // names the columns. Lines are named as an editor counts them.
-func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
+func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 	refuse := func(pointer, detail string) error {
 		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: detail}}}
 	}
@@ -90,7 +90,7 @@ func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
 			return nil, refuse("/1", fmt.Sprintf("column %d is unknown or named twice", i+1))
 		}
 	}
-	var lines []SampleLine
+	var lines []SampleRow
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -98,14 +98,14 @@ func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
 		}
 		var broken *csv.ParseError
 		if errors.As(err, &broken) {
-			lines = append(lines, SampleLine{Bad: []fieldmark.FieldError{{Pointer: fmt.Sprintf("/%d", broken.StartLine), Code: "format", Detail: "is no line of CSV: " + broken.Err.Error()}}})
+			lines = append(lines, SampleRow{Bad: []fieldmark.FieldError{{Pointer: fmt.Sprintf("/%d", broken.StartLine), Code: "format", Detail: "is no line of CSV: " + broken.Err.Error()}}})
 			return lines, nil // nobody knows where the next line begins
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read samples: %w", err)
 		}
 		n, _ := rows.FieldPos(0)
-		l := SampleLine{At: fmt.Sprintf("/%d", n)}
+		l := SampleRow{At: fmt.Sprintf("/%d", n)}
 		if len(row) != len(header) {
 			l.Bad = []fieldmark.FieldError{{Pointer: l.At, Code: "format", Detail: fmt.Sprintf("has %d fields, not %d", len(row), len(header))}}
 			row = nil
@@ -122,7 +122,7 @@ func ReadSamplesCSV(file []byte) ([]SampleLine, error) {
 }
 
 // check returns every complaint about a line that could be read.
-func (l *SampleLine) check(now time.Time) []fieldmark.FieldError {
+func (l *SampleRow) check(now time.Time) []fieldmark.FieldError {
 	bad := validation.Errors(l.Bad)
 	if bad != nil {
 		return bad
@@ -168,7 +168,7 @@ func (l *SampleLine) check(now time.Time) []fieldmark.FieldError {
 	return bad
 }
 
-func (l *SampleLine) checkTimes(now time.Time, want func(ok bool, field, code, detail string)) {
+func (l *SampleRow) checkTimes(now time.Time, want func(ok bool, field, code, detail string)) {
 	s := &l.Sample
 	from, fromOK := sampleTime(l.From, 0)
 	to, toOK := sampleTime(l.To, 24*time.Hour-time.Millisecond)
@@ -177,7 +177,7 @@ func (l *SampleLine) checkTimes(now time.Time, want func(ok bool, field, code, d
 	if !fromOK || !toOK {
 		return
 	}
-	ahead := maxSampleAhead
+	ahead := maxClockSkew
 	if len(l.To) == len(time.DateOnly) {
 		ahead += 24 * time.Hour // a day that is not over
 	}
@@ -201,13 +201,13 @@ type Samples struct{ store *store.Store }
 // ImportVisibility keeps answer samples. Each line stands for itself: what is
 // wrong with one is reported under its place and stops no other. By is the key
 // that signs for them, and file the digest of what they were read from.
-func (s *Samples) ImportVisibility(ctx context.Context, by string, file fieldmark.Digest, lines []SampleLine) (fieldmark.VisibilityImport, error) {
+func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest, lines []SampleRow) (fieldmark.VisibilityImport, error) {
 	report := fieldmark.VisibilityImport{FileHash: file}
 	if len(lines) > MaxSamples {
 		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d lines", MaxSamples)
 	}
 	now := time.Now()
-	var good []SampleLine
+	var good []SampleRow
 	for _, l := range lines {
 		bad := l.check(now)
 		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
@@ -216,7 +216,7 @@ func (s *Samples) ImportVisibility(ctx context.Context, by string, file fieldmar
 			good = append(good, l)
 		}
 	}
-	for group := range slices.Chunk(good, importGroup) {
+	for group := range slices.Chunk(good, importBatch) {
 		var done fieldmark.VisibilityImport
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			done, err = s.putSamples(ctx, tx, group, fieldmark.At(now))
@@ -232,7 +232,7 @@ func (s *Samples) ImportVisibility(ctx context.Context, by string, file fieldmar
 	return report, nil
 }
 
-func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLine, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
+func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleRow, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
 	changed := map[fieldmark.Slug]int{}
 	for _, l := range lines {
 		v := l.Sample
@@ -262,7 +262,7 @@ func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleLi
 			Slug    fieldmark.Slug `json:"slug"`
 			Samples int            `json:"samples"`
 		}{slug, n}
-		if _, err := event.Emit(ctx, tx, "", brandEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
+		if _, err := event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandSampled, slug), data); err != nil {
 			return done, err
 		}
 	}

@@ -66,7 +66,7 @@ func TestEdgeCalls(t *testing.T) {
 	}
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "m", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
-	if err := service.Modules.ActivateModule(ctx, ref, module); err != nil {
+	if err := service.Modules.ActivateBytes(ctx, ref, module); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := c.ModulePlan(ctx); got.ModuleRef != ref || err != nil {

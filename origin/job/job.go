@@ -140,20 +140,30 @@ func (r *Runner) Work(ctx context.Context, topic store.Topic, limit int, claim C
 	}
 }
 
-// Every calls fn at once and then once per interval, until ctx ends. It logs errors
-// under name.
+// Every calls fn once per interval until ctx ends, and logs errors under name.
 func (r *Runner) Every(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		if err := fn(ctx); err != nil && ctx.Err() == nil {
-			r.log.Error(name, slog.Any("error", err))
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		r.try(ctx, name, fn)
+	}
+}
+
+// AtStartAndEvery is Every with a first call at once: a process that never runs for
+// a whole interval does the work, too.
+func (r *Runner) AtStartAndEvery(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) {
+	r.try(ctx, name, fn)
+	r.Every(ctx, interval, name, fn)
+}
+
+func (r *Runner) try(ctx context.Context, name string, fn func(context.Context) error) {
+	if err := fn(ctx); err != nil && ctx.Err() == nil {
+		r.log.Error(name, slog.Any("error", err))
 	}
 }
 

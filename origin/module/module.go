@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// maxModuleName bounds a module's name and version, in code points.
-	maxModuleName = 100
-	// maxModules bounds the list of kept modules; nobody reads further back.
-	maxModules = 200
+	// maxName bounds a module's name and version, in code points.
+	maxName = 100
+	// maxListed bounds the list of kept modules; nobody reads further back.
+	maxListed = 200
 	// maxNodes bounds the list of edges.
 	maxNodes = 1000
 	// nodeSilence is how long an edge that says nothing is listed: it says
@@ -36,17 +36,17 @@ const (
 	nodeRetention = time.Hour
 )
 
-// ModuleCheck is what is to be said of a module before anything depends on it.
-type ModuleCheck struct {
+// CheckResult is what is to be said of a module before anything depends on it.
+type CheckResult struct {
 	Ref        fieldmark.ModuleRef
 	Complaints []string        // every reason against it
 	Report     json.RawMessage // all that was seen
 }
 
-// ModuleDesk is how a Service judges modules it cannot run itself.
-type ModuleDesk struct {
+// Checker is how a Service judges modules it cannot run itself.
+type Checker struct {
 	// Check tries a module without putting this process at risk.
-	Check func(ctx context.Context, module []byte) (ModuleCheck, error)
+	Check func(ctx context.Context, module []byte) (CheckResult, error)
 	// Compare scores every brand that each gives it by both modules.
 	Compare func(ctx context.Context, from, to []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
 }
@@ -61,7 +61,7 @@ type Config struct {
 	Module   []byte // the built-in module; nil: none
 	Ref      fieldmark.ModuleRef
 	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
-	Desk     ModuleDesk            // zero: modules can be neither uploaded nor previewed
+	Desk     Checker               // zero: modules can be neither uploaded nor previewed
 }
 
 // Service is the scoring modules. Its methods may be called from any goroutine.
@@ -74,7 +74,7 @@ type Service struct {
 	module     []byte
 	moduleRef  fieldmark.ModuleRef
 	moduleKeys []fieldmark.ModuleKey
-	desk       ModuleDesk
+	desk       Checker
 }
 
 // New returns a Service that has started nothing.
@@ -88,9 +88,9 @@ func New(cfg Config) *Service {
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	if s.desk.Compare != nil {
-		wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicPreviews, maxPreviewing, s.claimPreviews) })
+		wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicPreviews, maxRunning, s.claim) })
 	}
-	wg.Go(func() { s.jobs.Every(ctx, nodeRetention, "prune nodes", s.pruneNodes) })
+	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, nodeRetention, "prune nodes", s.pruneNodes) })
 	wg.Wait()
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Service) ActivateBuiltin(ctx context.Context) error {
 	}
 	_, err := s.store.ModulePlan(ctx)
 	if errors.Is(err, store.ErrNone) {
-		err = s.activateFirst(ctx)
+		err = s.activateBuiltin(ctx)
 	}
 	return err
 }
@@ -120,26 +120,26 @@ func (s *Service) Activations(ctx context.Context) ([]fieldmark.Activation, erro
 }
 
 // ActiveModule names the module that scores now.
-func (s *Service) ActiveModule(ctx context.Context) (fieldmark.ModuleRef, error) {
-	plan, err := s.ModulePlan(ctx)
+func (s *Service) Active(ctx context.Context) (fieldmark.ModuleRef, error) {
+	plan, err := s.Plan(ctx)
 	return plan.ModuleRef, err
 }
 
 // ModulePlan says which modules score.
-func (s *Service) ModulePlan(ctx context.Context) (fieldmark.ModulePlan, error) {
+func (s *Service) Plan(ctx context.Context) (fieldmark.ModulePlan, error) {
 	plan, err := s.store.ModulePlan(ctx)
 	return plan, store.NotFound(err, "no scoring module is active")
 }
 
 // Module returns the bytes of a kept module.
-func (s *Service) Module(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
+func (s *Service) Body(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
 	body, err := s.store.Module(ctx, d)
 	return body, store.NotFound(err, "there is no module with this digest")
 }
 
 // ListModules lists the kept modules, the newest first.
-func (s *Service) ListModules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
-	list, err := s.store.Modules(ctx, maxModules)
+func (s *Service) List(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
+	list, err := s.store.Modules(ctx, maxListed)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *Service) ListModules(ctx context.Context) ([]fieldmark.ModuleRecord, er
 }
 
 // ModuleRecord tells all that is known of a kept module.
-func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
+func (s *Service) Get(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
 	record, err := s.store.ModuleRecord(ctx, d)
 	if err != nil {
 		return record, store.NotFound(err, "there is no module with this digest")
@@ -169,12 +169,12 @@ func (s *Service) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldma
 
 // PushModule keeps a module that passes its check and is signed where it must
 // be. It scores nothing until it is activated.
-func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
+func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
 	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxAnyModule {
 		return none, validation.Error("/module", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
 	}
 	digest := fieldmark.DigestOf(sha256.Sum256(p.Module))
-	if err := s.vouched(digest, p.Signature); err != nil {
+	if err := s.checkSignature(digest, p.Signature); err != nil {
 		return none, err
 	}
 	if s.desk.Check == nil {
@@ -184,11 +184,11 @@ func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none 
 	if err != nil {
 		return none, fmt.Errorf("check module %s: %w", digest, err)
 	}
-	if err := refused(digest, check.Complaints); err != nil {
+	if err := problemsError(digest, check.Complaints); err != nil {
 		return none, err
 	}
 	signed := fieldmark.SignedModule{ModuleRef: check.Ref, Signature: p.Signature}
-	if err := validation.Errors(checkModule(check.Ref, p.Module)).Err(); err != nil {
+	if err := validation.Errors(validate(check.Ref, p.Module)).Err(); err != nil {
 		return none, err
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -200,12 +200,12 @@ func (s *Service) PushModule(ctx context.Context, p fieldmark.ModulePush) (none 
 	if err != nil {
 		return none, fmt.Errorf("keep module %s: %w", digest, err)
 	}
-	return s.ModuleRecord(ctx, digest)
+	return s.Get(ctx, digest)
 }
 
-// vouched refuses a module whose signature does not hold, or that has none where
+// checkSignature refuses a module whose signature does not hold, or that has none where
 // one is wanted. The built-in came with the program.
-func (s *Service) vouched(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
+func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
 	if signature != nil {
 		if err := signature.Check(d); err != nil {
 			return err
@@ -217,8 +217,8 @@ func (s *Service) vouched(d fieldmark.Digest, signature *fieldmark.ModuleSignatu
 	return fieldmark.CheckSigned(d, signature, s.moduleKeys)
 }
 
-// refused turns validation.Errors about a module into one error, or nil.
-func refused(d fieldmark.Digest, list []string) error {
+// problemsError turns validation.Errors about a module into one error, or nil.
+func problemsError(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -231,9 +231,9 @@ func refused(d fieldmark.Digest, list []string) error {
 
 // ActivateModule puts a module in force for all brands. Bytes may be nil for one
 // that is kept; others are kept without a check, for what comes with the program.
-func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
+func (s *Service) ActivateBytes(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
 	if bytes != nil {
-		if err := validation.Errors(checkModule(ref, bytes)).Err(); err != nil {
+		if err := validation.Errors(validate(ref, bytes)).Err(); err != nil {
 			return err
 		}
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -243,15 +243,15 @@ func (s *Service) ActivateModule(ctx context.Context, ref fieldmark.ModuleRef, b
 			return fmt.Errorf("keep module %s: %w", ref.Digest, err)
 		}
 	}
-	_, err := s.PutInForce(ctx, ref.Digest, 100)
+	_, err := s.Activate(ctx, ref.Digest, 100)
 	return err
 }
 
-// activateFirst activates the built-in module unless a module is active by then:
+// activateBuiltin activates the built-in module unless a module is active by then:
 // of several origins that start at once, and an operator who activates another
 // module meanwhile, the first one decides.
-func (s *Service) activateFirst(ctx context.Context) error {
-	if err := validation.Errors(checkModule(s.moduleRef, s.module)).Err(); err != nil {
+func (s *Service) activateBuiltin(ctx context.Context) error {
+	if err := validation.Errors(validate(s.moduleRef, s.module)).Err(); err != nil {
 		return err
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -278,9 +278,9 @@ type activation struct {
 }
 
 // PutInForce has a kept module score all brands, or, for a percent of 1 to 99, a
-// share of them on trial. What is so already stays so without an event. The same
+// share of them on trial. What is so already stays so without an event. The comparePlan
 // module again after it was on trial, or another, ends the trial.
-func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan, err error) {
+func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan, err error) {
 	if percent == 0 {
 		percent = 100
 	}
@@ -293,14 +293,14 @@ func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent in
 			return err
 		}
 		none := err != nil
-		if err := same(&plan, none, d, percent); !errors.Is(err, errOther) {
+		if err := comparePlan(&plan, none, d, percent); !errors.Is(err, errPlanChanges) {
 			return err
 		}
 		kept, err := tx.SignedModule(ctx, d)
 		if err != nil {
 			return store.NotFound(err, "there is no module with this digest")
 		}
-		if err := s.vouched(d, kept.Signature); err != nil {
+		if err := s.checkSignature(d, kept.Signature); err != nil {
 			return err
 		}
 		return s.put(ctx, tx, kept.ModuleRef, percent, &plan)
@@ -311,17 +311,17 @@ func (s *Service) PutInForce(ctx context.Context, d fieldmark.Digest, percent in
 	return plan, nil
 }
 
-// errOther says that a plan is another than the one asked for.
-var errOther = errors.New("another plan")
+// errPlanChanges says that a plan is another than the one asked for.
+var errPlanChanges = errors.New("another plan")
 
-// same reports nil where a plan is already what is asked for, errOther where it
+// comparePlan reports nil where a plan is already what is asked for, errPlanChanges where it
 // is not, and why it cannot be asked for otherwise.
-func same(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, percent int) error {
+func comparePlan(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, percent int) error {
 	switch {
 	case none && percent < 100:
 		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "no module is in force beside which another could be on trial")
 	case none:
-		return errOther
+		return errPlanChanges
 	case percent == 100 && plan.Digest == d && plan.Canary == nil:
 		return nil
 	case percent < 100 && plan.Digest == d:
@@ -329,7 +329,7 @@ func same(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, percent int
 	case percent < 100 && plan.Canary != nil && plan.Canary.Digest == d && plan.Canary.Percent == percent:
 		return nil
 	}
-	return errOther
+	return errPlanChanges
 }
 
 // put writes an activation and reads the plan it makes.
@@ -357,7 +357,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 
 // RollBackModule ends a trial if there is one, and otherwise puts the module
 // before in force again.
-func (s *Service) RollBackModule(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
+func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if plan, err = tx.ModulePlan(ctx); err != nil {
 			return store.NotFound(err, "no scoring module is active")
@@ -369,7 +369,7 @@ func (s *Service) RollBackModule(ctx context.Context) (plan fieldmark.ModulePlan
 			}
 			to = *plan.Previous
 		}
-		if err := s.vouched(to.Digest, to.Signature); err != nil {
+		if err := s.checkSignature(to.Digest, to.Signature); err != nil {
 			return err
 		}
 		return s.put(ctx, tx, to.ModuleRef, 100, &plan)
@@ -381,8 +381,8 @@ func (s *Service) RollBackModule(ctx context.Context) (plan fieldmark.ModulePlan
 }
 
 // ModuleStatus tells the plan and what every edge makes of it.
-func (s *Service) ModuleStatus(ctx context.Context) (status fieldmark.ModuleStatus, err error) {
-	if status.Plan, err = s.ModulePlan(ctx); err != nil {
+func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, err error) {
+	if status.Plan, err = s.Plan(ctx); err != nil {
 		return status, err
 	}
 	if status.Nodes, err = s.store.Nodes(ctx, fieldmark.At(time.Now().Add(-nodeSilence)), maxNodes); err != nil {
@@ -409,7 +409,7 @@ func compare(a, b string) int {
 
 // NoteNode keeps what an edge says of itself. That it took a module back is an
 // event, for whoever subscribed to it, and an error in the log, once.
-func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
+func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	var bad validation.Errors
 	if !fieldmark.CheckID(fieldmark.PrefixNode, r.Node) {
 		bad.Add("/node", "pattern", "must be the id of a node")
@@ -448,13 +448,13 @@ func (s *Service) NoteNode(ctx context.Context, r fieldmark.NodeReport) error {
 	return nil
 }
 
-// checkModule holds a module to its name. What the bytes do is for the desk to
+// validate holds a module to its name. What the bytes do is for the desk to
 // judge, before.
-func checkModule(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
+func validate(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
 	var bad validation.Errors
 	for _, f := range []struct{ pointer, text string }{{"/name", ref.Name}, {"/version", ref.Version}} {
-		if n := utf8.RuneCountInString(f.text); n == 0 || n > maxModuleName || !validation.IsText(f.text, false) {
-			bad.Add(f.pointer, "range", fmt.Sprintf("must have 1 to %d characters", maxModuleName))
+		if n := utf8.RuneCountInString(f.text); n == 0 || n > maxName || !validation.IsText(f.text, false) {
+			bad.Add(f.pointer, "range", fmt.Sprintf("must have 1 to %d characters", maxName))
 		}
 	}
 	if len(bytes) == 0 || len(bytes) > fieldmark.MaxAnyModule {

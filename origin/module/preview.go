@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxPreviewing = 1           // at once; each takes a processor
-	previewNoted  = time.Second // between two notes of how far one is
+	maxRunning       = 1           // at once; each takes a processor
+	progressInterval = time.Second // between two notes of how far one is
 )
 
 // RequestPreview has the whole population scored by a kept module and by the one
@@ -46,7 +46,7 @@ func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.Mo
 	return p, store.NotFound(err, "no preview of this module was asked for")
 }
 
-func (s *Service) claimPreviews(ctx context.Context, limit int) ([]job.Job, error) {
+func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
@@ -94,11 +94,11 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 	}
 	noted := time.Now()
 	return s.desk.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
-		_, err := s.brands.EachBrandState(ctx, func(state fieldmark.BrandState) error {
+		_, err := s.brands.EachState(ctx, func(state fieldmark.BrandState) error {
 			if err := fn(state); err != nil {
 				return err
 			}
-			if p.Done++; time.Since(noted) < previewNoted {
+			if p.Done++; time.Since(noted) < progressInterval {
 				return nil
 			}
 			noted = time.Now()

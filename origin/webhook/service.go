@@ -85,7 +85,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", s.endExpired) })
 	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", s.endLeases) })
 	g.Go(func() { s.jobs.Every(ctx, reviewInterval, "review endpoints", s.review) })
-	g.Go(func() { s.jobs.Every(ctx, pruneInterval, "prune deliveries and events", s.prune) })
+	g.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune deliveries and events", s.prune) })
 	g.Wait()
 	return nil
 }

@@ -34,7 +34,7 @@ func Networks() []netip.Prefix {
 func (s *Seeder) auditHistory(ctx context.Context) (map[fieldmark.Slug][]fieldmark.Facts, error) {
 	var added []Site
 	for _, site := range sites {
-		switch _, _, err := s.Service.Brands.BrandState(ctx, site.Slug); {
+		switch _, _, err := s.Service.Brands.State(ctx, site.Slug); {
 		case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 			added = append(added, site)
 		case err != nil:

@@ -85,7 +85,7 @@ func (s *Seeder) register(ctx context.Context) (map[fieldmark.Slug]string, error
 		return nil, err
 	}
 	for _, site := range sites {
-		_, changed, err := s.Service.Brands.PutBrand(ctx, fieldmark.Brand{
+		_, changed, err := s.Service.Brands.Put(ctx, fieldmark.Brand{
 			Slug: site.Slug, Name: site.Name, URL: s.SiteURL(site) + "/", Niche: site.Niche,
 			Language: site.Language, Description: site.Description, Public: true,
 		})
@@ -93,18 +93,18 @@ func (s *Seeder) register(ctx context.Context) (map[fieldmark.Slug]string, error
 			return nil, fmt.Errorf("register %s: %w", site.Slug, err)
 		}
 		for _, facts := range history[site.Slug] {
-			if _, err := s.Service.Brands.RecordFacts(ctx, site.Slug, facts); err != nil {
+			if _, err := s.Service.Brands.PutFacts(ctx, site.Slug, facts); err != nil {
 				return nil, err
 			}
 		}
-		state, _, err := s.Service.Brands.BrandState(ctx, site.Slug)
+		state, _, err := s.Service.Brands.State(ctx, site.Slug)
 		if err != nil {
 			return nil, err
 		}
 		if state.Facts != nil && !changed && len(history[site.Slug]) == 0 {
 			continue
 		}
-		if err := s.Service.Brands.Audits.RequestAudit(ctx, site.Slug); err != nil {
+		if err := s.Service.Brands.Audits.Request(ctx, site.Slug); err != nil {
 			return nil, fmt.Errorf("request an audit of %s: %w", site.Slug, err)
 		}
 		pending[site.Slug] = site.Name
