@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
+)
+
+// notRun is the line before a block of a page that TestDocumentation does not run; a reason follows.
+const notRun = "<!-- not run by tests: "
+
+// TestDocumentation runs the shell commands in the README and in the pages below deploy/docs against a demo, in
+// the order printed. Only addresses are replaced.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "deploy", "docs", "*.md"))
+	must(t, err)
+	pages = append(pages, filepath.Join(root, "README.md"))
+
+	dir := t.TempDir()
+	p := start(t, dir, append([]string{"serve", "--demo", "--demo-listen", freeAddress(t)}, freePorts("var")...)...)
+	p.waitFor("All audits are done.")
+	var access demo.Access
+	must(t, json.Unmarshal([]byte(readFile(t, dir, "var", demo.AccessFile)), &access))
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost { // as a receiver of webhooks
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_, _ = w.Write([]byte("<!doctype html><title>Example</title><h1>Example</h1>"))
+	}))
+	t.Cleanup(site.Close)
+	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
+		"https://YOUR-RECEIVER/", strings.Replace(site.URL, "127.0.0.1", "localhost", 1))
+	ran := 0
+	for _, page := range pages {
+		blocks := shellBlocks(t, page)
+		ran += len(blocks)
+		work := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(work, "bin"), 0o755))
+		must(t, os.Symlink(program(t), filepath.Join(work, "bin", "fieldmark")))
+		must(t, os.Symlink(filepath.Join(dir, "var"), filepath.Join(work, "var")))
+		script := "set -eu -o pipefail\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n" + strings.Join(blocks, "\n")
+		c := exec.CommandContext(t.Context(), "bash", "-c", replace.Replace(script))
+		c.Dir = work
+		c.Env = append(os.Environ(), "KEY="+access.APIKey, "FIELDMARK_ALLOW_NETWORKS=127.0.0.0/8")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v after\n%s", page, err, out)
+		}
+	}
+	if ran < 8 {
+		t.Errorf("the pages have %d blocks to run, want at least 8", ran)
+	}
+	_, _, body := ask(t, "GET", access.BaseURL+fieldmark.PathMissions+"?source=demo", "", "Authorization", "Bearer "+access.APIKey)
+	var missions fieldmark.List[fieldmark.Mission]
+	must(t, json.Unmarshal([]byte(body), &missions))
+	var got []string
+	for _, m := range missions.Data {
+		got = append(got, strings.Join([]string{string(m.Status), string(m.Priority), m.Title}, " "))
+	}
+	slices.Sort(got)
+	want := []string{"CANCELED HIGH Swap the disk", "NEW MEDIUM Replace a fan", "NEW MEDIUM Replace the router"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the documented calls leave the missions %q, want %q", got, want)
+	}
+}
+
+// shellBlocks returns the fenced sh blocks of a page without those that are marked.
+func shellBlocks(t *testing.T, page string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	must(t, err)
+	parts := strings.Split(string(text), "```sh\n")
+	for i, part := range parts[1:] {
+		lines := strings.Split(strings.TrimRight(parts[i], "\n"), "\n")
+		block, _, closed := strings.Cut(part, "\n```")
+		if !closed {
+			t.Fatalf("%s: an sh block has no end", page)
+		}
+		if !strings.HasPrefix(lines[len(lines)-1], notRun) {
+			blocks = append(blocks, block)
+		}
+	}
+	return blocks
+}
