@@ -205,6 +205,26 @@ func TestParseNamesAllMistakes(t *testing.T) {
 
 // TestUnusedInput wants a warning and a module: an author who has not written the
 // signal yet can build and try the rest.
+// Values of a wrong type and unknown members are all reported at once, each with its
+// place.
+func TestParseNamesEveryWrongShape(t *testing.T) {
+	_, err := card.Parse([]byte("{\"name\": 1,\n\"wieght\": 1,\n\"inputs\": {},\n" +
+		"\"components\": [{\"weight\": \"100\",\n\"signals\": [{\"points\": 1.5,\n\"parts\": [{\"curve\": {\"linear\": [[0, true]]}}]}]}],\n\"gates\": [7]}"))
+	got, _ := errors.AsType[abi.Problems](err)
+	want := abi.Problems{
+		`1:10: name is 1, must be a string`,
+		`2:11: wieght is no member of a card`,
+		`3:11: inputs must be an array`,
+		`4:27: components[0].weight is "100", must be a whole number`,
+		`5:24: components[0].signals[0].points is 1.5, must be a whole number`,
+		`6:37: components[0].signals[0].parts[0].curve.linear[0][1] true is not a decimal number with at most three digits behind the point`,
+		`7:11: gates[0] must be an object`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestUnusedInput(t *testing.T) {
 	c := parse(t, one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, ``))
 	got := c.Warnings()

@@ -1,10 +1,10 @@
 package card
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -79,21 +79,23 @@ type (
 	}
 )
 
-// Parse parses and validates a card. Once the file is JSON of the right shape, the
-// error is abi.Problems: all mistakes in the order of the file, each with line,
-// column and path, for example 12:7: components[0].signals[2].parts[1].curve.
+// Parse parses and validates a card. If the file is JSON, the error is abi.Problems: all
+// mistakes in the order of the file, each with line, column and path, for example
+// 12:7: components[0].signals[2].parts[1].curve. The content is checked once every value
+// has the right type.
 func Parse(b []byte) (*Card, error) {
 	text, err := parseText(b)
 	if err != nil {
 		return nil, err
 	}
-	var f file
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("card: %s: %w", position(b, int(dec.InputOffset())), err)
-	}
 	p := parser{inputs: map[string]int{}, used: map[string]bool{}}
+	if p.checkShape(text, reflect.TypeFor[file](), ""); len(p.problems) > 0 {
+		return nil, fmt.Errorf("card: %w", abi.Problems(text.locateAll(b, p.problems)))
+	}
+	var f file
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("card: %w", err)
+	}
 	c := p.card(&f)
 	if list, ok := errors.AsType[abi.Problems](c.manifest.Check()); ok {
 		p.addManifest(list)
