@@ -104,6 +104,12 @@ func TestYAMLWarnings(t *testing.T) {
 	if _, err := os.Stat(module); err != nil {
 		t.Error(err)
 	}
+	stderr.Reset()
+	pack := modulePackCmd{ModuleFile: ModuleFile{File: module}, Card: path, Output: module}
+	must(t, pack.Run(&command.Streams{Out: io.Discard, Err: &stderr}))
+	if want := path + `:8:5: inputs[1] "page.time" is not used by any signal or gate (warning)` + "\n"; stderr.String() != want {
+		t.Errorf("pack prints %q, want %q", stderr.String(), want)
+	}
 	must(t, os.WriteFile(path, []byte(strings.Replace(text, "weight: 100", "weight: 99", 1)), 0o600))
 	if err := build.Run(&command.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.HasSuffix(err.Error(), ": 1 mistake") {
 		t.Errorf("got error %v, want 1 mistake", err)

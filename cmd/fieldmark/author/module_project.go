@@ -61,7 +61,7 @@ func (c *modulePackCmd) Run(s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	manifest, vectors, err := c.sections()
+	manifest, vectors, err := c.sections(s)
 	if err != nil {
 		return err
 	}
@@ -72,15 +72,17 @@ func (c *modulePackCmd) Run(s *command.Streams) error {
 	return os.WriteFile(c.Output, packed, 0o644)
 }
 
-func (c *modulePackCmd) sections() (m abi.Manifest, v []abi.Vector, err error) {
+// sections returns the manifest and the golden vectors to add.
+func (c *modulePackCmd) sections(s *command.Streams) (m abi.Manifest, v []abi.Vector, err error) {
 	if c.Card != "" {
-		text, err := os.ReadFile(c.Card)
+		file := cardFile{File: c.Card}
+		text, err := file.read()
 		if err != nil {
 			return m, nil, err
 		}
-		parsed, _, err := parseCard(c.Card, text) // build and explain print its warnings
+		parsed, err := file.parse(s, text)
 		if err != nil {
-			return m, nil, fmt.Errorf("%s: %w", c.Card, err)
+			return m, nil, err
 		}
 		return parsed.Manifest(), parsed.Vectors(), nil
 	}
