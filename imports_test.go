@@ -111,8 +111,6 @@ var homes = map[string][]string{
 	"github.com/go-json-experiment/json":  {"origin/api"},
 	"golang.org/x/term":                   {"cmd/fieldmark", "cmd/fieldmark/command"},
 	"github.com/jotaen/kong-completion":   {"cmd/fieldmark"},
-	"github.com/alecthomas/mango-kong":    {"cmd/fieldmark"},
-	"github.com/muesli/roff":              {"cmd/fieldmark"},
 	"os/exec":                             {"cmd/fieldmark/author", "deploy/release", "internal/testkit/cachetest", "internal/testkit/storetest", "internal/testkit/browsertest"},
 	"github.com/redis/go-redis/v9":        {"cache"},
 	"github.com/maypok86/otter":           {},

@@ -94,6 +94,7 @@ func (d *desk) follow(selector string) {
 // a key, a mission posted with it, the delivery with its signature, the key
 // rotated and revoked. Then every page is held against what a customer expects.
 func TestAdministrator(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	received := make(chan *http.Request, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

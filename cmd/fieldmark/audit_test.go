@@ -24,6 +24,7 @@ func runInProcess(t *testing.T, args ...string) (status int, out, errOut string)
 
 // TestAuditStatus holds fieldmark audit to what it tells pipelines.
 func TestAuditStatus(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -79,6 +80,7 @@ func TestAuditStatus(t *testing.T) {
 // A report without a score says why: what robots.txt forbids this crawler, or that it
 // does not answer.
 func TestAuditUnread(t *testing.T) {
+	t.Parallel()
 	const page = "<!doctype html><title>Acme</title><main>Anvils</main>"
 	for _, tt := range []struct {
 		robots string
@@ -116,6 +118,7 @@ func TestAuditUnread(t *testing.T) {
 
 // --connect-to permits the address it names and nothing else on this machine.
 func TestAuditConnectTo(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer other.Close()

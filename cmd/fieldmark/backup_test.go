@@ -15,6 +15,7 @@ import (
 // A backup of a database with a damaged event is made, lists the event and ends with
 // status 3. It can be restored.
 func TestBackupOfDamagedDatabase(t *testing.T) {
+	t.Parallel()
 	data, restored := t.TempDir(), t.TempDir()
 	file := filepath.Join(data, "fieldmark.db")
 	st, err := store.Open(t.Context(), store.Config{Path: file})

@@ -12,6 +12,7 @@ import (
 
 // TestLintAddress lints a file where a site serves it.
 func TestLintAddress(t *testing.T) {
+	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/llms.txt" || r.Host != "acme.example" {
 			http.NotFound(w, r)

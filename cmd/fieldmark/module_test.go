@@ -24,10 +24,11 @@ const sloppy = `{
 
 // TestModuleScripts runs the commands on modules that scripts cannot hold.
 func TestModuleScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/module",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GORACE", promptly)
+			env.Setenv("GORACE", noSleep)
 			for name, module := range map[string][]byte{
 				"good.wasm":   geo.Module(),
 				"bad.wasm":    []byte("\x00asm\x01\x00\x00\x00\x02\x0b\x01\x03env\x03log\x00\x00\x05\x04\x01\x01\x01\x63"),

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,28 +21,34 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary be the program too: scripts call it as
-// fieldmark, and tests of whole processes start it under the same name.
+// TestMain makes the test binary the program too: scripts run it as fieldmark, and tests
+// of processes start it under the same name.
 func TestMain(m *testing.M) {
-	if err := os.Setenv("GORACE", promptly); err != nil {
-		panic(err)
+	for _, err := range []error{os.Setenv("GORACE", noSleep), flag.Set("test.parallel", strconv.Itoa(parallelTests))} {
+		if err != nil {
+			panic(err)
+		}
 	}
 	testscript.Main(m, map[string]func(){"fieldmark": main, "bareserver": bareServer})
 }
 
-// promptly ends a program built with the race detector when it is done. By
-// default each waits a second more for a race to happen, and the tests run
-// programs by the hundred.
-const promptly = "atexit_sleep_ms=0"
+// parallelTests is the number of tests that run at once unless -parallel is set. They
+// wait for processes most of the time, so two cores carry more than two.
+const parallelTests = 4
+
+// noSleep makes a program that is built with the race detector end when it is done. By
+// default it waits a second more for races, and the tests run hundreds of programs.
+const noSleep = "atexit_sleep_ms=0"
 
 // TestScripts runs the command line as a person would.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:      "testdata",
 		TestWork: false,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
-			env.Setenv("GORACE", promptly)
+			env.Setenv("GORACE", noSleep)
 			return nil
 		},
 	})

@@ -162,6 +162,7 @@ func (s seen) wants(t *testing.T, status int, path string, texts ...string) {
 // TestSignOn lets administrators in by a real OpenID Connect provider, through the
 // edge: who may, who may not, who pretends, and how they prove anew who they are.
 func TestSignOn(t *testing.T) {
+	t.Parallel()
 	dir, issuer, at := t.TempDir(), freeAddress(t), freeAddress(t)
 	base := "http://" + at
 	for _, name := range []string{"root", "taken@acme.example"} {

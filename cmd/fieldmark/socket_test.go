@@ -14,6 +14,7 @@ import (
 // hands it over, and keeps it through a restart. A request that comes while
 // nothing runs waits and is answered.
 func TestInheritedSocket(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -23,6 +23,7 @@ import (
 // TestOneTrace follows one mission from its sender through edge and origin to the
 // receiver of its webhook, as a collector sees it.
 func TestOneTrace(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	spans := map[string]*collector.Span{} // by name and trace
 	roles := map[string]bool{}
@@ -118,6 +119,7 @@ func TestOneTrace(t *testing.T) {
 
 // TestTraceWithoutCollector carries the sender's trace to the receiver all the same.
 func TestTraceWithoutCollector(t *testing.T) {
+	t.Parallel()
 	heard := make(chan string, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { heard <- r.Header.Get("Traceparent") }))
 	defer receiver.Close()

@@ -17,6 +17,7 @@ import (
 // TestMetricsTable holds the runbook's table of metrics to those a node has, and
 // the dashboard and the alert rules to both.
 func TestMetricsTable(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	key := newKeyAt(t, dir, nil, "mission:create", "admin:*")
 	p := start(t, dir, append([]string{"serve", "--public-api"}, freePorts("var")...)...)
@@ -137,6 +138,7 @@ func TestAlertsNameTheirPage(t *testing.T) {
 // TestWatching has the alert rules judged by Prometheus's own tool and reads the
 // dashboard as Grafana would.
 func TestWatching(t *testing.T) {
+	t.Parallel()
 	var board struct {
 		UID    string
 		Panels []struct {

@@ -36,6 +36,7 @@ func glutton() {
 // TestLimits wants a process that compiles what a stranger made to be ended when
 // it takes too much.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"time"}
 	if !raceDetector {
 		kinds = append(kinds, "memory") // not bounded under it
