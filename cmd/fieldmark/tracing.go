@@ -67,12 +67,12 @@ func traceRequests(t *trace.Tracer, next http.Handler) http.Handler {
 		defer span.End()
 		recorder := &statusWriter{ResponseWriter: w}
 		next.ServeHTTP(recorder, r.WithContext(trace.With(r.Context(), ctx)))
-		span.Text("http.request.method", r.Method)
-		span.Text("url.path", fieldmark.LoggedPath(r.URL.Path))
-		span.Text("fieldmark.request", w.Header().Get(fieldmark.HeaderRequestID))
-		span.Number("http.response.status_code", int64(recorder.status))
+		span.SetString("http.request.method", r.Method)
+		span.SetString("url.path", fieldmark.LoggedPath(r.URL.Path))
+		span.SetString("fieldmark.request", w.Header().Get(fieldmark.HeaderRequestID))
+		span.SetInt("http.response.status_code", int64(recorder.status))
 		if recorder.status >= http.StatusInternalServerError {
-			span.Fail(fmt.Sprintf("answered %d", recorder.status))
+			span.SetError(fmt.Sprintf("answered %d", recorder.status))
 		}
 	})
 }

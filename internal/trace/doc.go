@@ -1,9 +1,7 @@
-// Package trace carries W3C trace context (https://www.w3.org/TR/trace-context/)
-// and tells a collector how long what we did took, as spans over OTLP/HTTP.
+// Package trace implements W3C trace context (https://www.w3.org/TR/trace-context/) and
+// exports spans to a collector by OTLP over HTTP.
 //
-// In go parents as requests bring them; out come spans, in protobuf, to one
-// address. A nil Tracer and a nil Span do nothing and cost nothing, so that
-// callers ask no questions. It knows no routes, no database and no webhook, and
-// never makes anybody wait: what the collector does not take in time is dropped
-// and counted.
+// A nil Tracer and a nil Span do nothing at no cost, so that callers need no checks. The
+// package knows no routes, no database and no webhook, and it never blocks its callers:
+// spans that the collector does not accept in time are dropped and counted.
 package trace

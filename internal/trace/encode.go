@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The message is an ExportTraceServiceRequest of OTLP 1.x in protobuf. The four
-// ways of writing a field that it takes are below; the numbers stand where they
-// are used, with the names they have there.
+// The message is an ExportTraceServiceRequest of OTLP 1.x in protobuf. Field numbers are
+// given with their names where they are used.
 
 const (
 	wireVarint  = 0
@@ -65,10 +64,10 @@ func appendAttr(b []byte, a attr) []byte {
 // = 1 { name = 1 }, spans = 2 } }.
 func appendMessage(b, resource []byte, spans []*Span) []byte {
 	scope := appendBytes(nil, 1, appendText(nil, 1, scopeName))
-	var one []byte
+	var span []byte
 	for _, s := range spans {
-		one = s.append(one[:0])
-		scope = appendBytes(scope, 2, one)
+		span = s.append(span[:0])
+		scope = appendBytes(scope, 2, span)
 	}
 	return appendBytes(b, 1, appendBytes(appendBytes(nil, 1, resource), 2, scope))
 }
@@ -82,13 +81,13 @@ func (s *Span) append(b []byte) []byte {
 		b = appendBytes(b, 4, s.parent[:])
 	}
 	b = appendVarint(appendText(b, 5, s.name), 6, int64(s.kind))
-	began := s.began.UnixNano()
-	b = appendFixed64(appendFixed64(b, 7, began), 8, began+s.took.Nanoseconds())
+	start := s.start.UnixNano()
+	b = appendFixed64(appendFixed64(b, 7, start), 8, start+s.took.Nanoseconds())
 	for _, a := range s.attrs {
 		b = appendBytes(b, 9, appendAttr(nil, a))
 	}
-	if s.failed != "" {
-		b = appendBytes(b, 15, appendVarint(appendText(nil, 2, s.failed), 3, 2))
+	if s.err != "" {
+		b = appendBytes(b, 15, appendVarint(appendText(nil, 2, s.err), 3, 2))
 	}
 	return binary.LittleEndian.AppendUint32(appendTag(b, 16, wireFixed32), 1) // sampled
 }

@@ -8,29 +8,28 @@ import (
 	"strings"
 )
 
-// Header is the field that names the parent of a request.
+// Header is the request field that names the parent span.
 const Header = "Traceparent"
 
-// Parent is what a span is part of: a trace, and the span within it. The zero
-// Parent is none.
-type Parent struct {
+// SpanContext names a span and its trace. The zero SpanContext names none.
+type SpanContext struct {
 	Trace   [16]byte
 	Span    [8]byte
-	Sampled bool // whether whoever began the trace wants it told
+	Sampled bool // the trace is recorded, as decided where it started
 }
 
 // Valid reports whether p names a trace and a span; all zeros name none.
-func (p Parent) Valid() bool { return p.Trace != [16]byte{} && p.Span != [8]byte{} }
+func (p SpanContext) Valid() bool { return p.Trace != [16]byte{} && p.Span != [8]byte{} }
 
-// parentLength is that of version 00: 00-<32 hex>-<16 hex>-<2 hex>.
+// parentLength is the length in version 00: 00-<32 hex>-<16 hex>-<2 hex>.
 const parentLength = 55
 
-// Parse reads a traceparent. Later versions may have more after what is known; of
-// them that much is read (W3C Trace Context, section 4). What is malformed is none.
-func Parse(field string) (p Parent) {
+// Parse parses a traceparent. Of later versions it reads the part that is known (W3C Trace
+// Context, section 4). A malformed field gives the zero SpanContext.
+func Parse(field string) (p SpanContext) {
 	if len(field) < parentLength || len(field) > parentLength && (field[:2] == "00" || field[parentLength] != '-') ||
 		field[2] != '-' || field[35] != '-' || field[52] != '-' || strings.ToLower(field[:parentLength]) != field[:parentLength] {
-		return Parent{}
+		return SpanContext{}
 	}
 	var head [2]byte // version and flags
 	for _, part := range []struct {
@@ -38,17 +37,17 @@ func Parse(field string) (p Parent) {
 		text string
 	}{{head[:1], field[:2]}, {p.Trace[:], field[3:35]}, {p.Span[:], field[36:52]}, {head[1:], field[53:55]}} {
 		if _, err := hex.Decode(part.to, []byte(part.text)); err != nil {
-			return Parent{}
+			return SpanContext{}
 		}
 	}
 	if p.Sampled = head[1]&1 == 1; head[0] == 0xff || !p.Valid() {
-		return Parent{}
+		return SpanContext{}
 	}
 	return p
 }
 
-// String writes p as a traceparent; none is empty.
-func (p Parent) String() string {
+// String returns p as a traceparent, or "" if it names no span.
+func (p SpanContext) String() string {
 	if !p.Valid() {
 		return ""
 	}
@@ -63,21 +62,20 @@ func (p Parent) String() string {
 
 type parentKey struct{}
 
-// With returns a context whose work is part of p; ctx itself if p is none.
-func With(ctx context.Context, p Parent) context.Context {
+// With returns a context in which spans are children of p, or ctx itself if p names no span.
+func With(ctx context.Context, p SpanContext) context.Context {
 	if !p.Valid() {
 		return ctx
 	}
 	return context.WithValue(ctx, parentKey{}, p)
 }
 
-// From returns what the work under ctx is part of.
-func From(ctx context.Context) Parent {
-	p, _ := ctx.Value(parentKey{}).(Parent)
+// From returns the parent of spans under ctx.
+func From(ctx context.Context) SpanContext {
+	p, _ := ctx.Value(parentKey{}).(SpanContext)
 	return p
 }
 
-// newTrace begins a trace.
 func newTrace() (id [16]byte) {
 	rand.Read(id[:]) // never fails (crypto/rand)
 	return id
@@ -88,9 +86,9 @@ func newSpan() (id [8]byte) {
 	return id
 }
 
-// share is where a trace stands between 0 and 1. All nodes with one ratio take the
-// same traces.
-func share(id [16]byte) float64 {
+// sampleRatio maps a trace id to a number from 0 to 1: a trace is sampled if it is below
+// Config.Ratio. Nodes with the same ratio sample the same traces.
+func sampleRatio(id [16]byte) float64 {
 	const bits = 53 // as many as a float64 holds exactly
 	return float64(binary.BigEndian.Uint64(id[8:])>>(64-bits)) / (1 << bits)
 }

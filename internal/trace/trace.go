@@ -10,33 +10,34 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// Bounds of telling.
+// Limits of the export.
 const (
-	maxQueue    = 4096             // spans that wait: two seconds of a busy node, 2 MB
-	maxBatch    = 512              // spans in one message: some 100 KB
-	every       = time.Second      // how long a span waits for company
-	sendTimeout = 5 * time.Second  // of one message
-	lastTimeout = 2 * time.Second  // of what is left when the process stops
-	maxTries    = 4                // of one message, before it is dropped
-	firstPause  = time.Second      // before the second try; doubled each time
-	maxPause    = 10 * time.Second // also of what a collector asks for
-	maxDrain    = 4 << 10          // bytes read of an answer, to keep its connection
-	maxAttrs    = 16               // attributes of a span
+	maxQueue     = 4096             // queued spans: two seconds of a busy node, 2 MB
+	maxBatch     = 512              // spans in one request: some 100 KB
+	batchTimeout = time.Second      // the longest wait for a full batch
+	sendTimeout  = 5 * time.Second  // of one request
+	stopTimeout  = 2 * time.Second  // of the export after Run's context has ended
+	maxAttempts  = 4                // to send a batch before it is dropped
+	firstBackoff = time.Second      // before the second attempt; doubled each time
+	maxBackoff   = 10 * time.Second // also limits a Retry-After of the collector
+	maxDrain     = 4 << 10          // bytes read of a response, to keep its connection alive
+	maxAttrs     = 16               // attributes of a span
 )
 
-// Config says where spans go.
+// Config configures a Tracer.
 type Config struct {
-	Endpoint string            // of the collector: http://127.0.0.1:4318; /v1/traces is added where it has no path
-	Ratio    float64           // of traces that begin here; what came with a parent goes by the parent
+	Endpoint string            // of the collector, such as http://127.0.0.1:4318; /v1/traces is added if it has no path
+	Ratio    float64           // sampling ratio of traces that start here; other spans follow their parent
 	Resource map[string]string // attributes of this process, such as service.name
 	Log      *slog.Logger      // nil: nothing is logged
 }
 
-// Tracer makes spans and sends them. A nil Tracer makes none.
+// Tracer records spans and exports them. A nil Tracer records none.
 type Tracer struct {
 	endpoint string
 	ratio    float64
@@ -48,11 +49,11 @@ type Tracer struct {
 	sent, dropped atomic.Int64
 }
 
-// New checks cfg; it sends nothing before Run.
+// New returns a Tracer, which exports nothing before Run.
 func New(cfg Config) (*Tracer, error) {
 	u, err := url.Parse(cfg.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return nil, fmt.Errorf("traces: %q is no address of a collector, such as http://127.0.0.1:4318", cfg.Endpoint)
+		return nil, fmt.Errorf("traces: %q is not the URL of a collector, such as http://127.0.0.1:4318", cfg.Endpoint)
 	}
 	if cfg.Ratio < 0 || cfg.Ratio > 1 {
 		return nil, fmt.Errorf("traces: the ratio %g is not between 0 and 1", cfg.Ratio)
@@ -70,27 +71,27 @@ func New(cfg Config) (*Tracer, error) {
 	}, nil
 }
 
-// Kind is the part a span plays, numbered as OTLP does.
+// Kind is the kind of a span, numbered as in OTLP.
 type Kind int
 
 // The kinds of spans.
 const (
-	Internal Kind = 1 // work within the process
-	Server   Kind = 2 // the answer to a request
-	Client   Kind = 3 // a request of ours
+	Internal Kind = 1 // work inside the process
+	Server   Kind = 2 // handling of a request
+	Client   Kind = 3 // an outgoing request
 )
 
-// Span is a piece of work. A nil Span takes everything and tells nothing. It
-// belongs to one goroutine at a time, and to nobody after End.
+// Span is one operation. All methods do nothing on a nil Span. A Span must not be used by
+// two goroutines at once, nor after End.
 type Span struct {
 	tracer *Tracer
-	self   Parent
+	self   SpanContext
 	parent [8]byte
 	name   string
 	kind   Kind
-	began  time.Time
+	start  time.Time
 	took   time.Duration
-	failed string // why; empty: it did not fail
+	err    string // "" if the operation succeeded
 	attrs  []attr
 }
 
@@ -100,59 +101,60 @@ type attr struct {
 	isNumber  bool
 }
 
-// Start begins a span under a parent, or a trace where there is none, and returns
-// what its children are part of. The span is nil where nobody wants it told.
-func (t *Tracer) Start(parent Parent, name string, kind Kind) (Parent, *Span) {
+// Start starts a span below a parent, or a new trace without one, and returns the parent
+// of its children. The span is nil if the trace is not sampled.
+func (t *Tracer) Start(parent SpanContext, name string, kind Kind) (SpanContext, *Span) {
 	if t == nil {
 		return parent, nil
 	}
 	self := parent
 	if !parent.Valid() {
-		self = Parent{Trace: newTrace(), Span: newSpan()}
-		self.Sampled = share(self.Trace) < t.ratio
+		self = SpanContext{Trace: newTrace(), Span: newSpan()}
+		self.Sampled = sampleRatio(self.Trace) < t.ratio
 	}
 	if !self.Sampled {
 		return self, nil
 	}
 	self.Span = newSpan()
-	return self, &Span{tracer: t, self: self, parent: parent.Span, name: name, kind: kind, began: time.Now()}
+	return self, &Span{tracer: t, self: self, parent: parent.Span, name: name, kind: kind, start: time.Now()}
 }
 
-// Child begins a span only where there is a parent that wants it told.
-func (t *Tracer) Child(parent Parent, name string, kind Kind) (Parent, *Span) {
+// Child starts a span only if it has a sampled parent.
+func (t *Tracer) Child(parent SpanContext, name string, kind Kind) (SpanContext, *Span) {
 	if t == nil || !parent.Valid() || !parent.Sampled {
 		return parent, nil
 	}
 	return t.Start(parent, name, kind)
 }
 
-// Text notes something of a span: never what is secret.
-func (s *Span) Text(key, value string) {
+// SetString sets an attribute, which must not be secret.
+func (s *Span) SetString(key, value string) {
 	if s != nil && value != "" && len(s.attrs) < maxAttrs {
 		s.attrs = append(s.attrs, attr{key: key, text: value})
 	}
 }
 
-// Number notes a number of a span.
-func (s *Span) Number(key string, value int64) {
+// SetInt sets a numeric attribute.
+func (s *Span) SetInt(key string, value int64) {
 	if s != nil && len(s.attrs) < maxAttrs {
 		s.attrs = append(s.attrs, attr{key: key, number: value, isNumber: true})
 	}
 }
 
-// Fail notes that the work came to nothing, and why.
-func (s *Span) Fail(why string) {
+// SetError marks the operation as failed.
+func (s *Span) SetError(message string) {
 	if s != nil {
-		s.failed = why
+		s.err = message
 	}
 }
 
-// End ends the work and has it told. It never waits.
+// End ends the span and queues it for export. It never blocks: if the queue is full, the
+// span is dropped and counted.
 func (s *Span) End() {
 	if s == nil {
 		return
 	}
-	s.took = time.Since(s.began)
+	s.took = time.Since(s.start)
 	select {
 	case s.tracer.queue <- s:
 	default:
@@ -160,10 +162,14 @@ func (s *Span) End() {
 	}
 }
 
-// Run sends spans until ctx ends, and then what is left.
+// Run exports spans until ctx ends, and then the remaining ones for at most stopTimeout.
 func (t *Tracer) Run(ctx context.Context) error {
 	defer t.http.CloseIdleConnections()
-	tick := time.NewTicker(every)
+	// A request in flight when ctx ends is part of the remaining export.
+	export, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTimeout, cancel) })()
+	tick := time.NewTicker(batchTimeout)
 	defer tick.Stop()
 	var batch []*Span
 	for {
@@ -174,48 +180,38 @@ func (t *Tracer) Run(ctx context.Context) error {
 			}
 		case <-tick.C:
 		case <-ctx.Done():
-			t.last(ctx, batch)
+			for len(t.queue) > 0 {
+				batch = append(batch, <-t.queue)
+			}
+			for chunk := range slices.Chunk(batch, maxBatch) {
+				t.send(export, chunk)
+			}
 			return nil
 		}
 		if len(batch) > 0 {
-			t.tell(ctx, batch)
+			t.send(export, batch)
 			batch = batch[:0]
 		}
 	}
 }
 
-// last sends what is left when the process stops.
-func (t *Tracer) last(ctx context.Context, batch []*Span) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
-	defer cancel()
-	for len(t.queue) > 0 {
-		batch = append(batch, <-t.queue)
-	}
-	for len(batch) > 0 {
-		n := min(len(batch), maxBatch)
-		t.tell(ctx, batch[:n])
-		batch = batch[n:]
-	}
-}
-
-// tell sends one message, again where that may help. The queue fills meanwhile and
-// then overflows; that is its purpose.
-func (t *Tracer) tell(ctx context.Context, batch []*Span) {
+// send sends one batch, and retries if that may help. Meanwhile the queue may overflow.
+func (t *Tracer) send(ctx context.Context, batch []*Span) {
 	body := appendMessage(nil, t.resource, batch)
-	pause := firstPause
-	for try := 1; ; try++ {
+	backoff := firstBackoff
+	for attempt := 1; ; attempt++ {
 		wait, err := t.post(ctx, body)
 		if err == nil {
 			t.sent.Add(int64(len(batch)))
 			return
 		}
-		if wait < 0 || try == maxTries || ctx.Err() != nil {
+		if wait < 0 || attempt == maxAttempts || ctx.Err() != nil {
 			t.dropped.Add(int64(len(batch)))
-			t.log.Warn("traces", slog.Int("dropped", len(batch)), slog.Any("error", err))
+			t.log.Warn("trace export failed", slog.Int("dropped", len(batch)), slog.Any("error", err))
 			return
 		}
-		wait = min(max(wait, pause/2+rand.N(pause/2)), maxPause)
-		pause *= 2
+		wait = min(max(wait, backoff/2+rand.N(backoff/2)), maxBackoff)
+		backoff *= 2
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -223,9 +219,9 @@ func (t *Tracer) tell(ctx context.Context, batch []*Span) {
 	}
 }
 
-// post sends a body once. Where it may be sent again it returns how long the
-// collector wants to be left alone first; below zero, never.
-func (t *Tracer) post(ctx context.Context, body []byte) (again time.Duration, err error) {
+// post sends a body once. On an error it returns the time that the collector asks to wait
+// before a retry, or a negative time if the request must not be retried.
+func (t *Tracer) post(ctx context.Context, body []byte) (retryAfter time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return -1, err
@@ -237,19 +233,18 @@ func (t *Tracer) post(ctx context.Context, body []byte) (again time.Duration, er
 		return 0, err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // what it says beside its status is no news
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // only the status matters
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return 0, nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // OTLP 1.x, "retryable"
-		seconds, _ := time.ParseDuration(resp.Header.Get("Retry-After") + "s") // nonsense is none
+		seconds, _ := time.ParseDuration(resp.Header.Get("Retry-After") + "s") // 0 if malformed
 		return max(seconds, 0), errors.New("the collector answered " + resp.Status)
 	}
 	return -1, errors.New("the collector answered " + resp.Status)
 }
 
-// WriteMetrics writes how many spans were sent and dropped, in the text format of
-// Prometheus. A nil Tracer writes nothing.
+// WriteMetrics writes the numbers of sent and dropped spans in the Prometheus text format. A nil Tracer writes nothing.
 func (t *Tracer) WriteMetrics(w io.Writer) {
 	if t == nil {
 		return

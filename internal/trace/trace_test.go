@@ -126,14 +126,14 @@ func TestSpans(t *testing.T) {
 	spans, metrics := r.told(t, trace.Config{Ratio: 1, Resource: map[string]string{"service.name": "fieldmark", "b": "\xff"}}, func(tr *trace.Tracer) {
 		self, span := tr.Start(parent, "outer", trace.Server)
 		_, child := tr.Child(self, "inner", trace.Internal)
-		child.Text("k", "v")
-		child.Number("n", -7)
-		child.Fail("it broke")
+		child.SetString("k", "v")
+		child.SetInt("n", -7)
+		child.SetError("it broke")
 		child.End()
 		span.End()
-		_, root := tr.Start(trace.Parent{}, "root", trace.Client)
+		_, root := tr.Start(trace.SpanContext{}, "root", trace.Client)
 		root.End()
-		if _, none := tr.Child(trace.Parent{}, "none", trace.Internal); none != nil {
+		if _, none := tr.Child(trace.SpanContext{}, "none", trace.Internal); none != nil {
 			t.Errorf("a child without a parent is told of")
 		}
 		quiet := parent
@@ -176,7 +176,7 @@ func TestRatio(t *testing.T) {
 	const traces = 2000
 	spans, _ := newReceiver(t).told(t, trace.Config{Ratio: .25}, func(tr *trace.Tracer) {
 		for range traces {
-			self, span := tr.Start(trace.Parent{}, "root", trace.Server)
+			self, span := tr.Start(trace.SpanContext{}, "root", trace.Server)
 			if self.Sampled != (span != nil) || !self.Valid() {
 				t.Fatalf("parent %v, span %v: they disagree", self, span)
 			}
@@ -194,7 +194,7 @@ func TestLoad(t *testing.T) {
 	r := newReceiver(t)
 	spans, metrics := r.told(t, trace.Config{Ratio: 1}, func(tr *trace.Tracer) {
 		for range many {
-			_, span := tr.Start(trace.Parent{}, "s", trace.Internal)
+			_, span := tr.Start(trace.SpanContext{}, "s", trace.Internal)
 			span.End()
 		}
 	})
@@ -203,7 +203,7 @@ func TestLoad(t *testing.T) {
 	}
 	refusing := newReceiver(t, http.StatusBadRequest)
 	if spans, metrics = refusing.told(t, trace.Config{Ratio: 1}, func(tr *trace.Tracer) {
-		_, span := tr.Start(trace.Parent{}, "s", trace.Internal)
+		_, span := tr.Start(trace.SpanContext{}, "s", trace.Internal)
 		span.End()
 	}); len(spans) != 0 || refusing.tries != 1 || !strings.Contains(metrics, `{result="dropped"} 1`) {
 		t.Errorf("a collector that refuses was asked %d times: %s", refusing.tries, metrics)
@@ -217,9 +217,9 @@ func TestNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		self, span := tracer.Start(parent, "s", trace.Server)
 		_, child := tracer.Child(self, "c", trace.Internal)
-		child.Text("k", "v")
-		child.Number("n", 1)
-		child.Fail("x")
+		child.SetString("k", "v")
+		child.SetInt("n", 1)
+		child.SetError("x")
 		child.End()
 		span.End()
 	}); n != 0 {
@@ -301,7 +301,7 @@ func TestAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, span := tracer.Start(trace.Parent{}, "s", trace.Internal)
+	_, span := tracer.Start(trace.SpanContext{}, "s", trace.Internal)
 	span.End()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -327,5 +327,39 @@ func TestAgain(t *testing.T) {
 	ran.Wait()
 	if r.tries != 2 {
 		t.Errorf("asked %d times, want twice", r.tries)
+	}
+}
+
+// A batch that is in flight when the process stops is delivered, and so are the spans
+// after it.
+func TestStopDuringExport(t *testing.T) {
+	arrived, release := make(chan struct{}, 2), make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer collector.Close()
+	tracer, err := trace.New(trace.Config{Endpoint: collector.URL, Ratio: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- tracer.Run(ctx) }()
+	_, span := tracer.Start(trace.SpanContext{}, "in flight", trace.Internal)
+	span.End()
+	<-arrived
+	_, span = tracer.Start(trace.SpanContext{}, "queued", trace.Internal)
+	span.End()
+	stop()
+	close(release)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	var got strings.Builder
+	tracer.WriteMetrics(&got)
+	if want := `result="sent"} 2`; !strings.Contains(got.String(), want) {
+		t.Errorf("got %s, want %s", got.String(), want)
 	}
 }

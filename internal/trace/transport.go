@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Transport tells of requests and names their parents to whom they are sent. With
-// a nil Tracer it only names the parent of the context, if there is one.
+// Transport records a span for each request and sends its context in the field
+// Traceparent. With a nil Tracer it only forwards the context.
 type Transport struct {
 	Next   http.RoundTripper
 	Tracer *Tracer
 	Name   string // of its spans
-	Roots  bool   // a request without a parent begins a trace
+	Roots  bool   // requests without a parent start a trace
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -25,34 +25,34 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !parent.Valid() {
 		parent = Parse(r.Header.Get(Header))
 	}
-	begin := t.Tracer.Child
+	start := t.Tracer.Child
 	if t.Roots {
-		begin = t.Tracer.Start
+		start = t.Tracer.Start
 	}
-	self, span := begin(parent, t.Name, Client)
+	self, span := start(parent, t.Name, Client)
 	if self.Valid() {
-		r = r.WithContext(r.Context()) // a copy: a RoundTripper changes no request
+		r = r.WithContext(r.Context()) // a copy: a RoundTripper must not change the request
 		if r.Header = maps.Clone(r.Header); r.Header == nil {
 			r.Header = http.Header{}
 		}
 		r.Header.Set(Header, self.String())
 	}
-	span.Text("http.request.method", r.Method)
+	span.SetString("http.request.method", r.Method)
 	resp, err := t.Next.RoundTrip(r)
 	if err != nil {
-		span.Fail(err.Error())
+		span.SetError(err.Error())
 		span.End()
 		return nil, err
 	}
-	span.Number("http.response.status_code", int64(resp.StatusCode))
+	span.SetInt("http.response.status_code", int64(resp.StatusCode))
 	if span != nil {
-		resp.Body = ending(resp.Body, sync.OnceFunc(span.End))
+		resp.Body = endWith(resp.Body, sync.OnceFunc(span.End))
 	}
 	return resp, nil
 }
 
-// ending ends a span with a body, whatever else the body can do.
-func ending(body io.ReadCloser, end func()) io.ReadCloser {
+// endWith calls end when body is closed. A body that can also be written to stays so.
+func endWith(body io.ReadCloser, end func()) io.ReadCloser {
 	if tunnel, ok := body.(io.ReadWriteCloser); ok { // of 101 Switching Protocols
 		return &endingTunnel{tunnel, end}
 	}
@@ -81,7 +81,7 @@ func (t *endingTunnel) Close() error {
 	return t.ReadWriteCloser.Close()
 }
 
-// CloseIdleConnections closes those of what is behind, if it has any.
+// CloseIdleConnections closes the idle connections of Next.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.Next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -241,9 +241,9 @@ func (s *Store) write(ctx context.Context, ahead *Foresight, fn func(context.Con
 	}}
 	result, err := s.group.Do(ctx, w)
 	recordOutcome(ctx, w, result.Uncertain || err == nil && result.Panicked == "")
-	span.Number("fieldmark.group", int64(result.Writes))
+	span.SetInt("fieldmark.group", int64(result.Writes))
 	if err != nil && span != nil {
-		span.Fail(string(fieldmark.AsError(err).Code))
+		span.SetError(string(fieldmark.AsError(err).Code))
 	}
 	if result.Panicked != "" {
 		panic("BUG: a write panicked: " + result.Panicked)

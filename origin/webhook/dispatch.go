@@ -180,13 +180,13 @@ func (s *Service) attempt(ctx context.Context, to *Outlet, j *store.Job, endpoin
 	defer span.End()
 	m.Trace = self.String()
 	a := to.Send(ctx, m, now)
-	span.Text("fieldmark.delivery", j.ID)
-	span.Text("fieldmark.endpoint", endpoint)
-	span.Text("fieldmark.event", string(j.Envelope.Type))
-	span.Number("fieldmark.attempt", int64(j.Attempts+1))
-	span.Number("http.response.status_code", int64(a.Status))
+	span.SetString("fieldmark.delivery", j.ID)
+	span.SetString("fieldmark.endpoint", endpoint)
+	span.SetString("fieldmark.event", string(j.Envelope.Type))
+	span.SetInt("fieldmark.attempt", int64(j.Attempts+1))
+	span.SetInt("http.response.status_code", int64(a.Status))
 	if !a.OK() {
-		span.Fail(a.Error)
+		span.SetError(a.Error)
 	}
 	return a
 }
