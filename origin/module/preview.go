@@ -69,6 +69,10 @@ func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	if err != nil && ctx.Err() != nil {
 		return // Run frees the lease, and the next process begins again
 	}
+	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+		s.log.Warn("preview interrupted; it is claimed again when its lease has expired", slog.String("module", string(p.Digest)), slog.Any("error", err))
+		return
+	}
 	p.State = fieldmark.PreviewDone
 	if p.Result = &result; err != nil {
 		p.State, p.Error, p.Result = fieldmark.PreviewFailed, err.Error(), nil
