@@ -127,6 +127,28 @@ func facts(at time.Time, words int64) fieldmark.Facts {
 	}
 }
 
+// Facts that a process stored whose clock was ahead do not keep newer ones out.
+func TestFactsOfAClockAhead(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	putBrand(t, w, acme)
+	if _, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now().Add(time.Hour), 1)); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := w.Brands.PutFacts(ctx, "acme", facts(time.Now(), 2))
+	if err != nil || !changed {
+		t.Fatalf("newer facts: changed %v, %v", changed, err)
+	}
+	state, _, err := w.Brands.State(ctx, "acme")
+	if err != nil || state.Facts.Facts[1].Value != 2 {
+		t.Errorf("facts %+v, %v; want the newer ones", state.Facts, err)
+	}
+	history, _, err := w.Brands.History(ctx, "acme", time.Time{}, time.Now().Add(2*time.Hour))
+	if n := len(history.Revisions); err != nil || n != 2 || history.Revisions[1].Digest != state.FactsDigest {
+		t.Errorf("history %+v, %v; want both revisions, the newer one last", history.Revisions, err)
+	}
+}
+
 func TestRecordFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -96,7 +96,12 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 		return false, err
 	}
 	if b.FactsAt != nil && doc.asOf.Std().Before(b.FactsAt.Std()) {
-		return false, nil
+		if !b.FactsAt.Std().After(time.Now()) {
+			return false, nil
+		}
+		// The stored facts are from the future: the clock of their process was ahead.
+		// Newer facts follow them in the history, or none could be stored until then.
+		doc.asOf = fieldmark.At(b.FactsAt.Std().Add(time.Millisecond))
 	}
 	changed = doc.digest != b.FactsDigest
 	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.bare, doc.asOf); err != nil {
