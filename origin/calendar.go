@@ -15,8 +15,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// MaxCalendars bounds a list of calendars.
-const MaxCalendars = 1000
+const (
+	// MaxCalendars limits a list of calendars.
+	MaxCalendars = 1000
+	// MaxLiveCalendars is how many calendars of an account are not revoked: a team has
+	// some, and each is read by its subscribers every few minutes.
+	MaxLiveCalendars = 100
+)
 
 // The token in a calendar's address: 256 bits, as clients send nothing else to
 // prove themselves.
@@ -58,6 +63,13 @@ func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarReques
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestCalendar), access.RequireAccount(ctx, tx, r.Account)); err != nil {
 			return err
+		}
+		n, err := tx.LiveCalendars(ctx, r.Account)
+		if err != nil {
+			return err
+		}
+		if n >= MaxLiveCalendars {
+			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d calendars", MaxLiveCalendars))
 		}
 		if err := tx.AddCalendar(ctx, &row); err != nil {
 			return err

@@ -39,6 +39,13 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 			return err
 		}
 		if made {
+			n, err := tx.CountAccounts(ctx)
+			if err != nil {
+				return err
+			}
+			if n > MaxAccounts {
+				return validation.Error("", "conflict", fmt.Sprintf("there are at most %d accounts", MaxAccounts))
+			}
 			return s.auditLog.Append(ctx, tx, "account.create", id, nil, a)
 		}
 		old, err := tx.Account(ctx, id)

@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -65,8 +64,12 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 	hash := hashPassword(password)
 	s.hasher.release()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if foreign, err := tx.IsIdentity(ctx, user); err != nil || foreign {
-			return errors.Join(err, validation.Error("/user", "conflict", "is somebody of the sign-in provider, who has no password here"))
+		external, err := tx.IsIdentity(ctx, user)
+		if err != nil {
+			return err
+		}
+		if external {
+			return validation.Error("/user", "conflict", "is an identity of the sign-in provider and has no password here")
 		}
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err

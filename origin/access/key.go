@@ -20,8 +20,13 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// MaxKeys bounds a list of keys.
-const MaxKeys = 1000
+const (
+	// MaxKeys limits a list of keys.
+	MaxKeys = 1000
+	// MaxLiveKeys is how many live keys an account may have: one for each program and
+	// environment is far fewer. A stolen admin key cannot fill the list.
+	MaxLiveKeys = 100
+)
 
 // keyHashVersion marks the hashes of API keys, should their MAC change.
 const keyHashVersion = 1
@@ -64,6 +69,13 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey), RequireAccount(ctx, tx, account)); err != nil {
 			return err
+		}
+		n, err := tx.LiveKeys(ctx, account, now)
+		if err != nil {
+			return err
+		}
+		if n >= MaxLiveKeys {
+			return validation.Error("", "conflict", fmt.Sprintf("an account has at most %d live keys", MaxLiveKeys))
 		}
 		if err := tx.AddKey(ctx, &row); err != nil {
 			return err

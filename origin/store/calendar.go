@@ -176,6 +176,15 @@ func (db MissionReader) Planned(ctx context.Context, p Planned) ([]Mission, erro
 	return append(past, coming...), nil
 }
 
+// LiveCalendars counts the calendars of an account that are not revoked.
+func (t MissionTx) LiveCalendars(ctx context.Context, account string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM calendar WHERE account = $1 AND revoked_at IS NULL`, account).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the calendars of %s: %w", account, err)
+	}
+	return n, nil
+}
+
 // NewestCalendar returns the id of the newest calendar; "" without one.
 func (t MissionTx) NewestCalendar(ctx context.Context) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)

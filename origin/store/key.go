@@ -37,6 +37,14 @@ func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, er
 	return n == 1, nil
 }
 
+// CountAccounts counts the accounts.
+func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count accounts: %w", err)
+	}
+	return n, nil
+}
+
 // NameAccount changes what an account is called.
 func (t AccessTx) NameAccount(ctx context.Context, a fieldmark.Account) error {
 	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note, a.ID); err != nil {
@@ -179,6 +187,16 @@ func (db AccessReader) Keys(ctx context.Context, limit int) ([]Key, error) {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	return list, nil
+}
+
+// LiveKeys counts the keys of an account that are neither revoked nor expired.
+func (t AccessTx) LiveKeys(ctx context.Context, account string, now time.Time) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM api_key WHERE account = $1 AND revoked_at IS NULL
+		AND (expires_at IS NULL OR expires_at > $2)`, account, now.UnixMicro()).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the keys of %s: %w", account, err)
+	}
+	return n, nil
 }
 
 // NewestKey returns the id of the newest key; "" without one.
