@@ -23,8 +23,9 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/demo":    {"", "origin", "origin/access", "origin/audit", "origin/client", "origin/safehttp"},
 	"deploy/release":        {},
 
-	"edge":              {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/compress", "edge/conn", "edge/conn/framing", "edge/site", "edge/upstream", "internal/trace"},
+	"edge":              {"", "cache", "cache/rfc9111", "edge/proxy", "wasm", "origin/client", "edge/badge", "edge/compress", "edge/conn", "edge/conn/framing", "edge/ranking", "edge/site", "edge/upstream", "internal/trace"},
 	"edge/badge":        {""},
+	"edge/ranking":      {""},
 	"edge/site":         {""},
 	"edge/compress":     {},
 	"edge/proxy":        {"cache", "cache/rfc9111", "edge/compress", "edge/upstream"},

@@ -306,7 +306,7 @@ const rankedFresh = retryAfter
 // score that cannot be had is made up for by what the ranking says.
 func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
 	event := e.follow.cursor.Load() // before the ranking is read
-	ranked, ok := e.boards.score(slug)
+	ranked, ok := e.rankings.Score(slug)
 	if ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, rankedTimeout)

@@ -22,6 +22,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -95,14 +96,14 @@ type Edge struct {
 	compressor *compress.Worker  // of own responses
 	origin     http.RoundTripper // carries what is passed on
 	meters     *meters
-	cursor     cursorKey
 	log        *slog.Logger
 
-	id      string // of this process
-	modules *modules
-	boards  boards
-	badges  badges
-	follow  follower
+	id        string // of this process
+	modules   *modules
+	rankings  ranking.Store
+	cursorKey ranking.CursorKey
+	badges    badges
+	follow    follower
 
 	inflight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
@@ -162,7 +163,7 @@ func New(cfg Config) (*Edge, error) {
 		return nil, fmt.Errorf("edge: the public base address: %w", err)
 	}
 	e.host = base.Hostname()
-	e.cursor = newCursorKey(cfg.NodeToken)
+	e.cursorKey = ranking.NewCursorKey(cfg.NodeToken)
 	e.limits = newLimits(cfg.RateLimit, cfg.NetworkQuota, e.redis)
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
@@ -244,7 +245,7 @@ func (e *Edge) Ready() error {
 	if e.moduleLoaded() != nil {
 		return errors.New("no scoring module is loaded")
 	}
-	if e.boards.current() == nil {
+	if e.rankings.Current() == nil {
 		return errors.New("brands are not ranked yet")
 	}
 	return nil

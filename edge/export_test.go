@@ -24,7 +24,7 @@ var cachedTime = conn.NewTime(time.Now())
 
 // SitemapOf is a part of the present sitemap, were each to hold no more than most.
 func SitemapOf(e *Edge, part, most int) []byte {
-	return sitemapOf(e.boards.current(), e.cfg.BaseURL, part, most)
+	return sitemapOf(e.rankings.Current(), e.cfg.BaseURL, part, most)
 }
 
 // ServeConn serves one connection, of a node that is not run.

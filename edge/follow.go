@@ -361,7 +361,7 @@ func (f *following) restart(page fieldmark.EventPage) {
 	diverged := page.Diverged(f.at)
 	e.log.Warn("the event log has a gap; starting again", "event", f.at.Number, "head", page.Head, "oldest", page.Oldest, "diverged", diverged)
 	e.meters.lost.Inc()
-	e.follow.backlog.detach(func() { e.boards.uncertain.Store(true) })
+	e.follow.backlog.detach(func() { e.rankings.SetIncomplete(true) })
 	e.proxy.PurgeAll(false) // the purges that were missed are not known
 	if page.Log == f.log && page.Head >= f.at.Number && !diverged {
 		e.cache.InvalidateBefore(page.Head)

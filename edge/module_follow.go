@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -133,10 +134,10 @@ func (r *ranker) forgive(activations []fieldmark.Event) {
 
 // row scores a brand for the ranking. A module that cannot keeps the line it
 // gave the brand before; without one the brand is known but not ranked.
-func (e *Edge) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*line, *fieldmark.Score, error) {
+func (e *Edge) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row, *fieldmark.Score, error) {
 	score, err := e.assessBy(ctx, m, state, now)
 	if err == nil {
-		return newLine(&score), &score, nil
+		return ranking.NewRow(&score), &score, nil
 	}
 	e.modules.active.Report(m, err)
 	if !isFault(err) {
@@ -146,14 +147,11 @@ func (e *Edge) row(ctx context.Context, m *wasm.Module, state fieldmark.BrandSta
 		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
 	}
 	e.modules.unscored.Store(new(fmt.Sprintf("%s: %s", state.Brand.Slug, err)))
-	if s := e.boards.current(); s != nil && s.module.Ref() == m.Ref() {
-		if old := s.line(state.Brand.Slug); old != nil {
-			kept := *old
-			kept.failed = true
-			return &kept, nil, nil
-		}
+	var old *ranking.Row
+	if s := e.rankings.Current(); s != nil && s.Method.Module == m.Ref() {
+		old = s.Row(state.Brand.Slug)
 	}
-	return &line{slug: state.Brand.Slug, status: fieldmark.StatusInsufficientData, failed: true}, nil, nil
+	return ranking.NewFailed(state.Brand.Slug, old), nil, nil
 }
 
 // report tells the origin which module scores here, whenever that changes and
@@ -193,8 +191,8 @@ func (e *Edge) Report() fieldmark.NodeReport {
 	}
 	if problem := s.problem.Load(); problem != nil {
 		r.Error = *problem
-	} else if ranking := e.boards.current(); ranking != nil && ranking.failed > 0 && ranking.module.Ref() == r.Module {
-		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", ranking.failed, *s.unscored.Load())
+	} else if now := e.rankings.Current(); now != nil && now.Failed > 0 && now.Method.Module == r.Module {
+		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", now.Failed, *s.unscored.Load())
 	}
 	return r
 }

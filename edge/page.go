@@ -40,7 +40,7 @@ func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
 // pageKey names the ranking too, because a page shows a brand's place in it. A
 // page then goes stale with its score alone.
 func (e *Edge) pageKey(slug fieldmark.Slug) string {
-	return "page/brand/" + e.boards.id() + "/" + string(slug)
+	return "page/brand/" + e.rankings.ID() + "/" + string(slug)
 }
 
 // pageFill renders a brand's page from the score it shares with the other forms.
@@ -54,7 +54,7 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 		if err != nil {
 			return nil, err
 		}
-		score.Rank = e.boards.rank(score.Slug)
+		score.Rank = e.rankings.Rank(score.Slug)
 		past, err := e.past(ctx, slug)
 		if err != nil {
 			e.log.Warn("a brand's page has no history", "slug", slug, "err", err)

@@ -16,9 +16,9 @@ func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
 		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.follow.connected.Load(), Event: e.follow.cursor.Load(), Now: fieldmark.At(time.Now()),
 	}
-	if s := e.boards.current(); s != nil {
-		p.Ranked, p.Pending, p.Unreachable = s.fields[readiness].all.order.size, s.pending, s.unreachable
-		p.AsOf, p.Snapshot, p.Methodology, p.Module = s.asOf, s.id, s.methodology, s.module.Ref()
+	if s := e.rankings.Current(); s != nil {
+		p.Ranked, p.Pending, p.Unreachable = s.RankedCount(), s.Pending, s.Unreachable
+		p.AsOf, p.Snapshot, p.Methodology, p.Module = s.AsOf, s.ID, s.Method.Methodology, s.Method.Module
 	}
 	body, err := e.site.AppendStatus(nil, p)
 	e.sendPage(ctx, http.StatusOK, body, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
@@ -103,8 +104,8 @@ func (e *Edge) serveRobots(ctx *fasthttp.RequestCtx) {
 // serveOwnLLMs answers GET /llms.txt: what this site tells models of itself.
 func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
 	ranked := 0
-	if s := e.boards.current(); s != nil {
-		ranked = s.fields[readiness].all.order.size
+	if s := e.rankings.Current(); s != nil {
+		ranked = s.RankedCount()
 	}
 	e.sendFile(ctx, "text/markdown; charset=utf-8", []byte(site.LLMsTxt(e.cfg.BaseURL, ranked)))
 }
@@ -118,7 +119,7 @@ func (e *Edge) serveIcon(ctx *fasthttp.RequestCtx) {
 // serveSitemap answers GET /sitemap.xml and its parts: the fixed pages and every
 // public brand. Only aliases are left out; they lead elsewhere.
 func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
-	s := e.boards.current()
+	s := e.rankings.Current()
 	if s == nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet"))
 		return
@@ -134,7 +135,7 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.Key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
 		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)
 		if body == nil {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
@@ -154,9 +155,9 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 
 // sitemapOf makes one part of the sitemap, or the whole, which is an index where
 // one file cannot hold it. It returns nil for a part that is not there.
-func sitemapOf(s *snapshot, baseURL string, part, most int) []byte {
+func sitemapOf(s *ranking.Snapshot, baseURL string, part, most int) []byte {
 	fixed := site.FixedPages()
-	total := len(fixed) + s.slugs.size
+	total := len(fixed) + s.Len()
 	parts := (total + most - 1) / most
 	if part == 0 && parts > 1 {
 		return site.SitemapIndex(baseURL, parts)
@@ -170,16 +171,16 @@ func sitemapOf(s *snapshot, baseURL string, part, most int) []byte {
 		entries = append(entries, site.SitemapEntry{Path: fixed[i]})
 	}
 	room := most - len(entries)
-	for l := range s.slugs.from(max(first-len(fixed), 0)) {
+	for r := range s.Slugs(max(first-len(fixed), 0)) {
 		if room--; room < 0 {
 			break
 		}
-		if l.to != "" {
+		if r.IsAlias() {
 			continue
 		}
-		entry := site.SitemapEntry{Path: fieldmark.PathBrandPage + string(l.slug)}
-		if l.asOf > 0 {
-			entry.Changed = time.UnixMicro(l.asOf)
+		entry := site.SitemapEntry{Path: fieldmark.PathBrandPage + string(r.Slug())}
+		if at := r.AsOf(); at > 0 {
+			entry.Changed = time.UnixMicro(at)
 		}
 		entries = append(entries, entry)
 	}

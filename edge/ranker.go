@@ -13,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -41,11 +42,12 @@ type ranker struct {
 	edge *Edge
 	done wanted // what was dealt with
 
-	ranking *snapshot     // of the module it names; nil: none
-	release func()        // gives up the ranking's module
-	cost    time.Duration // what the last publication took
-	tried   time.Time     // when the wanted module was last asked for
-	purge   bool          // scores of the module before may have been stored
+	ranking *ranking.Snapshot // nil: none
+	module  *wasm.Module      // that the ranking was made by; nil: none
+	release func()            // gives up the module
+	cost    time.Duration     // what the last publication took
+	tried   time.Time         // when the wanted module was last asked for
+	purge   bool              // scores of the module before may have been stored
 
 	pass    *rankPass                // nil: none is under way
 	changed map[fieldmark.Slug]int64 // brands that were ranked since the pass began
@@ -163,10 +165,10 @@ func (r *ranker) superseded(m *wasm.Module) bool {
 }
 
 // publish shows the ranking that rank makes.
-func (r *ranker) publish(rank func() *snapshot) {
+func (r *ranker) publish(rank func() *ranking.Snapshot) {
 	began := time.Now()
 	r.ranking = rank()
-	r.edge.boards.set(r.ranking)
+	r.edge.rankings.Set(r.ranking)
 	r.cost = time.Since(began)
 }
 
@@ -176,7 +178,7 @@ func (r *ranker) drop() {
 	if r.ranking != nil {
 		r.release()
 	}
-	r.ranking, r.release, r.aged = nil, nil, nil
+	r.ranking, r.module, r.release, r.aged = nil, nil, nil, nil
 }
 
 // rerank scores changed brands again and publishes, no faster than half of the
@@ -184,22 +186,22 @@ func (r *ranker) drop() {
 // could be scored is shown even if some could not.
 func (r *ranker) rerank(ctx context.Context, batch map[fieldmark.Slug]int64) error {
 	e := r.edge
-	lines, failed := r.scoreAll(ctx, r.ranking.module, batch)
-	if len(lines) == 0 {
+	rows, failed := r.scoreAll(ctx, r.module, batch)
+	if len(rows) == 0 {
 		return failed
 	}
-	applied := make(map[fieldmark.Slug]int64, len(lines))
+	applied := make(map[fieldmark.Slug]int64, len(rows))
 	withdrawn := false
-	for slug, l := range lines {
+	for slug, row := range rows {
 		applied[slug] = batch[slug]
-		withdrawn = withdrawn || l == nil && r.ranking.line(slug) != nil
+		withdrawn = withdrawn || row == nil && r.ranking.Row(slug) != nil
 	}
 	if withdrawn {
-		e.boards.forget()
+		e.rankings.DropHistory()
 	} else {
 		sleep(ctx, r.cost)
 	}
-	r.publish(func() *snapshot { return r.ranking.with(lines) })
+	r.publish(func() *ranking.Snapshot { return r.ranking.Apply(rows) })
 	if r.pass != nil {
 		for slug, event := range applied {
 			r.changed[slug] = event
@@ -228,11 +230,11 @@ func (r *ranker) rerankAged(ctx context.Context) error {
 // findAged looks for ranked brands of whose confidence or readiness something else
 // is to be said since the last look, as their facts have grown older.
 func (r *ranker) findAged(now time.Time) {
-	for l := range r.ranking.fields[readiness].all.order.from(0) {
-		at := fieldmark.AtMicros(l.asOf).Std()
+	for row := range r.ranking.Ranked() {
+		at := fieldmark.AtMicros(row.AsOf()).Std()
 		for _, limit := range fieldmark.AgeLimits() {
 			if due := at.Add(limit); due.Before(now) && !due.Before(r.asOf) {
-				r.aged = append(r.aged, l.slug)
+				r.aged = append(r.aged, row.Slug())
 				break
 			}
 		}
@@ -240,44 +242,44 @@ func (r *ranker) findAged(now time.Time) {
 	r.asOf = now
 }
 
-// scoreAll scores brands as of an event each. A nil line is a brand that is not
-// public any more. With an error come the lines of all brands but those that
+// scoreAll scores brands as of an event each. A nil row is a brand that is not
+// public any more. With an error come the rows of all brands but those that
 // failed.
-func (r *ranker) scoreAll(ctx context.Context, m *wasm.Module, batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*line, error) {
+func (r *ranker) scoreAll(ctx context.Context, m *wasm.Module, batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*ranking.Row, error) {
 	var mu sync.Mutex
-	lines := make(map[fieldmark.Slug]*line, len(batch))
+	rows := make(map[fieldmark.Slug]*ranking.Row, len(batch))
 	var g errgroup.Group // without a context: one brand that fails stops no other
 	g.SetLimit(scoreAtOnce)
 	for slug, event := range batch {
 		g.Go(func() error {
-			l, err := r.edge.scoreAgain(ctx, m, slug, event)
+			row, err := r.edge.scoreAgain(ctx, m, slug, event)
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 				r.edge.cache.PurgeHard(event, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
 				if m, ok := errors.AsType[moved](err); ok {
-					l = &line{slug: slug, to: m.to}
+					row = ranking.NewAlias(slug, m.to)
 				}
 			case err != nil:
 				return fmt.Errorf("rank %s again: %w", slug, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			lines[slug] = l
+			rows[slug] = row
 			return nil
 		})
 	}
 	err := g.Wait()
-	return lines, err
+	return rows, err
 }
 
 // scoreAgain scores a brand after an event, by the ranking's module. It shares
 // the score with the cache, and so with the fleet, where that is of use.
-func (e *Edge) scoreAgain(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*line, error) {
+func (e *Edge) scoreAgain(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*ranking.Row, error) {
 	entry, _, err := e.deriveScore(ctx, slug, followerLease)
 	switch {
 	case err == nil:
 		if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == m.Ref() {
-			return newLine(&v.score), nil
+			return ranking.NewRow(&v.score), nil
 		}
 	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // which may be an answer of before the event
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -33,7 +34,7 @@ type rankPass struct {
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when what follows is complete
-	lines  []*line
+	rows   []*ranking.Row
 	asOf   int64 // the newest event that was in the log before the first page was read
 	err    error
 }
@@ -51,7 +52,7 @@ func (r *ranker) rankAll(ctx context.Context, w wanted) error {
 			return nil
 		}
 	}
-	if r.ranking != nil && w.everything == r.done.everything && !r.superseded(r.ranking.module) && time.Now().Before(r.daily) {
+	if r.ranking != nil && w.everything == r.done.everything && !r.superseded(r.module) && time.Now().Before(r.daily) {
 		return nil
 	}
 	return r.startPass(ctx, w)
@@ -66,7 +67,7 @@ func (r *ranker) startPass(ctx context.Context, w wanted) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	r.pass = &rankPass{edge: e, module: m, release: release, wanted: w, began: time.Now(), known: known,
-		warm: r.ranking == nil || r.ranking.module.Ref() != m.Ref(), cancel: cancel, done: make(chan struct{})}
+		warm: r.ranking == nil || r.ranking.Method.Module != m.Ref(), cancel: cancel, done: make(chan struct{})}
 	r.changed = map[fieldmark.Slug]int64{}
 	go r.pass.run(ctx)
 	return nil
@@ -91,7 +92,7 @@ func (r *ranker) finishPass(ctx context.Context) error {
 		r.endPass()
 		return p.err
 	}
-	lines, err := r.scoreAll(ctx, p.module, r.changed)
+	rows, err := r.scoreAll(ctx, p.module, r.changed)
 	if err != nil {
 		return err // the pass is kept: only this is tried again
 	}
@@ -100,17 +101,17 @@ func (r *ranker) finishPass(ctx context.Context) error {
 	if r.ranking != nil {
 		r.release()
 	}
-	r.release, r.done.everything, r.asOf = p.release, p.wanted.everything, p.began
+	r.module, r.release, r.done.everything, r.asOf = p.module, p.release, p.wanted.everything, p.began
 	day := p.began.UTC().Truncate(24 * time.Hour)
 	r.daily = day.AddDate(0, 0, 1).Add(rand.N(dailySpread))
-	r.publish(func() *snapshot {
-		s := newSnapshot(p.module, p.lines, fieldmark.At(fieldmark.TrendTimes(p.began)[0]))
-		if len(lines) > 0 {
-			s = s.with(lines)
+	r.publish(func() *ranking.Snapshot {
+		s := ranking.New(ranking.Method{Module: p.module.Ref(), Methodology: p.module.Methodology()}, p.rows, fieldmark.At(fieldmark.TrendTimes(p.began)[0]))
+		if len(rows) > 0 {
+			s = s.Apply(rows)
 		}
 		return s
 	})
-	r.edge.follow.backlog.whileAttached(p.wanted.attached, func() { r.edge.boards.uncertain.Store(false) })
+	r.edge.follow.backlog.whileAttached(p.wanted.attached, func() { r.edge.rankings.SetIncomplete(false) })
 	return nil
 }
 
@@ -120,7 +121,7 @@ func (p *rankPass) run(ctx context.Context) {
 	pause := backoffFirst
 	var after fieldmark.Slug
 	for first := true; ; {
-		bare := !p.warm || len(p.lines) >= warmScores
+		bare := !p.warm || len(p.rows) >= warmScores
 		var page []fieldmark.BrandState
 		asOf, more, err := p.edge.cfg.Origin.BrandStates(ctx, after, passPage, bare, func(s fieldmark.BrandState) error {
 			page = append(page, s)
@@ -157,24 +158,24 @@ func (p *rankPass) run(ctx context.Context) {
 // add scores one brand. Keep makes its score document ready.
 func (p *rankPass) add(ctx context.Context, state *fieldmark.BrandState, asOf int64, keep bool) error {
 	e := p.edge
-	line, score, err := e.row(ctx, p.module, *state, p.began)
+	row, score, err := e.row(ctx, p.module, *state, p.began)
 	if err != nil {
 		return fmt.Errorf("rank every brand: %w", err)
 	}
-	p.lines = append(append(p.lines, line), aliasLines(state)...)
-	if keep && score != nil && len(p.lines) <= warmScores && e.modules.digest(score.Slug) == p.module.Ref().Digest {
+	p.rows = append(append(p.rows, row), aliasRows(state)...)
+	if keep && score != nil && len(p.rows) <= warmScores && e.modules.digest(score.Slug) == p.module.Ref().Digest {
 		e.keep(ctx, *score, asOf)
 	}
 	return nil
 }
 
-// aliasLines are the other slugs of a brand, as lines that only lead to it.
-func aliasLines(state *fieldmark.BrandState) []*line {
-	lines := make([]*line, len(state.Aliases))
+// aliasRows are the rows of a brand's other slugs.
+func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
+	rows := make([]*ranking.Row, len(state.Aliases))
 	for i, slug := range state.Aliases {
-		lines[i] = &line{slug: slug, to: state.Brand.Slug}
+		rows[i] = ranking.NewAlias(slug, state.Brand.Slug)
 	}
-	return lines
+	return rows
 }
 
 // keep puts a score at hand before anybody asks, so that it is there when the

@@ -17,6 +17,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/compress"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
@@ -159,7 +160,7 @@ type ending struct {
 // ending completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
 func (e *Edge) ending(beginning []byte, v *scoreValue, end ending) (body []byte, etag string) {
-	rank := e.boards.rank(v.score.Slug)
+	rank := e.rankings.Rank(v.score.Slug)
 	body = appendJSON(make([]byte, 0, 96), rank)
 	tag := append([]byte{'"'}, v.etag...)
 	if rank != nil {
@@ -241,11 +242,11 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 // without asking: only what is certainly none is an error, and then nothing old is
 // served in its place. What has changed since the ranking was made is asked for.
 func (e *Edge) known(slug fieldmark.Slug) error {
-	if e.boards.knows(slug) != answerNo || e.follow.backlog.has(slug) || e.boards.knows(slug) != answerNo { // again: it may have been ranked between the two
+	if e.rankings.Lookup(slug) != ranking.Absent || e.follow.backlog.has(slug) || e.rankings.Lookup(slug) != ranking.Absent { // again: it may have been ranked between the two
 		return nil
 	}
 	err := noBrand()
-	if to := e.boards.leads(slug); to != "" {
+	if to := e.rankings.AliasTarget(slug); to != "" {
 		err = moved{to, err}
 	}
 	return fmt.Errorf("%w: %w", cache.ErrGone, err)

@@ -1,0 +1,200 @@
+package edge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/ranking"
+)
+
+// boardTags are on whatever is made of one ranking. Only an operator purges it.
+var boardTags = []string{string(fieldmark.TagBoard)}
+
+// ofBoard marks an entry that is made of one ranking. Its key names the ranking,
+// which is in memory, so it is as new as the newest purge: a purge has it made
+// again, from the same ranking until all brands are ranked again.
+func (e *Edge) ofBoard(entry *cache.Entry) *cache.Entry {
+	entry.Tags, entry.AsOf = boardTags, e.follow.purged.Load()
+	return entry
+}
+
+// strictness is what becomes of parameters nobody knows. Programs are told: a
+// misspelt filter must not look like an unfiltered list. People are not: links
+// they follow carry the marks of whoever sent them.
+type strictness bool
+
+const (
+	strict  strictness = true
+	lenient strictness = false
+)
+
+// boardParameters are what a leaderboard can be asked for.
+const boardParameters = "niche, language, basis, minConfidence, limit and cursor"
+
+// parseBoardQuery reads the query of a leaderboard and tells all complaints at once.
+func parseBoardQuery(args *fasthttp.Args, s strictness) (ranking.Query, error) {
+	q := ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: fieldmark.DefaultBoardLimit}
+	var bad []fieldmark.FieldError
+	seen := map[string]bool{}
+	for k, v := range args.All() {
+		key, value := string(k), string(v)
+		read, ok := boardReaders[key]
+		code, detail := "", ""
+		switch {
+		case s == lenient && (!ok || value == ""): // a form sends what was left empty
+		case !ok:
+			bad = append(bad, unknownParameter(key, boardParameters))
+		case seen[key]:
+			code, detail = "conflict", "must be given once"
+		default:
+			code, detail = read(&q, value)
+		}
+		if seen[key] = true; code != "" {
+			bad = append(bad, fieldmark.FieldError{Pointer: "?" + key, Code: code, Detail: detail})
+		}
+	}
+	if bad != nil {
+		return q, &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
+	}
+	return q, nil
+}
+
+// boardReaders read one parameter each, or say what is wrong with it.
+var boardReaders = map[string]func(q *ranking.Query, value string) (code, detail string){
+	"niche": func(q *ranking.Query, value string) (code, detail string) {
+		if q.Filter.Niche = value; !fieldmark.ValidSlug(value) {
+			return "pattern", "must be the slug of a niche"
+		}
+		return "", ""
+	},
+	"language": func(q *ranking.Query, value string) (code, detail string) {
+		if q.Filter.Language = strings.ToLower(value); !ranking.ValidLanguageRange(value) {
+			return "format", "must be a language range such as de or de-AT"
+		}
+		return "", ""
+	},
+	"basis": func(q *ranking.Query, value string) (code, detail string) {
+		if q.Filter.Basis = value; value != fieldmark.BasisReadiness && value != fieldmark.BasisFull {
+			return "enum", "must be readiness or full"
+		}
+		return "", ""
+	},
+	"minConfidence": func(q *ranking.Query, value string) (code, detail string) {
+		var ok bool
+		if q.Filter.MinConfidence, ok = parseConfidence(value); !ok {
+			return "range", "must be 0 to 1 with at most two decimals, or low, medium or high"
+		}
+		return "", ""
+	},
+	"limit": func(q *ranking.Query, value string) (code, detail string) {
+		n, err := strconv.Atoi(value)
+		if q.Limit = n; err != nil || n < 1 || n > fieldmark.MaxBoardLimit {
+			return "range", "must be 1 to " + strconv.Itoa(fieldmark.MaxBoardLimit)
+		}
+		return "", ""
+	},
+	"cursor": func(q *ranking.Query, value string) (code, detail string) {
+		q.Cursor = value
+		return "", ""
+	},
+}
+
+// parseConfidence reads a confidence as a number or by the name of its level.
+// Two decimals bound how many different lists can be asked for.
+func parseConfidence(s string) (fieldmark.Milli, bool) {
+	switch fieldmark.ConfidenceLevel(s) {
+	case fieldmark.ConfidenceHigh:
+		return 850, true
+	case fieldmark.ConfidenceMedium:
+		return 600, true
+	case fieldmark.ConfidenceLow:
+		return 400, true
+	}
+	var m fieldmark.Milli
+	if len(s) > len("0.00") || strings.Trim(s, "0123456789.") != "" || m.UnmarshalJSON([]byte(s)) != nil {
+		return 0, false
+	}
+	return m, m <= fieldmark.MilliOne
+}
+
+// maxParameterName bounds how much of an unknown parameter's name is told back.
+const maxParameterName = 40
+
+// unknownParameter complains of a parameter, by name if it is a plain one.
+func unknownParameter(name, known string) fieldmark.FieldError {
+	if len(name) > maxParameterName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		name = ""
+	}
+	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field", Detail: "unknown parameter; known: " + known}
+}
+
+// board finds the ranking and the place a query asks for.
+func (e *Edge) board(q ranking.Query) (*ranking.Snapshot, int, error) {
+	if q.Cursor == "" {
+		if s := e.rankings.Current(); s != nil {
+			return s, 0, nil
+		}
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node has not ranked the brands yet")
+	}
+	id, offset, ok := e.cursorKey.Decode(q.Cursor, q.Filter)
+	if !ok {
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeInvalidCursor, "a cursor belongs to the filters it came with; start again without it")
+	}
+	s := e.rankings.Find(id)
+	if s == nil {
+		return nil, 0, fieldmark.Errorf(fieldmark.CodeCursorExpired, "the ranking this cursor points into is no longer kept; start again without a cursor")
+	}
+	return s, offset, nil
+}
+
+const boardCacheControl = "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400"
+
+// boardFresh bounds how long a page of one snapshot is kept; its key names the
+// snapshot, so it can never be wrong, only unneeded.
+const boardFresh = time.Hour
+
+// serveBoard answers GET /api/v1/leaderboard.
+func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
+	q, err := parseBoardQuery(ctx.QueryArgs(), strict)
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	s, offset, err := e.board(q)
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	key := q.Key(offset)
+	entry, from, err := e.cache.Fetch(rc, "board/"+s.ID+"/"+key, func(context.Context) (*cache.Entry, error) {
+		body, err := json.Marshal(s.Page(&q, offset, e.cursorKey))
+		if err != nil {
+			return nil, err
+		}
+		name := sha256.Sum256([]byte(s.ID + "/" + key))
+		etag := `"` + hex.EncodeToString(name[:12]) + `"`
+		entry := newEntry(append(body, '\n'), etag,
+			"Content-Type", "application/json",
+			"Cache-Control", boardCacheControl,
+			"X-Content-Type-Options", "nosniff",
+			"Access-Control-Allow-Origin", "*")
+		entry.Fresh = boardFresh
+		return e.ofBoard(entry), nil
+	})
+	if err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.send(ctx, entry, from)
+}

@@ -1,0 +1,163 @@
+package ranking
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+
+	"github.com/fieldmark/fieldmark"
+)
+
+// Row is what a ranking keeps of a slug: a public brand, or an alias of one. It never
+// changes; another score makes another row.
+type Row struct {
+	slug     fieldmark.Slug
+	target   fieldmark.Slug // of an alias, which has no other field; empty: a brand
+	name     string
+	niche    string
+	language string
+	status   fieldmark.ScoreStatus
+	asOf     int64 // microseconds; 0: not ranked
+	ranked   bool
+	full     bool // whether it is also in the list of full scores
+	geoReady bool
+	failed   bool // the active module cannot score the brand
+
+	certainty fieldmark.Milli
+	ratings   [bases]rating
+	ago       [2]int32  // readiness 30 and 90 days ago, in thousandths; -1: none
+	sum       [2]uint64 // a digest of all of the above
+}
+
+// rating is a brand's score in one list.
+type rating struct {
+	score, low, high int32 // thousandths
+	weekAgo          int32 // -1: none
+}
+
+// The lists of a ranking, by basis.
+const (
+	readiness = iota
+	fullScore
+	bases
+)
+
+func basisOf(name string) int {
+	if name == fieldmark.BasisFull {
+		return fullScore
+	}
+	return readiness
+}
+
+// NewRow returns the row of a score.
+func NewRow(s *fieldmark.Score) *Row {
+	r := &Row{slug: s.Slug, status: s.Status, ranked: s.Ranked()}
+	if !r.ranked {
+		return r
+	}
+	e := fieldmark.NewBoardEntry(s)
+	r.name, r.niche, r.language, r.geoReady = e.Name, e.Niche, e.Language, e.GeoReady
+	r.certainty, r.asOf = e.Certainty, e.AsOf.Micros()
+	r.ratings[readiness] = ratingOf(&e)
+	if s.Trend.D7 != nil {
+		r.ratings[readiness].weekAgo = int32(e.Score - *s.Trend.D7)
+	}
+	r.ago = [2]int32{-1, -1}
+	for i, moved := range [2]*fieldmark.Milli{s.Trend.D30, s.Trend.D90} {
+		if moved != nil {
+			r.ago[i] = int32(*s.Score - *moved)
+		}
+	}
+	if s.Full != nil {
+		r.full = true
+		e = fieldmark.NewFullBoardEntry(s)
+		r.ratings[fullScore] = ratingOf(&e)
+	}
+	// Nodes compare rankings by this text, so its form must not change.
+	text, err := json.Marshal(struct {
+		E    fieldmark.BoardEntry
+		C    fieldmark.Milli
+		S    [bases]rating
+		Then [bases]int32
+		Ago  [2]int32
+	}{e, e.Certainty, r.ratings, [bases]int32{r.ratings[readiness].weekAgo, r.ratings[fullScore].weekAgo}, r.ago})
+	if err != nil {
+		panic("BUG: a row of the ranking that cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	r.sum = [2]uint64{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
+	return r
+}
+
+// NewAlias returns the row of a slug that a brand had before.
+func NewAlias(slug, target fieldmark.Slug) *Row { return &Row{slug: slug, target: target} }
+
+// NewFailed returns the row of a brand that the active module cannot score: old, its
+// row so far, or one without a rank if old is nil.
+func NewFailed(slug fieldmark.Slug, old *Row) *Row {
+	if old == nil {
+		return &Row{slug: slug, status: fieldmark.StatusInsufficientData, failed: true}
+	}
+	r := *old
+	r.failed = true
+	return &r
+}
+
+// Slug returns the slug of the row.
+func (r *Row) Slug() fieldmark.Slug { return r.slug }
+
+// IsAlias reports whether the row is of an old slug that leads to a brand.
+func (r *Row) IsAlias() bool { return r.target != "" }
+
+// AsOf returns when the brand was audited, in microseconds since 1970; 0: it is not
+// ranked.
+func (r *Row) AsOf() int64 { return r.asOf }
+
+// Past returns the readiness 90, 30 and 7 days ago; nil where there was none.
+func (r *Row) Past() (past [3]*fieldmark.Milli) {
+	for i, then := range [3]int32{r.ago[1], r.ago[0], r.ratings[readiness].weekAgo} {
+		if then >= 0 {
+			score := fieldmark.Milli(then)
+			past[i] = &score
+		}
+	}
+	return past
+}
+
+func ratingOf(e *fieldmark.BoardEntry) rating {
+	return rating{score: int32(e.Score), low: int32(e.Range.Low), high: int32(e.Range.High), weekAgo: -1}
+}
+
+// entry is the row as one list shows it, without ranks.
+func (r *Row) entry(basis int) fieldmark.BoardEntry {
+	s := r.ratings[basis]
+	score := fieldmark.Milli(s.score)
+	return fieldmark.BoardEntry{
+		Slug: r.slug, Name: r.name, Niche: r.niche, Language: r.language,
+		Score: score, Grade: fieldmark.GradeOf(score),
+		Range:      fieldmark.Range{Low: fieldmark.Milli(s.low), High: fieldmark.Milli(s.high)},
+		Confidence: fieldmark.LevelOf(r.certainty), GeoReady: r.geoReady, AsOf: fieldmark.AtMicros(r.asOf),
+		Links:     fieldmark.BoardLinks{Score: fieldmark.PathScore + string(r.slug), Badge: fieldmark.PathBadge + string(r.slug)},
+		Certainty: r.certainty,
+	}
+}
+
+// compareSlugs and compareScores are the orders of a ranking; the latter is that of
+// the published rules: score, certainty, age, slug.
+func compareSlugs(a, b *Row) int { return strings.Compare(string(a.slug), string(b.slug)) }
+
+var compareScores = [bases]func(a, b *Row) int{
+	readiness: func(a, b *Row) int { return compareRatings(a, b, readiness) },
+	fullScore: func(a, b *Row) int { return compareRatings(a, b, fullScore) },
+}
+
+func compareRatings(a, b *Row, basis int) int {
+	return cmp.Or(
+		cmp.Compare(b.ratings[basis].score, a.ratings[basis].score),
+		cmp.Compare(b.certainty, a.certainty),
+		cmp.Compare(b.asOf, a.asOf),
+		compareSlugs(a, b),
+	)
+}
