@@ -14,7 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
-	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 

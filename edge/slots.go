@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"sync"
 
-	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 )
 
 // Limits of what clients hold at the origins. Everything of one kind together is

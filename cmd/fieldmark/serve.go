@@ -17,7 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
-	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 )
 
 // serveCmd runs an edge and an origin in one process. The edge connects to the origin

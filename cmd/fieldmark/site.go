@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark/edge"
-	"github.com/fieldmark/fieldmark/edge/upstream"
+	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 )
 
 // siteSettings configure an edge as a caching reverse proxy for a site.
