@@ -32,7 +32,7 @@ func (e *Edge) takeBody(ctx *fasthttp.RequestCtx) bool {
 	if !ctx.Request.IsBodyStream() {
 		return true
 	}
-	if err := proxy.TakeBody(ctx); err != nil {
+	if err := proxy.BufferBody(ctx); err != nil {
 		e.fail(ctx, bodyError(err))
 		e.meters.count(routeRefused, ctx.Response.StatusCode())
 		return false
@@ -80,7 +80,7 @@ func tooLarge(limit int64) *fieldmark.Error {
 // treated like one whose client waits for leave: fasthttp would wait for the
 // beginning of the body first.
 func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
-	if n := int64(h.ContentLength()); n > proxy.WholeBody {
+	if n := int64(h.ContentLength()); n > proxy.MaxBufferedBody {
 		path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
 		if limit := e.bodyLimit(h.Host(), path); limit > 0 && n > limit {
 			h.Set("Expect", "100-continue")

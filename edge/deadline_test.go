@@ -233,7 +233,7 @@ func TestHangingOrigin(t *testing.T) {
 				body = "{}"
 			}
 			if r.path == fieldmark.PathMissionBatch {
-				body = strings.Repeat(" ", 2*proxy.WholeBody) // is sent on as it comes
+				body = strings.Repeat(" ", 2*proxy.MaxBufferedBody) // is sent on as it comes
 			}
 			began := time.Now()
 			a := f.do(r.method, r.path, body)

@@ -160,7 +160,7 @@ func TestUploadWaits(t *testing.T) {
 }
 
 // lengthy is more than is read before a request is passed on.
-var lengthy = strings.Repeat("0123456789abcdef", proxy.WholeBody/16+1<<10)
+var lengthy = strings.Repeat("0123456789abcdef", proxy.MaxBufferedBody/16+1<<10)
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
@@ -403,8 +403,8 @@ func TestUploadAsItCame(t *testing.T) {
 		"leave for chunks":           {"Expect: 100-continue\r\nTransfer-Encoding: chunked", chunk(lengthy) + "0\r\n\r\n"},
 		"no body, with a length":     {"Content-Length: 0", ""},
 		"no body, in chunks":         {"Transfer-Encoding: chunked", "0\r\n\r\n"},
-		"exactly what is read first": {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.WholeBody]) + "0\r\n\r\n"},
-		"one byte more":              {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.WholeBody+1]) + "0\r\n\r\n"},
+		"exactly what is read first": {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.MaxBufferedBody]) + "0\r\n\r\n"},
+		"one byte more":              {"Transfer-Encoding: chunked", chunk(lengthy[:proxy.MaxBufferedBody+1]) + "0\r\n\r\n"},
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			c := w.dial()

@@ -7,33 +7,33 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
-// pays reports whether compressing may pay: a whole answer of a kind that
+// isCompressible reports whether compressing may pay: a whole answer of a kind that
 // shrinks, that nobody has compressed or forbidden to change.
-func (v *variant) pays() bool {
+func (v *variant) isCompressible() bool {
 	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" && v.Header.Get("Content-Range") == "" &&
 		compress.Compressible(v.Header.Get("Content-Type"), len(v.body))
 }
 
-// offer has a new variant compressed when there is time. Where too many wait it is
+// compressLater has a new variant compressed when there is time. Where too many wait it is
 // served as it is until it is stored again.
-func (p *Proxy) offer(v *variant) {
-	if v.pays() && v.encodings.Load() == nil {
+func (p *Proxy) compressLater(v *variant) {
+	if v.isCompressible() && v.encodings.Load() == nil {
 		p.compressor.TrySubmit(func() { v.encodings.Store(compress.NewEncodings(v.body)) })
 	}
 }
 
-// form is how a variant goes out to one reader.
-type form struct {
+// representation is how a variant goes out to one reader.
+type representation struct {
 	body   []byte
 	coding compress.Encoding
 	tag    string // of the compressed form
 	block  []byte // fields of a form that varies by Accept-Encoding; nil: the variant's own
 }
 
-// choose picks the form a reader gets: the identity form for a range and for
+// negotiate picks the form a reader gets: the identity form for a range and for
 // whoever asks for nothing else.
-func (v *variant) choose(h http.Header) form {
-	f := form{body: v.body, coding: compress.Identity}
+func (v *variant) negotiate(h http.Header) representation {
+	f := representation{body: v.body, coding: compress.Identity}
 	c := v.encodings.Load()
 	if c == nil {
 		return f
@@ -57,7 +57,7 @@ func (v *variant) choose(h http.Header) form {
 
 // header are the fields of a form: Vary in each, as there are others; the coding
 // and its own tag in a compressed one (RFC 9110, 8.8.3.3).
-func (f *form) header(v *variant) http.Header {
+func (f *representation) header(v *variant) http.Header {
 	h := v.Header.Clone()
 	if !varies(h) {
 		h.Add("Vary", "Accept-Encoding")

@@ -24,9 +24,9 @@ type exchange struct {
 	resp      *http.Response
 	requested time.Time
 	received  time.Time
-	seq       int64    // Proxy.seq before it began
-	url       *asked   // nil: nothing of it is stored
-	withheld  []string // negotiated fields of the request that the origin was not shown
+	seq       int64       // Proxy.seq before it began
+	pending   *pendingURL // nil: nothing of it is stored
+	withheld  []string    // negotiated fields of the request that the origin was not shown
 	cancel    context.CancelFunc
 }
 
@@ -36,9 +36,9 @@ func (x *exchange) close() {
 	x.cancel()
 }
 
-// ask sends q to the origin with the given fields. ctx is whom 1xx answers go to;
+// roundTrip sends q to the origin with the given fields. ctx is whom 1xx answers go to;
 // nil is nobody.
-func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.Header) (*exchange, error) {
+func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h http.Header) (*exchange, error) {
 	var early *interim
 	rc, stop := context.WithCancelCause(context.Background())
 	cancel := func() { stop(nil) }
@@ -47,8 +47,8 @@ func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.He
 	patience := time.AfterFunc(headTimeout, func() { stop(context.DeadlineExceeded) })
 	defer patience.Stop()
 	if q.upload != nil { // its client and the origin have limits of their own while it is sent
-		q.upload.watch(patience)
-		defer q.upload.watch(nil)
+		q.upload.resetOnRead(patience)
+		defer q.upload.resetOnRead(nil)
 	}
 	trace := rc
 	if ctx != nil && ctx.Request.Header.IsHTTP11() {
@@ -63,8 +63,8 @@ func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.He
 	}
 	if q.body != nil && q.mode == bypass {
 		req.Body, req.ContentLength = q.body, q.length
-		if q.whole != nil { // so that it can be sent again on another connection, if this one was closed before
-			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(q.whole)), nil }
+		if q.buffered != nil { // so that it can be sent again on another connection, if this one was closed before
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(q.buffered)), nil }
 		}
 	}
 	if _, named := h["User-Agent"]; !named {
@@ -72,7 +72,7 @@ func (p *Proxy) ask(ctx *fasthttp.RequestCtx, q *query, method string, h http.He
 	}
 	x := &exchange{requested: time.Now(), seq: p.seq.Load(), cancel: cancel}
 	if q.mode != bypass {
-		p.keeps(q, x)
+		p.trackStore(q, x)
 	}
 	resp, err := p.cfg.Transport.RoundTrip(req.WithContext(trace))
 	if early != nil {
@@ -120,31 +120,31 @@ func (i *interim) end() {
 }
 
 // pass sends the request on and its answer back, and stores nothing.
-func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *query, why string) {
-	x, err := p.ask(ctx, q, q.Method, p.fieldsFor(q, false))
+func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
+	x, err := p.roundTrip(ctx, q, q.Method, p.fieldsFor(q, false))
 	if err != nil {
 		if q.upload != nil {
-			q.upload.settle() // its trailer is read into the head, which Fail reads
+			q.upload.stop() // its trailer is read into the head, which Fail reads
 		}
 		p.cfg.Fail(ctx, err)
 		return
 	}
 	p.invalidate(q, x.resp.StatusCode, x.resp.Header)
-	if p.cfg.Profile == rfc9111.RFC && q.answersGet(x.resp) {
+	if p.cfg.Profile == rfc9111.RFC && q.isResponseToGet(x.resp) {
 		x.seq = p.seq.Load() // after what it has just invalidated
-		p.keeps(q, x)
+		p.trackStore(q, x)
 		get := *q
-		get.Method, get.mode, get.body = http.MethodGet, alone, nil
+		get.Method, get.mode, get.body = http.MethodGet, solo, nil
 		get.Directives.NoStore = get.Directives.NoStore || q.url.Path == "*"
-		p.received(ctx, &get, &found{seq: x.seq}, nil, x)
+		p.handleResponse(ctx, &get, &lookup{seq: x.seq}, nil, x)
 		return
 	}
 	p.stream(ctx, q, x, x.resp.Body, status{fwd: why})
 }
 
-// answersGet reports whether the answer to a POST is what a GET of the same
+// isResponseToGet reports whether the answer to a POST is what a GET of the same
 // address would get, as its origin says (RFC 9110, 9.3.3).
-func (q *query) answersGet(resp *http.Response) bool {
+func (q *request) isResponseToGet(resp *http.Response) bool {
 	if q.Method != http.MethodPost || resp.StatusCode != http.StatusOK || !rfc9111.ReadPolicy(resp.StatusCode, resp.Header, time.Now()).Explicit {
 		return false
 	}
@@ -156,84 +156,84 @@ func (q *query) answersGet(resp *http.Response) bool {
 }
 
 // lead asks for all who wait on fl.
-func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight) {
+func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) {
 	collecting := false
 	defer func() {
 		if !collecting { // also if it panicked: nobody may wait for ever
-			p.land(q, fl)
+			p.finish(q, fl)
 		}
 	}()
-	collecting = p.exchange(ctx, q, f, fl)
+	collecting = p.fetch(ctx, q, f, fl)
 }
 
-// alone asks for one reader; what it may, it stores.
-func (p *Proxy) alone(ctx *fasthttp.RequestCtx, q *query, f *found) {
-	marked := q.mode == queues && f.v == nil
-	part := len(q.Header["Range"]) > 0 && f.v == nil // the origin sees Range, which is in no key
+// serveSolo asks for one reader; what it may, it stores.
+func (p *Proxy) serveSolo(ctx *fasthttp.RequestCtx, q *request, f *lookup) {
+	marked := q.mode == coalesce && f.variant == nil
+	part := len(q.Header["Range"]) > 0 && f.variant == nil // the origin sees Range, which is in no key
 	if q.foreign || p.cfg.Profile == rfc9111.Strict && (marked || part) {
 		p.cfg.Events.Passed()
 		p.pass(ctx, q, f.fwd())
 		return
 	}
-	p.exchange(ctx, q, f, nil)
+	p.fetch(ctx, q, f, nil)
 }
 
-// exchange asks the origin, stores what may be stored, answers ctx (nil: nobody
+// fetch asks the origin, stores what may be stored, answers ctx (nil: nobody
 // is waiting) and tells fl (nil: nobody else is). collecting says that the answer
 // is still on its way, and that fl lands with it.
-func (p *Proxy) exchange(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight) (collecting bool) {
+func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) (collecting bool) {
 	p.cfg.Events.Miss()
-	x, validates, err := p.askStorable(ctx, q, f)
+	x, validates, err := p.roundTripStorable(ctx, q, f)
 	switch {
 	case err != nil:
-		p.unreachable(ctx, q, f, fl, err)
+		p.serveUnreachable(ctx, q, f, fl, err)
 	case x.resp.StatusCode == http.StatusNotModified && validates:
 		v := p.renew(q, f, x)
 		x.close()
-		p.tell(fl, v, false)
-		p.reply(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
-	case f.v != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
+		p.resolve(fl, v, false)
+		p.sendTo(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
+	case f.variant != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
 		code := x.resp.StatusCode
 		x.close()
-		p.flights.rest(q.flightKey(f))
-		p.tell(fl, f.v, true)
+		p.flights.backOff(q.flightKey(f))
+		p.resolve(fl, f.variant, true)
 		p.cfg.Events.OnError()
-		p.reply(ctx, q, f.v, status{fwd: "fwd=stale", code: code, stale: true})
+		p.sendTo(ctx, q, f.variant, status{fwd: "fwd=stale", code: code, stale: true})
 	default:
-		return p.received(ctx, q, f, fl, x)
+		return p.handleResponse(ctx, q, f, fl, x)
 	}
 	return false
 }
 
-// askStorable asks the origin for an answer that may be stored. validates says that
+// roundTripStorable asks the origin for an answer that may be stored. validates says that
 // a 304 confirms f.v.
-func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *exchange, validates bool, err error) {
+func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool, err error) {
 	h := p.fieldsFor(q, true)
 	withheld := p.withhold(q, f, h)
-	validates = f.v != nil && f.v.HasValidator()
+	validates = f.variant != nil && f.variant.HasValidator()
 	switch {
 	case validates:
-		f.v.SetConditions(h)
-	case q.mode == queues || f.v != nil:
+		f.variant.SetConditions(h)
+	case q.mode == coalesce || f.variant != nil:
 		rfc9111.RemoveConditionals(h)
 	}
-	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
+	if x, err = p.roundTrip(ctx, q, q.Method, h); err != nil {
 		return nil, false, err
 	}
 	code, said := x.resp.StatusCode, x.resp.Header
 	switch {
-	case code == http.StatusNotModified && validates && !f.v.MatchesValidator(said): // it is about another answer
-	case ctx != nil && p.missed(q, withheld, code, said):
+	case code == http.StatusNotModified && validates && !f.variant.MatchesValidator(said): // it is about another answer
+	case ctx != nil && p.mustAskAgain(q, withheld, code, said):
 		h, withheld = p.fieldsFor(q, true), nil
 	default:
 		x.withheld = withheld
 		return x, validates, nil
 	}
 	x.close()
-	if f.v != nil || q.mode == queues {
+	if f.variant != nil || q.mode == coalesce {
 		rfc9111.RemoveConditionals(h)
 	}
-	if x, err = p.ask(ctx, q, q.Method, h); err != nil {
+	if x, err = p.roundTrip(ctx, q, q.Method, h); err != nil {
 		return nil, false, err
 	}
 	x.withheld = withheld
@@ -241,21 +241,21 @@ func (p *Proxy) askStorable(ctx *fasthttp.RequestCtx, q *query, f *found) (x *ex
 }
 
 // onError reports whether what is stored may be sent because the origin failed.
-func (p *Proxy) onError(q *query, f *found, t rfc9111.Failure) bool {
-	return !f.forbidden() && p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, time.Now(), t)
+func (p *Proxy) onError(q *request, f *lookup, t rfc9111.Failure) bool {
+	return !f.hardPurged() && p.cfg.Profile.UseOnError(&q.Directives, f.variant.Response, time.Now(), t)
 }
 
-// unreachable answers without an origin.
-func (p *Proxy) unreachable(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, err error) {
+// serveUnreachable answers without an origin.
+func (p *Proxy) serveUnreachable(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, err error) {
 	if !errors.Is(err, ErrRefused) {
-		p.flights.rest(q.flightKey(f))
+		p.flights.backOff(q.flightKey(f))
 	} else if fl != nil {
 		p.flights.end(fl, nil, false, err)
 	}
-	if f.v != nil && p.onError(q, f, rfc9111.Unreachable) {
-		p.tell(fl, f.v, true)
+	if f.variant != nil && p.onError(q, f, rfc9111.Unreachable) {
+		p.resolve(fl, f.variant, true)
 		p.cfg.Events.OnError()
-		p.reply(ctx, q, f.v, status{fwd: "fwd=stale", stale: true})
+		p.sendTo(ctx, q, f.variant, status{fwd: "fwd=stale", stale: true})
 		return
 	}
 	if fl != nil {
@@ -266,45 +266,45 @@ func (p *Proxy) unreachable(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fl
 	}
 }
 
-// failed answers one who waited for an origin that could not be asked.
-func (p *Proxy) failed(ctx *fasthttp.RequestCtx, q *query, f *found, err error) {
-	if f.v != nil && p.onError(q, f, rfc9111.Unreachable) {
+// serveFailed answers one who waited for an origin that could not be asked.
+func (p *Proxy) serveFailed(ctx *fasthttp.RequestCtx, q *request, f *lookup, err error) {
+	if f.variant != nil && p.onError(q, f, rfc9111.Unreachable) {
 		p.cfg.Events.OnError()
-		p.send(ctx, q, f.v, status{fwd: "fwd=stale", stale: true, collapsed: true})
+		p.send(ctx, q, f.variant, status{fwd: "fwd=stale", stale: true, collapsed: true})
 		return
 	}
 	p.cfg.Fail(ctx, err)
 }
 
-// tell ends a flight with an answer for all, if there is one to end.
-func (p *Proxy) tell(fl *flight, v *variant, onError bool) {
+// resolve ends a flight with an answer for all, if there is one to end.
+func (p *Proxy) resolve(fl *flight, v *variant, onError bool) {
 	if fl != nil {
 		p.flights.end(fl, v, onError, nil)
 	}
 }
 
-// reply answers whoever is waiting himself.
-func (p *Proxy) reply(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
+// sendTo answers whoever is waiting himself.
+func (p *Proxy) sendTo(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	if ctx != nil {
 		p.send(ctx, q, v, s)
 	}
 }
 
-// received deals with an answer that is new.
-func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, x *exchange) (collecting bool) {
+// handleResponse deals with an answer that is new.
+func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, x *exchange) (collecting bool) {
 	code, h := x.resp.StatusCode, x.resp.Header
-	if q.Method == http.MethodHead && f.v != nil && code == http.StatusOK { // RFC 9111, 4.3.5
-		if f.v.HeadMatches(h, int64(len(f.v.body))) {
+	if q.Method == http.MethodHead && f.variant != nil && code == http.StatusOK { // RFC 9111, 4.3.5
+		if f.variant.HeadMatches(h, int64(len(f.variant.body))) {
 			p.renew(q, f, x)
 		} else {
-			p.forget(q.host, q.target)
+			p.invalidateURL(q.host, q.target)
 		}
 	}
 	policy := rfc9111.ReadPolicy(code, h, x.received)
 	why := p.cfg.Profile.Storable(&q.Request, code, h, &policy)
-	if code == http.StatusPartialContent && f.v == nil && p.keepsParts(q) {
+	if code == http.StatusPartialContent && f.variant == nil && p.storesRanges(q) {
 		why = p.cfg.Profile.Storable(&q.Request, http.StatusOK, h, &policy)
-		q = q.part()
+		q = q.rangeRequest()
 	}
 	if why == "" && x.resp.ContentLength > p.limit {
 		why = "too-large"
@@ -313,8 +313,8 @@ func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 		if fl != nil {
 			p.flights.end(fl, nil, false, nil)
 		}
-		if f.v != nil && q.Method == http.MethodGet && code != http.StatusPartialContent && !rfc9111.IsServerError(code) {
-			p.forget(q.host, q.target) // the origin has something else now, and does not want it kept
+		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent && !rfc9111.IsServerError(code) {
+			p.invalidateURL(q.host, q.target) // the origin has something else now, and does not want it kept
 		}
 		if ctx == nil {
 			x.close()
@@ -327,35 +327,35 @@ func (p *Proxy) received(ctx *fasthttp.RequestCtx, q *query, f *found, fl *fligh
 }
 
 // collect takes an answer into memory while it goes to its reader.
-func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight, x *exchange) (collecting bool) {
+func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight, x *exchange) (collecting bool) {
 	r := rfc9111.NewResponse(x.resp.StatusCode, x.resp.Header, x.requested, x.received)
 	tags := tagsOf(q, x.resp.Header)
 	keep := func(body []byte) *variant {
 		v := p.newVariant(q, x, r, body, tags)
-		p.put(q, v, x.seq, x.url)
-		p.tell(fl, v, false)
+		p.put(q, v, x.seq, x.pending)
+		p.resolve(fl, v, false)
 		return v
 	}
 	c := newCollector(x.resp.Body, p.limit, x.cancel)
 	n := x.resp.ContentLength
-	if ctx == nil || n >= 0 && n <= wholeAt {
+	if ctx == nil || n >= 0 && n <= bufferBelow {
 		defer x.cancel()
 		if ctx == nil {
 			defer c.Close()
 		}
-		body, err := c.pump()
+		body, err := c.readAll()
 		if err != nil {
-			p.unreachable(ctx, q, f, fl, err)
+			p.serveUnreachable(ctx, q, f, fl, err)
 			return false
 		}
-		p.reply(ctx, q, keep(body), status{fwd: f.fwd(), code: r.Status, stored: true})
+		p.sendTo(ctx, q, keep(body), status{fwd: f.fwd(), code: r.Status, stored: true})
 		return false
 	}
-	p.behind.Go(func() {
+	p.background.Go(func() {
 		if fl != nil {
-			defer p.land(q, fl)
+			defer p.finish(q, fl)
 		}
-		body, err := c.pump()
+		body, err := c.readAll()
 		if errors.Is(err, errTooLarge) {
 			return // the rest is its reader's
 		}
@@ -369,8 +369,8 @@ func (p *Proxy) collect(ctx *fasthttp.RequestCtx, q *query, f *found, fl *flight
 }
 
 // refresh validates what is stale behind the answer, once at a time for a key.
-func (p *Proxy) refresh(q *query, f *found) {
-	if q.foreign || p.flights.resting(q.flightKey(f)) {
+func (p *Proxy) refresh(q *request, f *lookup) {
+	if q.foreign || p.flights.isBackingOff(q.flightKey(f)) {
 		return
 	}
 	fl, leads := p.join(q, f)
@@ -378,10 +378,10 @@ func (p *Proxy) refresh(q *query, f *found) {
 		return
 	}
 	back := *q
-	back.Method, back.mode = http.MethodGet, queues
+	back.Method, back.mode = http.MethodGet, coalesce
 	back.Directives = rfc9111.RequestDirectives{}
 	found := *f
-	p.behind.Go(func() {
+	p.background.Go(func() {
 		p.lead(nil, &back, &found, fl)
 	})
 }

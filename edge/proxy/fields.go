@@ -68,7 +68,7 @@ func (p *Proxy) rule(name string) fieldRule {
 	if r, ok := p.fields[name]; ok {
 		return r
 	}
-	twin := dashed(name)
+	twin := cgiTwin(name)
 	for _, prefix := range removedPrefixes {
 		if strings.HasPrefix(twin, prefix) {
 			return removed
@@ -76,16 +76,16 @@ func (p *Proxy) rule(name string) fieldRule {
 	}
 	switch {
 	case twin != name:
-		return imitates(p.rule(twin))
+		return lookalikeRule(p.rule(twin))
 	case strings.HasPrefix(name, "Sec-"):
 		return dropped
 	}
 	return foreign
 }
 
-// dashed returns the canonical name of the field that CGI, WSGI and PHP cannot tell
+// cgiTwin returns the canonical name of the field that CGI, WSGI and PHP cannot tell
 // from name: they write every byte that is no letter or digit as an underscore.
-func dashed(name string) string {
+func cgiTwin(name string) string {
 	return http.CanonicalHeaderKey(strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
 			return r
@@ -94,10 +94,10 @@ func dashed(name string) string {
 	}, name))
 }
 
-// imitates is the rule of a name that an origin may take for one with the rule twin,
+// lookalikeRule is the rule of a name that an origin may take for one with the rule twin,
 // such as X_Forwarded_For. Servers like nginx drop all names with an underscore;
 // here a name that imitates nothing is passed on.
-func imitates(twin fieldRule) fieldRule {
+func lookalikeRule(twin fieldRule) fieldRule {
 	switch twin {
 	case removed, dropped:
 		return removed
@@ -108,7 +108,7 @@ func imitates(twin fieldRule) fieldRule {
 }
 
 // ignoresCookies reports whether no cookie of q matters, by its path or its names.
-func (p *Proxy) ignoresCookies(q *query) bool {
+func (p *Proxy) ignoresCookies(q *request) bool {
 	path, _, _ := strings.Cut(q.target, "?")
 	if slices.ContainsFunc(p.cfg.CookielessPaths, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
 		return true
@@ -137,13 +137,13 @@ func named(name, pattern string) bool {
 // their names. So an origin that says by Vary what it looks at sees what it needs,
 // and the answer of any other is asked for once as its first client asked and once
 // for everybody.
-func (p *Proxy) withhold(q *query, f *found, h http.Header) (names []string) {
-	if p.cfg.Profile != rfc9111.Strict || q.foreign || f.res == nil {
+func (p *Proxy) withhold(q *request, f *lookup, h http.Header) (names []string) {
+	if p.cfg.Profile != rfc9111.Strict || q.foreign || f.resource == nil {
 		return nil
 	}
-	known := f.res.variants[0].varies
-	if f.v != nil {
-		known = f.v.names
+	known := f.resource.variants[0].declaredVary
+	if f.variant != nil {
+		known = f.variant.varyBy
 	}
 	for name := range h {
 		if p.rule(name) == negotiated && !slices.Contains(known, name) {
@@ -154,10 +154,10 @@ func (p *Proxy) withhold(q *query, f *found, h http.Header) (names []string) {
 	return names
 }
 
-// missed reports whether an answer may be another one because the fields in
+// mustAskAgain reports whether an answer may be another one because the fields in
 // withheld were kept from the origin: it varies by one of them, or is for its client
 // alone. An error of the origin's is what it is.
-func (p *Proxy) missed(q *query, withheld []string, code int, h http.Header) bool {
+func (p *Proxy) mustAskAgain(q *request, withheld []string, code int, h http.Header) bool {
 	if len(withheld) == 0 || rfc9111.IsServerError(code) {
 		return false
 	}
@@ -172,22 +172,22 @@ func (p *Proxy) missed(q *query, withheld []string, code int, h http.Header) boo
 
 // variesBy returns the fields that the answer to q varies by, as far as its origin
 // was shown them.
-func (p *Proxy) variesBy(q *query, h http.Header) []string {
+func (p *Proxy) variesBy(q *request, h http.Header) []string {
 	names, _ := rfc9111.VaryNames(h)
 	if p.cfg.Profile != rfc9111.Strict {
 		return names
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.own[name] || name == "Cookie" })
+	return slices.DeleteFunc(names, func(name string) bool { return p.rule(name) == dropped && !q.setByEdge[name] || name == "Cookie" })
 }
 
 // variantNames returns the fields whose values the answer to q is stored for: those
 // that it varies by, and the negotiated ones that its origin was shown.
-func (p *Proxy) variantNames(q *query, varies, withheld []string) []string {
+func (p *Proxy) variantNames(q *request, varies, withheld []string) []string {
 	if p.cfg.Profile != rfc9111.Strict {
 		return varies
 	}
 	names := slices.Clone(varies)
-	for name := range q.sent {
+	for name := range q.upstreamHeader {
 		if p.rule(name) == negotiated && !slices.Contains(withheld, name) {
 			names = append(names, name)
 		}

@@ -7,32 +7,32 @@ import (
 )
 
 const (
-	// passFor is how long the requests of a key do not queue after its answer
+	// soloFor is how long the requests of a key do not queue after its answer
 	// turned out to be nobody else's. Longer would ask more often than needed once
 	// it may be shared; shorter would make a crowd wait for a leader again.
-	passFor = 10 * time.Second
-	// restFor is how long an origin that has failed for a key is not asked again
+	soloFor = 10 * time.Second
+	// backoffFor is how long an origin that has failed for a key is not asked again
 	// where something stale may be sent instead.
-	restFor = time.Second
-	// waitMost is how long a request waits for another's answer before it asks for
+	backoffFor = time.Second
+	// maxWait is how long a request waits for another's answer before it asks for
 	// itself.
-	waitMost = 5 * time.Second
-	// maxMarks bounds the table. Past it marks are forgotten, which costs a wait.
-	maxMarks = 1 << 16
+	maxWait = 5 * time.Second
+	// maxMarkers bounds the table. Past it marks are forgotten, which costs a wait.
+	maxMarkers = 1 << 16
 )
 
-// markKey stands for a key in what outlives its requests. Clients choose keys, of
+// variantMarker stands for a key in what outlives its requests. Clients choose keys, of
 // up to 18 kB with an Origin that fills the head, and 65,536 of those are a gigabyte.
-type markKey [sha256.Size]byte
+type variantMarker [sha256.Size]byte
 
-func markOf(key string) markKey { return sha256.Sum256([]byte(key)) }
+func markerOf(key string) variantMarker { return sha256.Sum256([]byte(key)) }
 
 // flight is one question to the origin whose answer several may wait for.
 type flight struct {
-	key  markKey
-	seq  int64 // Proxy.seq when it began
-	url  *asked
-	done chan struct{}
+	key     variantMarker
+	seq     int64 // Proxy.seq when it began
+	pending *pendingURL
+	done    chan struct{}
 
 	// Set before done is closed.
 	shared  *variant // nil: each asks for itself
@@ -45,7 +45,7 @@ type flight struct {
 
 // wait reports whether the flight ended in time.
 func (f *flight) wait() bool {
-	t := time.NewTimer(waitMost)
+	t := time.NewTimer(maxWait)
 	defer t.Stop()
 	select {
 	case <-f.done:
@@ -57,16 +57,16 @@ func (f *flight) wait() bool {
 
 // flights are the questions under way and the marks of those that ended.
 type flights struct {
-	mu    sync.Mutex
-	byKey map[markKey]*flight
-	rests map[markKey]time.Time // keys whose origin has failed just now
+	mu       sync.Mutex
+	byKey    map[variantMarker]*flight
+	backoffs map[variantMarker]time.Time // keys whose origin has failed just now
 }
 
 // join finds the flight of a key or begins one, which the caller then leads. No
 // flight means: ask alone. outdated tells whether what a flight will bring was
 // purged since it began: it is for those who asked before, and no one else.
-func (t *flights) join(of string, seq int64, url *asked, outdated func(*flight) bool) (f *flight, leads bool) {
-	now, key := time.Now(), markOf(of)
+func (t *flights) join(of string, seq int64, url *pendingURL, outdated func(*flight) bool) (f *flight, leads bool) {
+	now, key := time.Now(), markerOf(of)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f = t.byKey[key]
@@ -77,10 +77,10 @@ func (t *flights) join(of string, seq int64, url *asked, outdated func(*flight) 
 	case !f.ended && !outdated(f):
 		return f, false
 	}
-	if len(t.byKey) >= maxMarks {
+	if len(t.byKey) >= maxMarkers {
 		t.sweep(now)
 	}
-	f = &flight{key: key, seq: seq, url: url, done: make(chan struct{})}
+	f = &flight{key: key, seq: seq, pending: url, done: make(chan struct{})}
 	t.byKey[key] = f
 	return f, true
 }
@@ -93,7 +93,7 @@ func (t *flights) sweep(now time.Time) {
 				delete(t.byKey, k)
 			}
 		}
-		if len(t.byKey) < maxMarks {
+		if len(t.byKey) < maxMarkers {
 			return
 		}
 	}
@@ -107,32 +107,32 @@ func (t *flights) end(f *flight, shared *variant, onError bool, err error) {
 	if f.ended {
 		return
 	}
-	f.shared, f.onError, f.err, f.ended, f.until = shared, onError, err, true, time.Now().Add(passFor)
+	f.shared, f.onError, f.err, f.ended, f.until = shared, onError, err, true, time.Now().Add(soloFor)
 	close(f.done)
 	if (shared != nil || err != nil) && t.byKey[f.key] == f {
 		delete(t.byKey, f.key)
 	}
 }
 
-// rest notes that the origin has failed for a key.
-func (t *flights) rest(key string) {
+// backOff notes that the origin has failed for a key.
+func (t *flights) backOff(key string) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.rests == nil || len(t.rests) >= maxMarks {
-		t.rests = map[markKey]time.Time{}
+	if t.backoffs == nil || len(t.backoffs) >= maxMarkers {
+		t.backoffs = map[variantMarker]time.Time{}
 	}
-	t.rests[markOf(key)] = now.Add(restFor)
+	t.backoffs[markerOf(key)] = now.Add(backoffFor)
 }
 
-// resting reports whether the origin has failed for a key just now.
-func (t *flights) resting(of string) bool {
-	key := markOf(of)
+// isBackingOff reports whether the origin has failed for a key just now.
+func (t *flights) isBackingOff(of string) bool {
+	key := markerOf(of)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	until, ok := t.rests[key]
+	until, ok := t.backoffs[key]
 	if ok && !time.Now().Before(until) {
-		delete(t.rests, key)
+		delete(t.backoffs, key)
 		return false
 	}
 	return ok

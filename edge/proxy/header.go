@@ -6,12 +6,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// datelessHeader returns a response header to which fasthttp adds no Date of its
+// noDateHeader returns a response header to which fasthttp adds no Date of its
 // own. Whoever passes an answer on must not change when it was made, and Date is
 // the one field fasthttp lets nobody set: only its server can mark a header so,
 // and only a copy keeps the mark. So a server answers one request here, over a
 // pipe, and its header is copied.
-func datelessHeader() (*fasthttp.ResponseHeader, error) {
+func noDateHeader() (*fasthttp.ResponseHeader, error) {
 	blank := new(fasthttp.ResponseHeader)
 	s := &fasthttp.Server{
 		NoDefaultDate: true,

@@ -9,62 +9,62 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// asks are the addresses the origin is being asked for, so that what an unsafe
+// inFlight are the addresses the origin is being asked for, so that what an unsafe
 // request has changed meanwhile is not stored. Storing and forgetting take its
 // lock: whichever comes second sees the other.
-type asks struct {
+type inFlight struct {
 	mu    sync.Mutex
-	byURL map[string]*asked
+	byURL map[string]*pendingURL
 	open  map[*exchange]func() // ends each that is under way
 }
 
-// asked is one address that is being asked for.
-type asked struct {
-	n       int          // exchanges under way; under asks.mu
-	invalid atomic.Int64 // Proxy.seq of the last change since the first of them began
+// pendingURL is one address that is being asked for.
+type pendingURL struct {
+	count     int          // exchanges under way; under asks.mu
+	changedAt atomic.Int64 // Proxy.seq of the last change since the first of them began
 }
 
-// enter notes that an address is being asked for.
-func (a *asks) enter(url string) *asked {
+// acquire notes that an address is being asked for.
+func (a *inFlight) acquire(url string) *pendingURL {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	x := a.byURL[url]
 	if x == nil {
-		x = new(asked)
+		x = new(pendingURL)
 		a.byURL[url] = x
 	}
-	x.n++
+	x.count++
 	return x
 }
 
-// leave ends what enter began.
-func (a *asks) leave(url string, x *asked) {
+// release ends what enter began.
+func (a *inFlight) release(url string, x *pendingURL) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if x.n--; x.n == 0 {
+	if x.count--; x.count == 0 {
 		delete(a.byURL, url)
 	}
 }
 
-// keeps notes that the answer of an exchange may be stored, until it is ended.
-func (p *Proxy) keeps(q *query, x *exchange) {
+// trackStore notes that the answer of an exchange may be stored, until it is ended.
+func (p *Proxy) trackStore(q *request, x *exchange) {
 	at, cancel := q.address, x.cancel
-	url := p.asks.enter(at)
-	p.asks.mu.Lock()
-	p.asks.open[x] = cancel
-	p.asks.mu.Unlock()
-	x.url = url
+	url := p.inFlight.acquire(at)
+	p.inFlight.mu.Lock()
+	p.inFlight.open[x] = cancel
+	p.inFlight.mu.Unlock()
+	x.pending = url
 	x.cancel = sync.OnceFunc(func() {
-		p.asks.mu.Lock()
-		delete(p.asks.open, x)
-		p.asks.mu.Unlock()
-		p.asks.leave(at, url)
+		p.inFlight.mu.Lock()
+		delete(p.inFlight.open, x)
+		p.inFlight.mu.Unlock()
+		p.inFlight.release(at, url)
 		cancel()
 	})
 }
 
-// endAll ends every exchange under way: no origin may keep a node from stopping.
-func (a *asks) endAll() {
+// cancelAll ends every exchange under way: no origin may keep a node from stopping.
+func (a *inFlight) cancelAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, cancel := range a.open {
@@ -72,16 +72,16 @@ func (a *asks) endAll() {
 	}
 }
 
-// forget makes what is stored under an address absent, and what is being asked for
+// invalidateURL makes what is stored under an address absent, and what is being asked for
 // there with it. It is exact where a purge by tag is not: unsafe requests are
 // frequent, and each of those would hit one entry in 16,384 that it is not for.
-func (p *Proxy) forget(host, target string) {
+func (p *Proxy) invalidateURL(host, target string) {
 	at := p.seq.Add(1)
-	p.asks.mu.Lock()
-	defer p.asks.mu.Unlock()
+	p.inFlight.mu.Lock()
+	defer p.inFlight.mu.Unlock()
 	address := addressOf(host, target)
-	if x := p.asks.byURL[address]; x != nil {
-		x.invalid.Store(at)
+	if x := p.inFlight.byURL[address]; x != nil {
+		x.changedAt.Store(at)
 	}
 	for _, tls := range []bool{false, true} {
 		if key := keyOf(tls, address); p.stored(key) {
@@ -118,7 +118,7 @@ func (p *Proxy) newGeneration(key string) generation {
 
 // storeKey returns the key that the answer to q is stored under. There is none if
 // nothing with keyed fields is stored for the address.
-func (p *Proxy) storeKey(q *query) (key string, ok bool) {
+func (p *Proxy) storeKey(q *request) (key string, ok bool) {
 	if q.fields == "" {
 		return q.key, true
 	}
@@ -131,6 +131,6 @@ func (p *Proxy) storeKey(q *query) (key string, ok bool) {
 
 // generationOf returns the key of q in a generation. What follows the NUL tells it
 // from a field: no name is empty.
-func (q *query) generationOf(g generation) string {
+func (q *request) generationOf(g generation) string {
 	return q.key + "\x00" + strconv.FormatInt(int64(g), 10)
 }

@@ -94,17 +94,17 @@ type Proxy struct {
 	cache       *cache.Cache
 	seq         atomic.Int64 // counts what was forgotten; entries remember where it stood
 	flights     flights
-	asks        asks
+	inFlight    inFlight
 	generations atomic.Int64 // the newest generation
 	fields      map[string]fieldRule
 	keyed       []string
 	strip       []string
 	limit       int64 // of a stored body
-	blank       *fasthttp.ResponseHeader
+	noDate      *fasthttp.ResponseHeader
 
 	compressor *compress.Worker
 	ending     chan struct{}
-	behind     sync.WaitGroup // what runs after its request was answered
+	background sync.WaitGroup // what runs after its request was answered
 }
 
 // Memory returns how many bytes the stored answers take and how many they are.
@@ -131,7 +131,7 @@ func New(cfg Config) (*Proxy, error) {
 			*f = nothing
 		}
 	}
-	blank, err := datelessHeader()
+	blank, err := noDateHeader()
 	if err != nil {
 		return nil, fmt.Errorf("proxy: make a header: %w", err)
 	}
@@ -140,8 +140,8 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	p := &Proxy{
-		blank: blank,
-		cfg:   cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(), ending: make(chan struct{}),
+		noDate: blank,
+		cfg:    cfg, cache: store, fields: fieldRules(cfg.Fields), compressor: compress.NewWorker(), ending: make(chan struct{}),
 		limit: min(maxStored, store.MaxEntryBytes()*3/4), // the rest is for its head and one compressed form
 		strip: []string{"Surrogate-Key", "Cache-Tag"},
 	}
@@ -154,9 +154,9 @@ func New(cfg Config) (*Proxy, error) {
 		}
 	}
 	slices.Sort(p.keyed)
-	p.flights.byKey = map[markKey]*flight{}
-	p.asks.byURL, p.asks.open = map[string]*asked{}, map[*exchange]func(){}
-	p.behind.Go(func() { p.compressor.Run(p.ending) })
+	p.flights.byKey = map[variantMarker]*flight{}
+	p.inFlight.byURL, p.inFlight.open = map[string]*pendingURL{}, map[*exchange]func(){}
+	p.background.Go(func() { p.compressor.Run(p.ending) })
 	return p, nil
 }
 
@@ -164,8 +164,8 @@ func New(cfg Config) (*Proxy, error) {
 // request.
 func (p *Proxy) Close() {
 	close(p.ending)
-	p.asks.endAll()
-	p.behind.Wait()
+	p.inFlight.cancelAll()
+	p.background.Wait()
 	p.cache.Close()
 }
 
@@ -195,7 +195,7 @@ func (p *Proxy) PurgeAll(hard bool) {
 // Serve answers one request. Of a server that streams bodies it takes those that
 // are long as they come.
 func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
-	defer leave(ctx)
+	defer closeUnread(ctx)
 	q, err := p.read(ctx)
 	if err != nil {
 		p.cfg.Fail(ctx, err)
@@ -203,7 +203,7 @@ func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
 	}
 	if q.mode == bypass {
 		p.cfg.Events.Passed()
-		p.pass(ctx, q, "fwd="+q.why)
+		p.pass(ctx, q, "fwd="+q.bypassReason)
 		return
 	}
 	p.answer(ctx, q)
@@ -214,45 +214,45 @@ func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
 const maxRounds = 3
 
 // answer serves a request that the cache may know the answer of.
-func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
+func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *request) {
 	for round := 1; ; round++ {
-		f := p.find(q)
+		f := p.lookup(q)
 		now := time.Now()
-		if f.v != nil && p.useStored(ctx, q, &f, now) {
+		if f.variant != nil && p.useStored(ctx, q, &f, now) {
 			return
 		}
-		if f.v == nil && p.usePart(ctx, q, now) {
+		if f.variant == nil && p.useStoredRange(ctx, q, now) {
 			return
 		}
 		if q.Directives.OnlyIfCached { // RFC 9111, 5.2.1.7
 			p.cfg.Fail(ctx, ErrNotCached)
 			return
 		}
-		if q.mode != queues || round > maxRounds {
-			p.alone(ctx, q, &f)
+		if q.mode != coalesce || round > maxRounds {
+			p.serveSolo(ctx, q, &f)
 			return
 		}
 		fl, leads := p.join(q, &f)
 		switch {
 		case fl == nil:
-			p.alone(ctx, q, &f)
+			p.serveSolo(ctx, q, &f)
 			return
 		case leads:
 			p.lead(ctx, q, &f, fl)
 			return
 		}
 		if !fl.wait() {
-			p.alone(ctx, q, &f)
+			p.serveSolo(ctx, q, &f)
 			return
 		}
 		if errors.Is(fl.err, ErrRefused) {
 			continue
 		}
 		if fl.err != nil {
-			p.failed(ctx, q, &f, fl.err)
+			p.serveFailed(ctx, q, &f, fl.err)
 			return
 		}
-		if v := fl.shared; v != nil && v.key == p.variantKey(v.names, q.sent) && !p.purgedBefore(&f, fl, v.tags) {
+		if v := fl.shared; v != nil && v.key == p.variantKey(v.varyBy, q.upstreamHeader) && !p.purgedBefore(&f, fl, v.tags) {
 			p.cfg.Events.Collapsed()
 			p.send(ctx, q, v, status{fwd: f.fwd(), collapsed: true, stale: fl.onError})
 			return
@@ -260,29 +260,29 @@ func (p *Proxy) answer(ctx *fasthttp.RequestCtx, q *query) {
 	}
 }
 
-// usePart answers with a part that was asked for in the same words before.
-func (p *Proxy) usePart(ctx *fasthttp.RequestCtx, q *query, now time.Time) bool {
-	if !p.keepsParts(q) {
+// useStoredRange answers with a part that was asked for in the same words before.
+func (p *Proxy) useStoredRange(ctx *fasthttp.RequestCtx, q *request, now time.Time) bool {
+	if !p.storesRanges(q) {
 		return false
 	}
-	f := p.find(q.part())
-	if f.v == nil || p.cfg.Profile.Reuse(&q.Directives, f.v.Response, now, f.invalid) != rfc9111.Use {
+	f := p.lookup(q.rangeRequest())
+	if f.variant == nil || p.cfg.Profile.Reuse(&q.Directives, f.variant.Response, now, f.invalid) != rfc9111.Use {
 		return false
 	}
 	p.cfg.Events.Hit()
-	p.send(ctx, q, f.v, status{hit: true})
+	p.send(ctx, q, f.variant, status{hit: true})
 	return true
 }
 
-// keepsParts: a 206 may answer the same request again, word for word (RFC 9111,
+// storesRanges: a 206 may answer the same request again, word for word (RFC 9111,
 // 3.3). Parts are never joined or cut. A strict cache keeps none: readers of films
 // ask for a new one each time.
-func (p *Proxy) keepsParts(q *query) bool {
+func (p *Proxy) storesRanges(q *request) bool {
 	return p.cfg.Profile == rfc9111.RFC && q.Method == http.MethodGet && len(q.Header["Range"]) == 1 && len(q.Header["If-Range"]) == 0
 }
 
-// part is the query under the key of its own range.
-func (q *query) part() *query {
+// rangeRequest is the query under the key of its own range.
+func (q *request) rangeRequest() *request {
 	part := *q
 	part.fields += "\x00range=" + q.Header["Range"][0]
 	part.key += "\x00range=" + q.Header["Range"][0]
@@ -292,21 +292,21 @@ func (q *query) part() *query {
 // flightKey names the variant that q asks for, as far as it is known: what is under
 // way for it, and whether the origin has just failed for it. Another variant of the
 // same address may be in order.
-func (q *query) flightKey(f *found) string { return q.key + "\x00\x00" + f.vary }
+func (q *request) flightKey(f *lookup) string { return q.key + "\x00\x00" + f.vary }
 
 // join finds or begins the flight that brings what q asks for. Who leads it ends
 // it with p.land.
-func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
-	url := p.asks.enter(q.address)
+func (p *Proxy) join(q *request, f *lookup) (fl *flight, leads bool) {
+	url := p.inFlight.acquire(q.address)
 	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
-	if f.v != nil {
-		tags = f.v.tags
+	if f.variant != nil {
+		tags = f.variant.tags
 	}
 	fl, leads = p.flights.join(q.flightKey(f), f.seq, url, func(fl *flight) bool {
-		return fl.url.invalid.Load() > fl.seq || p.purgedBefore(f, fl, tags)
+		return fl.pending.changedAt.Load() > fl.seq || p.purgedBefore(f, fl, tags)
 	})
 	if !leads {
-		p.asks.leave(q.address, url)
+		p.inFlight.release(q.address, url)
 	}
 	return fl, leads
 }
@@ -314,43 +314,43 @@ func (p *Proxy) join(q *query, f *found) (fl *flight, leads bool) {
 // purgedBefore reports whether a tag of what a flight brings was purged after the
 // flight began and before the request looked f up. A request that came earlier may
 // have the answer.
-func (p *Proxy) purgedBefore(f *found, fl *flight, tags []string) bool {
+func (p *Proxy) purgedBefore(f *lookup, fl *flight, tags []string) bool {
 	return fl.seq != f.seq && p.cache.Purged(fl.seq, tags...)
 }
 
-// land ends a flight, with nothing for those who wait if they have nothing yet.
-func (p *Proxy) land(q *query, fl *flight) {
+// finish ends a flight, with nothing for those who wait if they have nothing yet.
+func (p *Proxy) finish(q *request, fl *flight) {
 	p.flights.end(fl, nil, false, nil)
-	p.asks.leave(q.address, fl.url)
+	p.inFlight.release(q.address, fl.pending)
 }
 
 // useStored answers with what is stored if that may be done now.
-func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *query, f *found, now time.Time) bool {
-	switch p.cfg.Profile.Reuse(&q.Directives, f.v.Response, now, f.invalid) {
+func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now time.Time) bool {
+	switch p.cfg.Profile.Reuse(&q.Directives, f.variant.Response, now, f.invalid) {
 	case rfc9111.Use:
 		p.cfg.Events.Hit()
-		p.send(ctx, q, f.v, status{hit: true})
+		p.send(ctx, q, f.variant, status{hit: true})
 	case rfc9111.UseStale:
 		p.cfg.Events.Stale()
-		p.send(ctx, q, f.v, status{hit: true, detail: "max-stale"})
+		p.send(ctx, q, f.variant, status{hit: true, detail: "max-stale"})
 	case rfc9111.UseAndRefresh:
 		p.cfg.Events.Stale()
 		p.refresh(q, f)
-		p.send(ctx, q, f.v, status{hit: true, detail: "stale-while-revalidate"})
+		p.send(ctx, q, f.variant, status{hit: true, detail: "stale-while-revalidate"})
 	default:
-		if f.forbidden() || !p.flights.resting(q.flightKey(f)) || !p.cfg.Profile.UseOnError(&q.Directives, f.v.Response, now, rfc9111.Unreachable) {
+		if f.hardPurged() || !p.flights.isBackingOff(q.flightKey(f)) || !p.cfg.Profile.UseOnError(&q.Directives, f.variant.Response, now, rfc9111.Unreachable) {
 			return false
 		}
 		p.cfg.Events.OnError()
-		p.send(ctx, q, f.v, status{hit: true, detail: "stale-if-error"})
+		p.send(ctx, q, f.variant, status{hit: true, detail: "stale-if-error"})
 	}
 	return true
 }
 
 // invalidate forgets what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
-func (p *Proxy) invalidate(q *query, status int, h http.Header) {
+func (p *Proxy) invalidate(q *request, status int, h http.Header) {
 	for _, target := range rfc9111.Invalidates(q.Method, status, q.url, q.host, h) {
-		p.forget(q.host, target)
+		p.invalidateURL(q.host, target)
 	}
 	var tags []string
 	for _, group := range rfc9111.InvalidatedGroups(q.Method, status, h) {
@@ -366,7 +366,7 @@ func urlTag(host, target string) string { return "url:" + host + target }
 func groupTag(host, group string) string { return "group:" + host + " " + group }
 
 // tagsOf are the names an answer can be purged by.
-func tagsOf(q *query, h http.Header) []string {
+func tagsOf(q *request, h http.Header) []string {
 	tags := []string{urlTag(q.host, q.target), urlTag("", q.target)}
 	for _, line := range h["Surrogate-Key"] {
 		tags = append(tags, strings.Fields(line)...)

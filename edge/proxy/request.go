@@ -18,8 +18,8 @@ import (
 // data and are asked once.
 const maxKeyTarget = 2 << 10
 
-// agent is who a strict cache says it is when others may get the answer.
-const agent = "fieldmark"
+// userAgent is who a strict cache says it is when others may get the answer.
+const userAgent = "fieldmark"
 
 // ErrTarget goes to Fail when a request's target is no path.
 var ErrTarget = errors.New("proxy: the request target must be a path")
@@ -28,39 +28,39 @@ var ErrTarget = errors.New("proxy: the request target must be a path")
 type mode uint8
 
 const (
-	bypass mode = iota // nothing
-	alone              // it may be answered from the cache, but waits for nobody
-	queues             // it may share the answer to another
+	bypass   mode = iota // nothing
+	solo                 // it may be answered from the cache, but waits for nobody
+	coalesce             // it may share the answer to another
 )
 
-// query is one request, copied out of fasthttp's buffers.
-type query struct {
+// request is one request, copied out of fasthttp's buffers.
+type request struct {
 	rfc9111.Request
-	target string // path and query as sent
-	url    *url.URL
-	host   string // lower case
-	key    string
-	mode   mode
-	why    string // of a bypass, in the words of RFC 9211
+	target       string // path and query as sent
+	url          *url.URL
+	host         string // lower case
+	key          string
+	mode         mode
+	bypassReason string // of a bypass, in the words of RFC 9211
 	// foreign: it carries fields that a cached answer may not depend on, so its
 	// answer is its own and touches nothing stored.
 	foreign bool
 	address string // host and target, for either scheme
 	fields  string // the part of key beyond scheme, host and target; empty: none
 
-	body   io.ReadCloser
-	whole  []byte  // of a body that is here already
-	upload *upload // of one that is not
-	length int64
-	sent   http.Header     // Header as it goes to the origin: without removed fields, with what Prepare wrote
-	own    map[string]bool // names of the fields that Prepare set
+	body           io.ReadCloser
+	buffered       []byte  // of a body that is here already
+	upload         *upload // of one that is not
+	length         int64
+	upstreamHeader http.Header     // Header as it goes to the origin: without removed fields, with what Prepare wrote
+	setByEdge      map[string]bool // names of the fields that Prepare set
 
 	upgrade bool // to a protocol that is passed through
 }
 
 // read copies a request and says what the cache has to do with it.
-func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
-	q := &query{target: string(ctx.RequestURI()), host: strings.ToLower(string(ctx.Host()))}
+func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
+	q := &request{target: string(ctx.RequestURI()), host: strings.ToLower(string(ctx.Host()))}
 	var err error
 	if q.url, err = url.ParseRequestURI(q.target); err != nil || q.url.IsAbs() || q.url.Host != "" || q.target[0] != '/' && q.target != "*" {
 		return nil, ErrTarget
@@ -84,29 +84,29 @@ func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*query, error) {
 }
 
 // prepare makes the fields that go to the origin.
-func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *query) {
-	q.sent, q.own = q.Header.Clone(), map[string]bool{}
-	for name := range q.sent {
+func (p *Proxy) prepare(ctx *fasthttp.RequestCtx, q *request) {
+	q.upstreamHeader, q.setByEdge = q.Header.Clone(), map[string]bool{}
+	for name := range q.upstreamHeader {
 		if p.rule(name) == removed {
-			delete(q.sent, name)
+			delete(q.upstreamHeader, name)
 		}
 	}
 	if p.cfg.Prepare == nil {
 		return
 	}
-	before := maps.Clone(q.sent)
-	p.cfg.Prepare(ctx, q.sent)
-	for name, lines := range q.sent {
-		q.own[name] = !slices.Equal(lines, before[name])
+	before := maps.Clone(q.upstreamHeader)
+	p.cfg.Prepare(ctx, q.upstreamHeader)
+	for name, lines := range q.upstreamHeader {
+		q.setByEdge[name] = !slices.Equal(lines, before[name])
 	}
 }
 
 // classify decides the mode.
-func (p *Proxy) classify(q *query) {
-	q.mode, q.why = bypass, "bypass"
+func (p *Proxy) classify(q *request) {
+	q.mode, q.bypassReason = bypass, "bypass"
 	switch {
 	case q.Method != http.MethodGet && q.Method != http.MethodHead:
-		q.why = "method"
+		q.bypassReason = "method"
 		return
 	case q.body != nil, q.upgrade, len(q.target) > maxKeyTarget, rfc9111.RequiresOrigin(q.Header):
 		return
@@ -123,7 +123,7 @@ func (p *Proxy) classify(q *query) {
 			}
 		}
 	}
-	q.mode = alone
+	q.mode = solo
 	h := q.Header
 	if q.Method == http.MethodHead || q.foreign || q.Directives.NoStore || len(h["Authorization"]) > 0 || len(h["Range"]) > 0 {
 		return
@@ -131,13 +131,13 @@ func (p *Proxy) classify(q *query) {
 	if p.cfg.Profile == rfc9111.RFC && (len(h["If-None-Match"]) > 0 || len(h["If-Modified-Since"]) > 0) {
 		return // its own conditions go to the origin
 	}
-	q.mode = queues
+	q.mode = coalesce
 }
 
 // secure reports whether the reader came over TLS: here, or at a proxy that Prepare
 // believes. An answer for the one may send the other in circles.
-func (q *query) secure(ctx *fasthttp.RequestCtx) bool {
-	if proto := q.sent.Get("X-Forwarded-Proto"); proto != "" {
+func (q *request) secure(ctx *fasthttp.RequestCtx) bool {
+	if proto := q.upstreamHeader.Get("X-Forwarded-Proto"); proto != "" {
 		return proto == "https"
 	}
 	return ctx.IsTLS()
@@ -145,16 +145,16 @@ func (q *query) secure(ctx *fasthttp.RequestCtx) bool {
 
 // setKey names what a request asks for, without what its answer varies by. NUL
 // stands between the parts: no host, target or field value can hold it.
-func (p *Proxy) setKey(q *query, tls bool) {
+func (p *Proxy) setKey(q *request, tls bool) {
 	q.address = addressOf(q.host, q.target)
 	if p.cfg.Profile == rfc9111.Strict {
-		q.fields = rfc9111.ExactKey(present(p.keyed, q.sent), q.sent)
+		q.fields = rfc9111.ExactKey(presentFields(p.keyed, q.upstreamHeader), q.upstreamHeader)
 	}
 	q.key = keyOf(tls, q.address) + q.fields
 }
 
-// present returns the names that h has.
-func present(names []string, h http.Header) (there []string) {
+// presentFields returns the names that h has.
+func presentFields(names []string, h http.Header) (there []string) {
 	for _, name := range names {
 		if len(h[name]) > 0 {
 			there = append(there, name)
@@ -176,8 +176,8 @@ func keyOf(tls bool, address string) string {
 
 // fieldsFor are the fields of the request to the origin. shared says that others
 // may get the answer.
-func (p *Proxy) fieldsFor(q *query, shared bool) http.Header {
-	h := q.sent.Clone()
+func (p *Proxy) fieldsFor(q *request, shared bool) http.Header {
+	h := q.upstreamHeader.Clone()
 	if q.upgrade {
 		h.Set("Connection", "Upgrade")
 		h.Set("Upgrade", "websocket")
@@ -189,11 +189,11 @@ func (p *Proxy) fieldsFor(q *query, shared bool) http.Header {
 		return h
 	}
 	for name := range h {
-		if rule := p.rule(name); rule == dropped && !q.own[name] || name == "Cookie" {
+		if rule := p.rule(name); rule == dropped && !q.setByEdge[name] || name == "Cookie" {
 			delete(h, name)
 		}
 	}
 	h.Set("Accept-Encoding", "identity") // what is stored is compressed here, and cut into ranges
-	h.Set("User-Agent", agent)
+	h.Set("User-Agent", userAgent)
 	return h
 }

@@ -58,16 +58,16 @@ func (s *status) append(dst []byte, v *variant, now time.Time) []byte {
 	return dst
 }
 
-// onlyContent are the fields that a 304 does not carry: they describe content that
+// contentFields are the fields that a 304 does not carry: they describe content that
 // is not there (RFC 9110, 15.4.5).
-var onlyContent = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Range", "Content-Md5", "Content-Disposition", "Content-Digest", "Server"}
+var contentFields = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Range", "Content-Md5", "Content-Disposition", "Content-Digest", "Server"}
 
 // send answers with what is stored, as far as the reader lacks it.
-func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
+func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	now := time.Now()
-	p.blank.CopyTo(&ctx.Response.Header)
+	p.noDate.CopyTo(&ctx.Response.Header)
 	ctx.Response.Header.SetServer(v.server)
-	form := v.choose(q.Header)
+	form := v.negotiate(q.Header)
 	block := v.block
 	if form.block != nil {
 		block = form.block
@@ -76,7 +76,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 	switch {
 	case form.tag != "" && v.Status == http.StatusOK && rfc9111.MatchETags(q.Header["If-None-Match"], form.tag):
 		code, body = http.StatusNotModified, nil
-		block = appendFields(nil, form.header(v), onlyContent...)
+		block = appendFields(nil, form.header(v), contentFields...)
 	case v.NotModified(q.Header): // of the form the reader has, which is as it came
 		code, body = http.StatusNotModified, nil
 		h := v.Header
@@ -84,7 +84,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 			form.coding = compress.Identity
 			h = form.header(v)
 		}
-		block = appendFields(nil, h, onlyContent...)
+		block = appendFields(nil, h, contentFields...)
 	case v.Status == http.StatusOK && len(q.Header["Range"]) == 1 && q.Method == http.MethodGet && v.IfRangeMatches(q.Header):
 		kind, start, length := rfc9111.ParseRange(q.Header["Range"][0], int64(len(v.body)))
 		size := strconv.Itoa(len(v.body))
@@ -107,7 +107,7 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 	var digits [20]byte
 	ctx.Response.Header.SetCanonical(head, strconv.AppendInt(digits[:0], int64(max(0, v.Age(now))/time.Second), 10))
 	ctx.SetStatusCode(code)
-	if code == http.StatusNotModified || noBody(code) {
+	if code == http.StatusNotModified || hasNoBody(code) {
 		ctx.Response.SkipBody = true
 		return
 	}
@@ -115,10 +115,10 @@ func (p *Proxy) send(ctx *fasthttp.RequestCtx, q *query, v *variant, s status) {
 	ctx.Response.SkipBody = q.Method == http.MethodHead
 }
 
-func noBody(code int) bool { return code == http.StatusNoContent }
+func hasNoBody(code int) bool { return code == http.StatusNoContent }
 
 // stream sends an answer through that is not in memory.
-func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.ReadCloser, s status) {
+func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *request, x *exchange, body io.ReadCloser, s status) {
 	resp := x.resp
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		p.tunnel(ctx, resp, x.cancel)
@@ -139,7 +139,7 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.
 	if _, ok := rfc9111.ParseDate(h.Get("Date"), x.received); !ok {
 		h.Set("Date", x.received.UTC().Format(http.TimeFormat))
 	}
-	p.blank.CopyTo(&ctx.Response.Header)
+	p.noDate.CopyTo(&ctx.Response.Header)
 	ctx.Response.Header.SetServer(oneLine.Replace(h.Get("Server")))
 	code := resp.StatusCode
 	if q.mode != bypass && code == http.StatusOK && len(q.Header["If-None-Match"])+len(q.Header["If-Modified-Since"]) > 0 {
@@ -151,14 +151,14 @@ func (p *Proxy) stream(ctx *fasthttp.RequestCtx, q *query, x *exchange, body io.
 	}
 	without := []string{"Content-Type", "Content-Length", "Server"}
 	if code == http.StatusNotModified {
-		without = append(without, onlyContent...)
+		without = append(without, contentFields...)
 	} else if t := h.Get("Content-Type"); t != "" {
 		ctx.Response.Header.SetContentType(oneLine.Replace(t))
 	}
 	block := appendFields(nil, h, without...)
 	ctx.Response.Header.SetCanonical(append(block, "\r\nCache-Status"...), s.append(nil, nil, x.received))
 	ctx.SetStatusCode(code)
-	if q.Method == http.MethodHead || noBody(code) || code == http.StatusNotModified {
+	if q.Method == http.MethodHead || hasNoBody(code) || code == http.StatusNotModified {
 		ctx.Response.SkipBody = true
 		if length >= 0 && q.Method == http.MethodHead {
 			ctx.Response.Header.SetContentLength(int(length))
@@ -180,7 +180,7 @@ type streamed struct {
 // Close implements io.Closer.
 func (b *streamed) Close() error {
 	if b.upload != nil {
-		b.upload.settle()
+		b.upload.stop()
 	}
 	if _, collected := b.ReadCloser.(*collector); !collected {
 		defer b.cancel()
@@ -200,7 +200,7 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 	h := resp.Header
 	protocol := h.Get("Upgrade")
 	rfc9111.RemoveHopByHop(h)
-	p.blank.CopyTo(&ctx.Response.Header)
+	p.noDate.CopyTo(&ctx.Response.Header)
 	ctx.SetStatusCode(http.StatusSwitchingProtocols)
 	block := appendFields(nil, h, "Content-Type", "Content-Length")
 	if len(block) > 0 {
@@ -219,10 +219,10 @@ func (p *Proxy) tunnel(ctx *fasthttp.RequestCtx, resp *http.Response, cancel con
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = io.Copy(near, &heardFrom{far, idle}) // whichever side ends, ends both
+			_, _ = io.Copy(near, &activityReader{far, idle}) // whichever side ends, ends both
 			_ = near.SetReadDeadline(time.Now())
 		}()
-		_, _ = io.Copy(far, &heardFrom{near, idle})
+		_, _ = io.Copy(far, &activityReader{near, idle})
 		far.Close()
 		_ = near.SetWriteDeadline(time.Now().Add(tunnelFlush))
 		<-done
@@ -239,14 +239,14 @@ const (
 	tunnelFlush = 5 * time.Second
 )
 
-// heardFrom is one side of a tunnel; what it says puts the tunnel's end off.
-type heardFrom struct {
+// activityReader is one side of a tunnel; what it says puts the tunnel's end off.
+type activityReader struct {
 	io.Reader
 	idle *time.Timer
 }
 
 // Read implements io.Reader.
-func (h *heardFrom) Read(p []byte) (int, error) {
+func (h *activityReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	if err == nil {
 		h.idle.Reset(tunnelIdle)

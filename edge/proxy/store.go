@@ -17,15 +17,15 @@ const maxVariants = 8
 // variant is one stored answer. It is not changed, but for its compressed forms.
 type variant struct {
 	*rfc9111.Response
-	names  []string    // fields whose values it was stored for
-	key    string      // variantKey of names and the request it answered
-	asked  http.Header // those fields of the request it answered
-	varies []string    // the names that it was declared to vary by
-	body   []byte
-	tags   []string
-	block  []byte // its fields as they go out, but those fasthttp writes, Age and Cache-Status
-	ctype  []byte
-	server string
+	varyBy        []string    // fields whose values it was stored for
+	key           string      // variantKey of names and the request it answered
+	requestHeader http.Header // those fields of the request it answered
+	declaredVary  []string    // the names that it was declared to vary by
+	body          []byte
+	tags          []string
+	block         []byte // its fields as they go out, but those fasthttp writes, Age and Cache-Status
+	ctype         []byte
+	server        string
 
 	encodings atomic.Pointer[compress.Encodings]
 }
@@ -37,16 +37,16 @@ type resource struct {
 }
 
 // newVariant prepares the answer of x for storing.
-func (p *Proxy) newVariant(q *query, x *exchange, r *rfc9111.Response, body []byte, tags []string) *variant {
-	v := &variant{Response: r, asked: http.Header{}, body: body, tags: tags}
-	v.varies = p.variesBy(q, r.Header)
-	v.names = p.variantNames(q, v.varies, x.withheld)
-	for _, name := range v.names {
-		if lines, there := q.sent[name]; there && !slices.Contains(x.withheld, name) {
-			v.asked[name] = lines
+func (p *Proxy) newVariant(q *request, x *exchange, r *rfc9111.Response, body []byte, tags []string) *variant {
+	v := &variant{Response: r, requestHeader: http.Header{}, body: body, tags: tags}
+	v.declaredVary = p.variesBy(q, r.Header)
+	v.varyBy = p.variantNames(q, v.declaredVary, x.withheld)
+	for _, name := range v.varyBy {
+		if lines, there := q.upstreamHeader[name]; there && !slices.Contains(x.withheld, name) {
+			v.requestHeader[name] = lines
 		}
 	}
-	v.key = p.variantKey(v.names, v.asked)
+	v.key = p.variantKey(v.varyBy, v.requestHeader)
 	for _, name := range p.strip {
 		delete(r.Header, name)
 	}
@@ -81,34 +81,34 @@ func appendFields(dst []byte, h http.Header, without ...string) []byte {
 	return dst
 }
 
-// found is what a look-up came to.
-type found struct {
-	v       *variant // nil: nothing that matches
-	res     *resource
-	invalid bool   // purged since it was stored
-	vary    string // the key among variants, as far as it is known
-	seq     int64  // when it was looked up, for what is stored next
-	state   cache.State
+// lookup is what a look-up came to.
+type lookup struct {
+	variant  *variant // nil: nothing that matches
+	resource *resource
+	invalid  bool   // purged since it was stored
+	vary     string // the key among variants, as far as it is known
+	seq      int64  // when it was looked up, for what is stored next
+	state    cache.State
 }
 
-// forbidden reports whether nothing may be sent without the origin's word.
-func (f *found) forbidden() bool { return f.invalid && f.state == cache.Miss }
+// hardPurged reports whether nothing may be sent without the origin's word.
+func (f *lookup) hardPurged() bool { return f.invalid && f.state == cache.Miss }
 
 // fwd is why the request goes on to the origin, in the words of RFC 9211, 2.2.
-func (f *found) fwd() string {
+func (f *lookup) fwd() string {
 	switch {
-	case f.v != nil:
+	case f.variant != nil:
 		return "fwd=stale"
-	case f.res != nil:
+	case f.resource != nil:
 		return "fwd=vary-miss"
 	}
 	return "fwd=uri-miss"
 }
 
-// find looks for the variant that answers q (RFC 9111, 4.1): the newest that
+// lookup looks for the variant that answers q (RFC 9111, 4.1): the newest that
 // matches.
-func (p *Proxy) find(q *query) found {
-	f := found{seq: p.seq.Load()}
+func (p *Proxy) lookup(q *request) lookup {
+	f := lookup{seq: p.seq.Load()}
 	key, ok := p.storeKey(q)
 	if !ok {
 		return f
@@ -121,30 +121,30 @@ func (p *Proxy) find(q *query) found {
 	if !ok {
 		return f // a mark that it was forgotten
 	}
-	f.res, f.state = res, state
+	f.resource, f.state = res, state
 	f.invalid = state != cache.Fresh
-	for _, v := range f.res.variants {
-		if p.variantKey(v.names, q.sent) == v.key {
-			f.v, f.vary = v, v.key
+	for _, v := range f.resource.variants {
+		if p.variantKey(v.varyBy, q.upstreamHeader) == v.key {
+			f.variant, f.vary = v, v.key
 			return f
 		}
 	}
 	if p.cfg.Profile == rfc9111.RFC {
-		for _, v := range f.res.variants {
+		for _, v := range f.resource.variants {
 			if v.inPreferredLanguage(q.Header) {
-				f.v, f.vary = v, v.key
+				f.variant, f.vary = v, v.key
 				return f
 			}
 		}
 	}
-	f.vary = p.variantKey(f.res.variants[0].varies, q.sent)
+	f.vary = p.variantKey(f.resource.variants[0].declaredVary, q.upstreamHeader)
 	return f
 }
 
 // inPreferredLanguage reports whether v differs from what the request asks for in
 // the languages alone, and is in the one it likes best.
 func (v *variant) inPreferredLanguage(h http.Header) bool {
-	if len(v.names) != 1 || v.names[0] != "Accept-Language" {
+	if len(v.varyBy) != 1 || v.varyBy[0] != "Accept-Language" {
 		return false
 	}
 	return rfc9111.PrefersOnly(h, v.Header.Get("Content-Language"))
@@ -152,17 +152,17 @@ func (v *variant) inPreferredLanguage(h http.Header) bool {
 
 // put stores v beside the other variants of its key, in place of the one it
 // renews. seq is when the asking for it began.
-func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
-	p.asks.mu.Lock()
-	defer p.asks.mu.Unlock()
-	if url.invalid.Load() > seq {
+func (p *Proxy) put(q *request, v *variant, seq int64, url *pendingURL) {
+	p.inFlight.mu.Lock()
+	defer p.inFlight.mu.Unlock()
+	if url.changedAt.Load() > seq {
 		return // changed since: it was true for who asked, and is no longer
 	}
-	old := p.find(q)
+	old := p.lookup(q)
 	next := &resource{variants: []*variant{v}}
-	if old.res != nil && !old.invalid { // what was purged is not worth another round
-		for _, other := range old.res.variants {
-			if !p.hides(v, other) && len(next.variants) < maxVariants {
+	if old.resource != nil && !old.invalid { // what was purged is not worth another round
+		for _, other := range old.resource.variants {
+			if !p.shadows(v, other) && len(next.variants) < maxVariants {
 				next.variants = append(next.variants, other)
 			}
 		}
@@ -183,17 +183,17 @@ func (p *Proxy) put(q *query, v *variant, seq int64, url *asked) {
 		key = q.generationOf(p.newGeneration(generationKey(q.address)))
 	}
 	p.cache.Put(key, entry)
-	p.offer(v)
+	p.compressLater(v)
 }
 
-// hides reports whether every request that other answers finds v first.
-func (p *Proxy) hides(v, other *variant) bool {
-	for _, name := range v.names {
-		if !slices.Contains(other.names, name) {
+// shadows reports whether every request that other answers finds v first.
+func (p *Proxy) shadows(v, other *variant) bool {
+	for _, name := range v.varyBy {
+		if !slices.Contains(other.varyBy, name) {
 			return false
 		}
 	}
-	return p.variantKey(v.names, other.asked) == v.key
+	return p.variantKey(v.varyBy, other.requestHeader) == v.key
 }
 
 // weight is what a variant takes in memory, its head and compressed forms to come
@@ -202,28 +202,28 @@ func (v *variant) weight() int64 {
 	n := int64(len(v.body) + 2*len(v.block) + 512)
 	if c := v.encodings.Load(); c != nil {
 		n += c.Size()
-	} else if v.pays() {
+	} else if v.isCompressible() {
 		n += int64(len(v.body)) / 2 // three forms of a sixth each
 	}
 	return n
 }
 
 // renew stores the answer as a 304, or the answer to a HEAD, has renewed it.
-func (p *Proxy) renew(q *query, f *found, x *exchange) *variant {
+func (p *Proxy) renew(q *request, f *lookup, x *exchange) *variant {
 	h := x.resp.Header
-	tags := f.v.tags
+	tags := f.variant.tags
 	if len(h["Surrogate-Key"]) > 0 || len(h["Cache-Tag"]) > 0 || len(h["Cache-Groups"]) > 0 {
 		tags = tagsOf(q, h)
 	}
-	r := f.v.Update(h, x.requested, x.received)
-	v := p.newVariant(q, x, r, f.v.body, tags)
-	if c := f.v.encodings.Load(); c != nil && r.Header.Get("Etag") == f.v.Header.Get("Etag") {
+	r := f.variant.Update(h, x.requested, x.received)
+	v := p.newVariant(q, x, r, f.variant.body, tags)
+	if c := f.variant.encodings.Load(); c != nil && r.Header.Get("Etag") == f.variant.Header.Get("Etag") {
 		v.encodings.Store(c)
 	}
 	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives}, r.Status, r.Header, &r.Policy) == "" {
-		p.put(q, v, x.seq, x.url)
+		p.put(q, v, x.seq, x.pending)
 	} else {
-		p.forget(q.host, q.target)
+		p.invalidateURL(q.host, q.target)
 	}
 	return v
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// WholeBody bounds the body that is read before its request is passed on, in
+// MaxBufferedBody bounds the body that is read before its request is passed on, in
 // bytes: it can be sent again to another origin, and a slow client holds no
 // connection to one. What is longer is passed on as it comes.
-const WholeBody = 64 << 10
+const MaxBufferedBody = 64 << 10
 
 // ErrBody is within every error that says that a request's body could not be
 // read: no fault of an origin.
@@ -29,18 +29,18 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than %d bytes", e.Limit)
 }
 
-// TakeBody reads the body of a request if it has no more than WholeBody bytes.
+// BufferBody reads the body of a request if it has no more than MaxBufferedBody bytes.
 // A longer one stays a stream, as ctx.Request.IsBodyStream tells. While it is one
 // the connection must be closed after the answer: fasthttp would read on where
 // the body stands. An error holds ErrBody.
-func TakeBody(ctx *fasthttp.RequestCtx) error {
+func BufferBody(ctx *fasthttp.RequestCtx) error {
 	r := &ctx.Request
 	if !r.IsBodyStream() || uploadOf(ctx) != nil {
 		return nil
 	}
 	length := int64(r.Header.ContentLength())
 	switch {
-	case length > WholeBody:
+	case length > MaxBufferedBody:
 		ctx.SetUserValue(uploadKey{}, newUpload(ctx, nil, length))
 		return nil
 	case length >= 0:
@@ -55,11 +55,11 @@ func TakeBody(ctx *fasthttp.RequestCtx) error {
 	// (RFC 9110, 6.5.1).
 	var head fasthttp.RequestHeader
 	r.Header.CopyTo(&head)
-	body, err := io.ReadAll(io.LimitReader(r.BodyStream(), WholeBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.BodyStream(), MaxBufferedBody+1))
 	if err != nil {
 		return bodyError(ctx.Conn(), err)
 	}
-	if len(body) <= WholeBody {
+	if len(body) <= MaxBufferedBody {
 		if err := bodyError(ctx.Conn(), nil); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func TakeBody(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// ReadBody reads what TakeBody has left a stream, for who needs the whole. A body
+// ReadBody reads what BufferBody has left a stream, for who needs the whole. A body
 // of more bytes than limit is a *TooLargeError, any other error holds ErrBody.
 func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	u := uploadOf(ctx)
@@ -84,7 +84,7 @@ func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	if u.length > limit {
 		return &TooLargeError{limit}
 	}
-	u.most = limit
+	u.limit = limit
 	body, err := io.ReadAll(u)
 	if err != nil {
 		return err
@@ -98,17 +98,17 @@ func ReadBody(ctx *fasthttp.RequestCtx, limit int64) error {
 // the answer is out; who sends it to an origin may go on reading after that, so it
 // is between the two.
 type upload struct {
-	src    io.Reader
-	conn   net.Conn
-	begun  []byte // was read before
-	length int64  // -1: unknown
-	most   int64  // 0: any number
-	passed int64  // bytes handed out; of the one who reads
+	src       io.Reader
+	conn      net.Conn
+	prefix    []byte // was read before
+	length    int64  // -1: unknown
+	limit     int64  // 0: any number
+	bytesRead int64  // bytes handed out; of the one who reads
 
-	mu    sync.Mutex
-	over  bool        // nobody may read any more
-	ended bool        // it was read to its end
-	alive *time.Timer // put off by every read; nil: none
+	mu      sync.Mutex
+	stopped bool        // nobody may read any more
+	eof     bool        // it was read to its end
+	timer   *time.Timer // put off by every read; nil: none
 
 	reads sync.WaitGroup
 }
@@ -116,7 +116,7 @@ type upload struct {
 type uploadKey struct{}
 
 func newUpload(ctx *fasthttp.RequestCtx, begun []byte, length int64) *upload {
-	return &upload{src: ctx.RequestBodyStream(), conn: ctx.Conn(), begun: begun, length: length}
+	return &upload{src: ctx.RequestBodyStream(), conn: ctx.Conn(), prefix: begun, length: length}
 }
 
 func uploadOf(ctx *fasthttp.RequestCtx) *upload {
@@ -124,19 +124,19 @@ func uploadOf(ctx *fasthttp.RequestCtx) *upload {
 	return u
 }
 
-// errOver ends the sending of a body whose request was answered.
-var errOver = errors.New("proxy: the request was answered")
+// errAnswered ends the sending of a body whose request was answered.
+var errAnswered = errors.New("proxy: the request was answered")
 
 // Read implements io.Reader.
 func (u *upload) Read(p []byte) (int, error) {
 	u.mu.Lock()
-	if u.over || u.ended {
-		ended := u.ended
+	if u.stopped || u.eof {
+		ended := u.eof
 		u.mu.Unlock()
 		if ended {
 			return 0, io.EOF
 		}
-		return 0, errOver
+		return 0, errAnswered
 	}
 	u.reads.Add(1)
 	u.mu.Unlock()
@@ -144,29 +144,29 @@ func (u *upload) Read(p []byte) (int, error) {
 	n, err := u.read(p)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.alive != nil {
-		u.alive.Reset(headTimeout)
+	if u.timer != nil {
+		u.timer.Reset(headTimeout)
 	}
-	u.ended = err == io.EOF
-	if u.over && !u.ended {
-		return n, errOver
+	u.eof = err == io.EOF
+	if u.stopped && !u.eof {
+		return n, errAnswered
 	}
 	return n, err
 }
 
 func (u *upload) read(p []byte) (int, error) {
-	if len(u.begun) > 0 {
-		n := copy(p, u.begun)
-		u.begun = u.begun[n:]
-		u.passed += int64(n)
+	if len(u.prefix) > 0 {
+		n := copy(p, u.prefix)
+		u.prefix = u.prefix[n:]
+		u.bytesRead += int64(n)
 		return n, nil
 	}
 	n, err := u.src.Read(p)
-	u.passed += int64(n)
+	u.bytesRead += int64(n)
 	switch {
-	case u.most > 0 && u.passed > u.most:
-		return 0, fmt.Errorf("%w: %w", ErrBody, &TooLargeError{u.most})
-	case err == io.EOF && u.length >= 0 && u.passed < u.length:
+	case u.limit > 0 && u.bytesRead > u.limit:
+		return 0, fmt.Errorf("%w: %w", ErrBody, &TooLargeError{u.limit})
+	case err == io.EOF && u.length >= 0 && u.bytesRead < u.length:
 		err = bodyError(u.conn, io.ErrUnexpectedEOF)
 	case err == io.EOF:
 		if broken := bodyError(u.conn, nil); broken != nil {
@@ -203,18 +203,18 @@ func bodyError(conn net.Conn, err error) error {
 // Close implements io.Closer. It is settle that ends a body.
 func (u *upload) Close() error { return nil }
 
-// watch has a timer put off by every read from now on.
-func (u *upload) watch(timer *time.Timer) {
+// resetOnRead has a timer put off by every read from now on.
+func (u *upload) resetOnRead(timer *time.Timer) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.alive = timer
+	u.timer = timer
 }
 
-// settle ends the reading of a body and returns when nobody is at it.
-func (u *upload) settle() {
+// stop ends the reading of a body and returns when nobody is at it.
+func (u *upload) stop() {
 	u.mu.Lock()
-	u.over = true
-	ended := u.ended
+	u.stopped = true
+	ended := u.eof
 	u.mu.Unlock()
 	if !ended {
 		if c, ok := u.conn.(bodyConn); ok {
@@ -226,10 +226,10 @@ func (u *upload) settle() {
 	u.reads.Wait()
 }
 
-// leave is the end of a request's handler. An answer that streams may still wait
+// closeUnread is the end of a request's handler. An answer that streams may still wait
 // for what its body says; any other ends it. What is left of a body then ends the
 // connection.
-func leave(ctx *fasthttp.RequestCtx) {
+func closeUnread(ctx *fasthttp.RequestCtx) {
 	if !ctx.Request.IsBodyStream() {
 		return
 	}
@@ -239,10 +239,10 @@ func leave(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	u.mu.Lock()
-	ended := u.ended
+	ended := u.eof
 	u.mu.Unlock()
 	if ended || !ctx.Response.IsBodyStream() {
-		u.settle()
+		u.stop()
 	}
 	ctx.RemoveUserValue(uploadKey{}) // fasthttp keeps them for the connection's next request
 	if ended {
@@ -253,8 +253,8 @@ func leave(ctx *fasthttp.RequestCtx) {
 }
 
 // readBody takes the body, as far as it may be passed on.
-func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *query) error {
-	if err := TakeBody(ctx); err != nil {
+func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *request) error {
+	if err := BufferBody(ctx); err != nil {
 		return err
 	}
 	var most int64
@@ -263,7 +263,7 @@ func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *query) error {
 	}
 	if u := uploadOf(ctx); u != nil {
 		q.upload = u
-		if u.most = most; most > 0 && max(u.length, int64(len(u.begun))) > most {
+		if u.limit = most; most > 0 && max(u.length, int64(len(u.prefix))) > most {
 			return &TooLargeError{most}
 		}
 		q.body, q.length = u, u.length
@@ -274,8 +274,8 @@ func (p *Proxy) readBody(ctx *fasthttp.RequestCtx, q *query) error {
 		return &TooLargeError{most}
 	}
 	if len(body) > 0 {
-		q.length, q.whole = int64(len(body)), bytes.Clone(body) // an answer may come before all of it is sent
-		q.body = io.NopCloser(bytes.NewReader(q.whole))
+		q.length, q.buffered = int64(len(body)), bytes.Clone(body) // an answer may come before all of it is sent
+		q.body = io.NopCloser(bytes.NewReader(q.buffered))
 	}
 	return nil
 }

@@ -12,32 +12,32 @@ import (
 // errBodyRead marks a failure to read the client's body: no fault of an origin.
 var errBodyRead = errors.New("read the request's body")
 
-// sentBody is a request's body over several tries. It is closed once, after the
+// replayBody is a request's body over several tries. It is closed once, after the
 // last of them is done with it, because a stream belongs to a connection that
 // serves other requests later.
-type sentBody struct {
+type replayBody struct {
 	src  io.ReadCloser // nil: none
 	make func() (io.ReadCloser, error)
 
 	mu sync.Mutex
 
-	touched bool // bytes were taken from src
-	whole   bool // src was read to its end
-	open    int  // tries that have not closed it
-	given   bool // nobody will try again
-	closed  bool
+	started  bool // bytes were taken from src
+	whole    bool // src was read to its end
+	open     int  // tries that have not closed it
+	released bool // nobody will try again
+	closed   bool
 }
 
-func newSentBody(r *http.Request) *sentBody {
-	b := &sentBody{src: r.Body, make: r.GetBody}
+func newReplayBody(r *http.Request) *replayBody {
+	b := &replayBody{src: r.Body, make: r.GetBody}
 	if r.Body == http.NoBody {
 		b.src = nil
 	}
 	return b
 }
 
-// next is the body of the next try, with a way for the transport to send it again.
-func (b *sentBody) next() (io.ReadCloser, func() (io.ReadCloser, error), error) {
+// rewind is the body of the next try, with a way for the transport to send it again.
+func (b *replayBody) rewind() (io.ReadCloser, func() (io.ReadCloser, error), error) {
 	switch {
 	case b.src == nil:
 		return nil, nil, nil
@@ -48,39 +48,39 @@ func (b *sentBody) next() (io.ReadCloser, func() (io.ReadCloser, error), error) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open++
-	return &bodyUse{of: b}, nil, nil
+	return &attemptBody{of: b}, nil, nil
 }
 
-// again reports whether another try would find the whole body.
-func (b *sentBody) again() bool {
+// canReplay reports whether another try would find the whole body.
+func (b *replayBody) canReplay() bool {
 	if b.src == nil || b.make != nil {
 		return true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.touched
+	return !b.started
 }
 
 // unfinished reports whether a client was still sending the body.
-func (b *sentBody) unfinished() bool {
+func (b *replayBody) unfinished() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.touched && !b.whole
+	return b.started && !b.whole
 }
 
 // give leaves the body to the try that got an answer.
-func (b *sentBody) give() { b.end() }
+func (b *replayBody) give() { b.release() }
 
 // drop ends a request that got no answer.
-func (b *sentBody) drop() { b.end() }
+func (b *replayBody) drop() { b.release() }
 
-// end closes the source as soon as no try is at it.
-func (b *sentBody) end() {
+// release closes the source as soon as no try is at it.
+func (b *replayBody) release() {
 	if b.src == nil {
 		return
 	}
 	b.mu.Lock()
-	b.given = true
+	b.released = true
 	shut := b.open == 0 && !b.closed
 	b.closed = b.closed || shut
 	b.mu.Unlock()
@@ -89,16 +89,16 @@ func (b *sentBody) end() {
 	}
 }
 
-// bodyUse is the body in the hands of one try.
-type bodyUse struct {
-	of   *sentBody
+// attemptBody is the body in the hands of one try.
+type attemptBody struct {
+	of   *replayBody
 	once sync.Once
 }
 
 // Read implements io.Reader.
-func (u *bodyUse) Read(p []byte) (int, error) {
+func (u *attemptBody) Read(p []byte) (int, error) {
 	u.of.mu.Lock()
-	u.of.touched = true
+	u.of.started = true
 	u.of.mu.Unlock()
 	n, err := u.of.src.Read(p)
 	switch err {
@@ -114,12 +114,12 @@ func (u *bodyUse) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (u *bodyUse) Close() error {
+func (u *attemptBody) Close() error {
 	u.once.Do(func() {
 		b := u.of
 		b.mu.Lock()
 		b.open--
-		shut := b.given && b.open == 0 && !b.closed
+		shut := b.released && b.open == 0 && !b.closed
 		b.closed = b.closed || shut
 		b.mu.Unlock()
 		if shut {
@@ -129,7 +129,7 @@ func (u *bodyUse) Close() error {
 	return nil
 }
 
-func clone(u *url.URL) *url.URL {
+func cloneURL(u *url.URL) *url.URL {
 	c := *u
 	return &c
 }

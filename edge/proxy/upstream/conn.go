@@ -22,56 +22,56 @@ type conn struct {
 
 	mu sync.Mutex
 
-	answers  framing.Responses
-	leftover bool          // bytes came that belong to no answer
-	head     bool          // the head of the final answer has not been seen
-	given    bool          // the answer's head has reached who asked
-	ended    bool          // nothing more can be read
-	deaf     chan struct{} // closed when nothing more is to be heard; nil: nobody waits for that
+	responses   framing.Responses
+	unsolicited bool          // bytes came that belong to no answer
+	head        bool          // the head of the final answer has not been seen
+	delivered   bool          // the answer's head has reached who asked
+	closed      bool          // nothing more can be read
+	done        chan struct{} // closed when nothing more is to be heard; nil: nobody waits for that
 }
 
-// errLeftover ends a connection on which an origin said more than it was asked.
-var errLeftover = errors.New("the origin sent bytes that belong to no answer")
+// errUnsolicited ends a connection on which an origin said more than it was asked.
+var errUnsolicited = errors.New("the origin sent bytes that belong to no answer")
 
-// begin notes that a request is about to be sent, before its first byte.
-func (c *conn) begin(method string) {
+// start notes that a request is about to be sent, before its first byte.
+func (c *conn) start(method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.answers.Idle() || pending(c.Conn) {
-		c.leftover = true
+	if !c.responses.Idle() || pending(c.Conn) {
+		c.unsolicited = true
 	}
-	c.answers.Expect(method)
-	c.head, c.given = true, false
+	c.responses.Expect(method)
+	c.head, c.delivered = true, false
 }
 
 // Write implements net.Conn. It bounds how long an origin may refuse to take more.
 func (c *conn) Write(b []byte) (int, error) {
 	c.mu.Lock()
-	refused := c.leftover
+	refused := c.unsolicited
 	c.mu.Unlock()
 	if refused {
-		return 0, errLeftover
+		return 0, errUnsolicited
 	}
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
 	}
 	n, err := c.Conn.Write(b)
 	if ne, ok := errors.AsType[net.Error](err); err != nil && !(ok && ne.Timeout()) {
-		c.hearOut()
+		c.drainResponse()
 	}
 	return n, err
 }
 
-// hearOut waits for the answer of an origin that takes no more of a request. As a
+// drainResponse waits for the answer of an origin that takes no more of a request. As a
 // rule it has refused it, and has said why before it closed its end; net/http would
 // drop that with the connection as soon as it hears that a write failed.
-func (c *conn) hearOut() {
+func (c *conn) drainResponse() {
 	deaf := make(chan struct{})
 	c.mu.Lock()
-	c.deaf = deaf
-	c.heard()
+	c.done = deaf
+	c.signal()
 	c.mu.Unlock()
-	timer := time.NewTimer(lastWords)
+	timer := time.NewTimer(earlyResponseWait)
 	defer timer.Stop()
 	for {
 		select {
@@ -79,30 +79,30 @@ func (c *conn) hearOut() {
 			return
 		case <-timer.C:
 			c.mu.Lock()
-			given := c.given
+			given := c.delivered
 			c.mu.Unlock()
 			if !given {
 				return
 			}
-			timer.Reset(lastWords) // who reads the answer closes it, and so ends this
+			timer.Reset(earlyResponseWait) // who reads the answer closes it, and so ends this
 		}
 	}
 }
 
-// give notes that the head of the answer has reached who asked.
-func (c *conn) give() {
+// deliver notes that the head of the answer has reached who asked.
+func (c *conn) deliver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.given = true
-	c.heard()
+	c.delivered = true
+	c.signal()
 }
 
-// heard ends the wait of hearOut once an answer is whole and net/http has let go of
+// signal ends the wait of drainResponse once an answer is whole and net/http has let go of
 // its head, or once nothing more can come. It is called under the lock.
-func (c *conn) heard() {
-	if c.deaf != nil && (c.ended || c.given && c.answers.Idle()) {
-		close(c.deaf)
-		c.deaf = nil
+func (c *conn) signal() {
+	if c.done != nil && (c.closed || c.delivered && c.responses.Idle()) {
+		close(c.done)
+		c.done = nil
 	}
 }
 
@@ -112,21 +112,21 @@ func (c *conn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.ended = true
+		c.closed = true
 	}
-	defer c.heard()
-	if c.leftover {
-		return 0, errLeftover
+	defer c.signal()
+	if c.unsolicited {
+		return 0, errUnsolicited
 	}
-	ours, _ := c.answers.Next(b[:n])
+	ours, _ := c.responses.Next(b[:n])
 	if ours < n {
-		c.leftover = true
+		c.unsolicited = true
 		if err = nil; ours == 0 {
-			err = errLeftover
+			err = errUnsolicited
 		}
 	}
 	if ours > 0 && c.head {
-		c.head = !plainFraming(b[:ours])
+		c.head = !normalizeFraming(b[:ours])
 	}
 	return ours, err
 }
@@ -138,7 +138,7 @@ type dialer struct {
 	tls  *tls.Config
 }
 
-// open connects, knocking anew every knockEvery while nobody answers: the first
+// open connects, knocking anew every redialEvery while nobody answers: the first
 // packet of a connection that was lost is sent again after a second only, and a
 // network that is back is to be noticed sooner. The first knock that is answered
 // wins; one that is refused ends it.
@@ -160,7 +160,7 @@ func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, e
 			}
 		}
 	}
-	again := time.NewTicker(knockEvery)
+	again := time.NewTicker(redialEvery)
 	defer again.Stop()
 	go knock()
 	for {
@@ -212,12 +212,12 @@ var (
 	chunked        = []byte("chunked")
 )
 
-// plainFraming renames, in place, the framing fields of an answer whose transfer
+// normalizeFraming renames, in place, the framing fields of an answer whose transfer
 // coding is not chunked. RFC 9112, section 6.3, has such an answer read until the
 // connection closes; net/http refuses it, but reads one without framing fields
 // just so. It reports whether the head of the final answer was seen. A head that
 // comes in pieces is left as it is.
-func plainFraming(b []byte) bool {
+func normalizeFraming(b []byte) bool {
 	for bytes.HasPrefix(b, statusLine) {
 		end := bytes.Index(b, headEnd)
 		if end < 0 {

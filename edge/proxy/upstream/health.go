@@ -18,87 +18,87 @@ const (
 	DefaultHealthEvery = 5 * time.Second
 	// checkTimeout bounds one check: an origin that needs longer is not well.
 	checkTimeout = 2 * time.Second
-	// illAfter is how many failures in a row make an origin ill. One may be a
+	// failThreshold is how many failures in a row make an origin ill. One may be a
 	// connection that was cut; three are no accident.
-	illAfter = 3
-	// restFirst and restMost are how long an ill origin is left alone; it
+	failThreshold = 3
+	// backoffMin and backoffMax are how long an ill origin is left alone; it
 	// doubles while it stays ill. A check that finds it well ends the rest.
-	restFirst = time.Second
-	restMost  = 30 * time.Second
+	backoffMin = time.Second
+	backoffMax = 30 * time.Second
 )
 
 // origin is one of the servers and what is known of it.
 type origin struct {
 	scheme, host string
 
-	flying atomic.Int64 // requests whose answer is not read to its end
+	inFlight atomic.Int64 // requests whose answer is not read to its end
 
 	mu sync.Mutex
 
-	failures int  // in a row, of requests and checks together
-	silent   bool // the last was a silence: that a connection opens says nothing
-	until    time.Time
-	rest     time.Duration
+	failures     int  // in a row, of requests and checks together
+	silent       bool // the last was a silence: that a connection opens says nothing
+	backoffUntil time.Time
+	backoff      time.Duration
 }
 
-// well reports whether requests may go to the origin.
-func (o *origin) well(now time.Time) bool {
+// healthy reports whether requests may go to the origin.
+func (o *origin) healthy(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.failures < illAfter || !now.Before(o.until)
+	return o.failures < failThreshold || !now.Before(o.backoffUntil)
 }
 
-// failed notes a request or check that got no answer. It reports whether the
+// recordFailure notes a request or check that got no answer. It reports whether the
 // origin has just become ill.
-func (o *origin) failed(now time.Time) bool {
+func (o *origin) recordFailure(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failures++
-	if o.failures < illAfter {
+	if o.failures < failThreshold {
 		return false
 	}
-	if o.failures == illAfter {
-		o.rest = restFirst
-	} else if now.Before(o.until) {
+	if o.failures == failThreshold {
+		o.backoff = backoffMin
+	} else if now.Before(o.backoffUntil) {
 		return false // what was under way when it fell ill says nothing new
 	} else {
-		o.rest = min(2*o.rest, restMost)
+		o.backoff = min(2*o.backoff, backoffMax)
 	}
-	o.until = now.Add(o.rest/2 + rand.N(o.rest)) // nodes come back one by one
-	return o.failures == illAfter
+	o.backoffUntil = now.Add(o.backoff/2 + rand.N(o.backoff)) // nodes come back one by one
+	return o.failures == failThreshold
 }
 
-// failedSilent is failed for an origin that has sent no sign of life for as long as
+// recordSilence is failed for an origin that has sent no sign of life for as long as
 // several should have come: it is ill at once. A process that is stopped goes on
 // accepting connections, so only an answer makes it well again.
-func (o *origin) failedSilent(now time.Time) bool {
+func (o *origin) recordSilence(now time.Time) bool {
 	o.mu.Lock()
-	o.silent, o.failures = true, max(o.failures, illAfter-1)
+	o.silent, o.failures = true, max(o.failures, failThreshold-1)
 	o.mu.Unlock()
-	return o.failed(now)
+	return o.recordFailure(now)
 }
 
-// answered notes an answer. It reports whether the origin was ill.
-func (o *origin) answered() bool {
+// recordSuccess notes an answer. It reports whether the origin was ill.
+func (o *origin) recordSuccess() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	was := o.failures >= illAfter
+	was := o.failures >= failThreshold
 	o.failures, o.silent = 0, false
 	return was
 }
 
-// connected notes a connection that opened, as answered does.
-func (o *origin) connected() bool {
+// recordConnect notes a connection that opened, as answered does.
+func (o *origin) recordConnect() bool {
 	o.mu.Lock()
 	silent := o.silent
 	o.mu.Unlock()
-	return !silent && o.answered()
+	return !silent && o.recordSuccess()
 }
 
-// pick returns the origin with the fewest requests under way among those that
+// leastConn returns the origin with the fewest requests under way among those that
 // are well and were not tried; where none is well any other is better than an
 // answer that nobody was asked for. nil means all were tried.
-func (u *Upstream) pick(tried []*origin) *origin {
+func (u *Upstream) leastConn(tried []*origin) *origin {
 	now := time.Now()
 	var best, last *origin
 	first := rand.IntN(len(u.origins)) // equals take turns
@@ -107,11 +107,11 @@ func (u *Upstream) pick(tried []*origin) *origin {
 		if contains(tried, o) {
 			continue
 		}
-		if !o.well(now) {
-			last = less(last, o)
+		if !o.healthy(now) {
+			last = fewerInFlight(last, o)
 			continue
 		}
-		best = less(best, o)
+		best = fewerInFlight(best, o)
 	}
 	if best == nil {
 		return last
@@ -119,9 +119,9 @@ func (u *Upstream) pick(tried []*origin) *origin {
 	return best
 }
 
-// less returns the one with fewer requests under way, a if they are equal.
-func less(a, b *origin) *origin {
-	if a == nil || b.flying.Load() < a.flying.Load() {
+// fewerInFlight returns the one with fewer requests under way, a if they are equal.
+func fewerInFlight(a, b *origin) *origin {
+	if a == nil || b.inFlight.Load() < a.inFlight.Load() {
 		return b
 	}
 	return a
@@ -138,9 +138,9 @@ func contains(list []*origin, o *origin) bool {
 
 // State is what is known of one origin.
 type State struct {
-	Origin string // scheme and host
-	Well   bool
-	Flying int64 // requests under way
+	Origin   string // scheme and host
+	Healthy  bool
+	InFlight int64 // requests under way
 }
 
 // States returns what is known of each origin, in the order of the setting.
@@ -148,7 +148,7 @@ func (u *Upstream) States() []State {
 	now := time.Now()
 	all := make([]State, len(u.origins))
 	for i, o := range u.origins {
-		all[i] = State{Origin: o.scheme + "://" + o.host, Well: o.well(now), Flying: o.flying.Load()}
+		all[i] = State{Origin: o.scheme + "://" + o.host, Healthy: o.healthy(now), InFlight: o.inFlight.Load()}
 	}
 	return all
 }
@@ -161,15 +161,15 @@ func (u *Upstream) Run(ctx context.Context) error {
 	defer wg.Wait()
 	if len(u.origins) > 1 && u.cfg.HealthEvery > 0 {
 		for _, o := range u.origins {
-			wg.Go(func() { u.watch(ctx, o) })
+			wg.Go(func() { u.runChecks(ctx, o) })
 		}
 	}
 	<-ctx.Done()
 	return nil
 }
 
-// watch checks one origin again and again.
-func (u *Upstream) watch(ctx context.Context, o *origin) {
+// runChecks checks one origin again and again.
+func (u *Upstream) runChecks(ctx context.Context, o *origin) {
 	every := u.cfg.HealthEvery
 	timer := time.NewTimer(rand.N(every))
 	defer timer.Stop()
@@ -183,23 +183,23 @@ func (u *Upstream) watch(ctx context.Context, o *origin) {
 		if ctx.Err() != nil {
 			return
 		}
-		u.note(o, err)
+		u.record(o, err)
 		timer.Reset(every*4/5 + rand.N(every*2/5+1))
 	}
 }
 
-// note keeps what an exchange with an origin says of its health.
-func (u *Upstream) note(o *origin, err error) {
+// record keeps what an exchange with an origin says of its health.
+func (u *Upstream) record(o *origin, err error) {
 	var recovered, failed bool
 	switch {
 	case err == nil:
-		recovered = o.answered()
+		recovered = o.recordSuccess()
 	case errors.Is(err, errConnected):
-		recovered = o.connected()
-	case errors.Is(err, errNoSignOfLife):
-		failed = o.failedSilent(time.Now())
+		recovered = o.recordConnect()
+	case errors.Is(err, errSilent):
+		failed = o.recordSilence(time.Now())
 	default:
-		failed = o.failed(time.Now())
+		failed = o.recordFailure(time.Now())
 	}
 	if recovered {
 		u.log.Info("origin is well again", "origin", o.host)
@@ -217,8 +217,8 @@ var errConnected = errors.New("a connection opened")
 func (u *Upstream) check(ctx context.Context, o *origin) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if u.cfg.HealthPath == "" && u.own != nil {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", withPort(o))
+	if u.cfg.HealthPath == "" && u.ownTransports != nil {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", dialAddress(o))
 		if err != nil {
 			return err
 		}
@@ -240,19 +240,19 @@ func (u *Upstream) check(ctx context.Context, o *origin) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return &unwell{resp.Status}
+		return &badStatus{resp.Status}
 	}
 	return nil
 }
 
-// unwell is a check that was answered, but not well.
-type unwell struct{ status string }
+// badStatus is a check that was answered, but not well.
+type badStatus struct{ status string }
 
 // Error implements error.
-func (e *unwell) Error() string { return "the health check was answered " + e.status }
+func (e *badStatus) Error() string { return "the health check was answered " + e.status }
 
-// withPort is the address to connect to.
-func withPort(o *origin) string {
+// dialAddress is the address to connect to.
+func dialAddress(o *origin) string {
 	if _, _, err := net.SplitHostPort(o.host); err == nil {
 		return o.host
 	}

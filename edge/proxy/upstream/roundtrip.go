@@ -43,7 +43,7 @@ func (u internal) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	head := r.Header.Clone()
-	upgrade := dropHopByHop(head, true)
+	upgrade := removeHopByHop(head, true)
 	if upgrade != "" {
 		transport = u.tunnels
 		head.Set("Connection", "Upgrade")
@@ -53,39 +53,39 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 	if _, named := head["User-Agent"]; !named {
 		head["User-Agent"] = nil // keeps net/http from inventing one
 	}
-	body := newSentBody(r)
+	body := newReplayBody(r)
 	until := headDeadline(r.Context())
 	var tried []*origin
 	for {
-		o := u.pick(tried)
+		o := u.leastConn(tried)
 		tried = append(tried, o)
-		last := len(tried) >= min(maxTries, len(u.origins))
+		last := len(tried) >= min(maxAttempts, len(u.origins))
 		var limit time.Duration
-		if !until.IsZero() && !last && body.again() && isRepeatable(r) {
+		if !until.IsZero() && !last && body.canReplay() && isIdempotent(r) {
 			limit = max(time.Until(until)/2, 1)
 		}
-		resp, began, err := u.try(transport, r, o, head, body, limit)
+		resp, began, err := u.attempt(transport, r, o, head, body, limit)
 		if err == nil {
 			body.give()
 			return resp, nil
 		}
-		if r.Context().Err() != nil || last || !mayRepeat(r, err, began, body) {
+		if r.Context().Err() != nil || last || !canRetry(r, err, began, body) {
 			body.drop()
 			return nil, err
 		}
 	}
 }
 
-// try asks one origin and waits up to limit for the head of its answer, 0 for as long
+// attempt asks one origin and waits up to limit for the head of its answer, 0 for as long
 // as the transport allows. began reports whether a byte of an answer came.
-func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *sentBody, limit time.Duration) (resp *http.Response, began bool, err error) {
+func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody, limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
 	var used *conn
 	reused := false
 	ctx, cancel := context.WithCancelCause(r.Context())
 	silence, _ := ctx.Value(silenceKey{}).(time.Duration)
 	if silence > 0 {
-		defer time.AfterFunc(silence, func() { cancel(errNoSignOfLife) }).Stop()
+		defer time.AfterFunc(silence, func() { cancel(errSilent) }).Stop()
 	} else if limit > 0 {
 		defer time.AfterFunc(limit, func() { cancel(errHeadTimeout) }).Stop()
 	}
@@ -93,7 +93,7 @@ func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, 
 		GotConn: func(info httptrace.GotConnInfo) {
 			reused = info.Reused
 			if c, ok := info.Conn.(*conn); ok {
-				c.begin(r.Method)
+				c.start(r.Method)
 				used = c
 			}
 		},
@@ -101,35 +101,35 @@ func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, 
 	})
 	req := r.WithContext(ctx)
 	req.Header = head
-	req.URL = clone(r.URL)
+	req.URL = cloneURL(r.URL)
 	req.URL.Scheme, req.URL.Host = o.scheme, o.host
 	if req.Host == "" {
 		req.Host = o.host
 	}
-	if req.Body, req.GetBody, err = body.next(); err != nil {
+	if req.Body, req.GetBody, err = body.rewind(); err != nil {
 		cancel(nil)
 		return nil, false, err
 	}
 	req.RequestURI = ""
 
-	o.flying.Add(1)
+	o.inFlight.Add(1)
 	resp, err = transport.RoundTrip(req)
 	if err != nil {
-		o.flying.Add(-1)
-		if cause := context.Cause(ctx); errors.Is(cause, errNoSignOfLife) || errors.Is(cause, errHeadTimeout) {
+		o.inFlight.Add(-1)
+		if cause := context.Cause(ctx); errors.Is(cause, errSilent) || errors.Is(cause, errHeadTimeout) {
 			err = cause
 		}
 		if r.Context().Err() == nil && isOriginFault(err, reused && !first.Load(), body) {
-			u.note(o, err)
+			u.record(o, err)
 		}
 		cancel(nil)
 		return nil, first.Load(), err
 	}
 	if used != nil {
-		used.give()
+		used.deliver()
 	}
-	u.note(o, nil)
-	land := sync.OnceFunc(func() { o.flying.Add(-1); cancel(nil) })
+	u.record(o, nil)
+	land := sync.OnceFunc(func() { o.inFlight.Add(-1); cancel(nil) })
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		rw, ok := resp.Body.(io.ReadWriteCloser)
 		if !ok || !strings.EqualFold(resp.Header.Get("Upgrade"), head.Get("Upgrade")) || head.Get("Upgrade") == "" {
@@ -140,18 +140,18 @@ func (u *Upstream) try(transport http.RoundTripper, r *http.Request, o *origin, 
 		resp.Body = &tunnel{rw, land}
 		return resp, true, nil
 	}
-	dropHopByHop(resp.Header, false)
+	removeHopByHop(resp.Header, false)
 	if silence > 0 {
-		resp.Body = newReceived(resp.Body, silence, func(error) { u.note(o, errNoSignOfLife); cancel(errNoSignOfLife) }, land)
+		resp.Body = newIdleTimeoutBody(resp.Body, silence, func(error) { u.record(o, errSilent); cancel(errSilent) }, land)
 	} else {
-		resp.Body = newReceived(resp.Body, u.cfg.IdleTimeout, cancel, land)
+		resp.Body = newIdleTimeoutBody(resp.Body, u.cfg.IdleTimeout, cancel, land)
 	}
 	return resp, true, nil
 }
 
-// errNoSignOfLife ends an exchange whose origin was silent for longer than
+// errSilent ends an exchange whose origin was silent for longer than
 // WithSilence allows.
-var errNoSignOfLife = errors.New("the origin gave no sign of life")
+var errSilent = errors.New("the origin gave no sign of life")
 
 type silenceKey struct{}
 
@@ -191,12 +191,12 @@ func headDeadline(ctx context.Context) time.Time {
 //   - an idle connection that the origin closed while a request was sent on it;
 //   - a body that its client failed to send, or had not sent to its end when the
 //     origin closed the connection, as servers do with clients that are too slow.
-func isOriginFault(err error, idleConn bool, body *sentBody) bool {
+func isOriginFault(err error, idleConn bool, body *replayBody) bool {
 	if errors.Is(err, errBodyRead) {
 		return false
 	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() || isDialError(err) ||
-		errors.Is(err, errHeadTimeout) || errors.Is(err, errNoSignOfLife) {
+		errors.Is(err, errHeadTimeout) || errors.Is(err, errSilent) {
 		return true
 	}
 	return !idleConn && !body.unfinished()
@@ -207,21 +207,21 @@ func isDialError(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// mayRepeat reports whether a request that failed at one origin may go to
+// canRetry reports whether a request that failed at one origin may go to
 // another: nothing can have happened yet, or it may happen twice.
-func mayRepeat(r *http.Request, err error, began bool, body *sentBody) bool {
-	if began || !body.again() {
+func canRetry(r *http.Request, err error, began bool, body *replayBody) bool {
+	if began || !body.canReplay() {
 		return false
 	}
-	if isDialError(err) || errors.Is(err, errLeftover) {
+	if isDialError(err) || errors.Is(err, errUnsolicited) {
 		return true // nothing was sent
 	}
-	return isRepeatable(r)
+	return isIdempotent(r)
 }
 
-// isRepeatable reports whether a request may happen twice: by its method, or because
+// isIdempotent reports whether a request may happen twice: by its method, or because
 // its origin sees by a key that it is the same one.
-func isRepeatable(r *http.Request) bool {
+func isIdempotent(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
 		return true
@@ -229,14 +229,14 @@ func isRepeatable(r *http.Request) bool {
 	return r.Header.Get("Idempotency-Key") != ""
 }
 
-// dropHopByHop takes out what belongs to one connection and returns the protocol
+// removeHopByHop takes out what belongs to one connection and returns the protocol
 // a request wants to switch to, if it is one that may be tunnelled.
-func dropHopByHop(h http.Header, request bool) (upgrade string) {
+func removeHopByHop(h http.Header, request bool) (upgrade string) {
 	if request && rfc9111.IsWebSocketUpgrade(h) {
 		upgrade = "websocket"
 	}
 	rfc9111.RemoveHopByHop(h)
-	delete(h, "Xransfer-Encoding") // as plainFraming leaves them
+	delete(h, "Xransfer-Encoding") // as normalizeFraming leaves them
 	delete(h, "Xontent-Length")
 	if request {
 		delete(h, "Content-Length") // the transport writes it
@@ -246,57 +246,57 @@ func dropHopByHop(h http.Header, request bool) (upgrade string) {
 	return upgrade
 }
 
-// received is the body of an answer, given up when it is silent for too long.
-type received struct {
+// idleTimeoutBody is the body of an answer, given up when it is silent for too long.
+type idleTimeoutBody struct {
 	io.ReadCloser
-	idle  time.Duration
-	timer *time.Timer
-	slow  atomic.Bool
-	land  func()
+	idle     time.Duration
+	timer    *time.Timer
+	timedOut atomic.Bool
+	done     func()
 }
 
-// errSilent ends an answer whose origin has gone silent.
-var errSilent = errors.New("the origin stopped in the middle of its answer")
+// errIdleBody ends an answer whose origin has gone silent.
+var errIdleBody = errors.New("the origin stopped in the middle of its answer")
 
-func newReceived(body io.ReadCloser, idle time.Duration, cancel func(error), land func()) *received {
-	b := &received{ReadCloser: body, idle: idle, land: land}
+func newIdleTimeoutBody(body io.ReadCloser, idle time.Duration, cancel func(error), land func()) *idleTimeoutBody {
+	b := &idleTimeoutBody{ReadCloser: body, idle: idle, done: land}
 	b.timer = time.AfterFunc(idle, func() {
-		b.slow.Store(true)
-		cancel(errSilent)
+		b.timedOut.Store(true)
+		cancel(errIdleBody)
 	})
 	b.timer.Stop() // runs only while a read does: a slow client is not a slow origin
 	return b
 }
 
 // Read implements io.Reader.
-func (b *received) Read(p []byte) (int, error) {
+func (b *idleTimeoutBody) Read(p []byte) (int, error) {
 	b.timer.Reset(b.idle)
 	n, err := b.ReadCloser.Read(p)
 	b.timer.Stop()
-	if err != nil && b.slow.Load() {
-		err = errSilent
+	if err != nil && b.timedOut.Load() {
+		err = errIdleBody
 	}
 	if err != nil {
-		b.land()
+		b.done()
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
-func (b *received) Close() error {
+func (b *idleTimeoutBody) Close() error {
 	b.timer.Stop()
-	defer b.land()
+	defer b.done()
 	return b.ReadCloser.Close()
 }
 
 // tunnel is a connection that speaks another protocol from now on.
 type tunnel struct {
 	io.ReadWriteCloser
-	land func()
+	done func()
 }
 
 // Close implements io.Closer.
 func (t *tunnel) Close() error {
-	defer t.land()
+	defer t.done()
 	return t.ReadWriteCloser.Close()
 }

@@ -18,9 +18,9 @@ import (
 const (
 	// dialTimeout is short: an origin is near, and a client waits.
 	dialTimeout = 2 * time.Second
-	// knockEvery is below the second after which TCP repeats the first packet of
+	// redialEvery is below the second after which TCP repeats the first packet of
 	// a connection, and above the way there and back to any origin.
-	knockEvery = 250 * time.Millisecond
+	redialEvery = 250 * time.Millisecond
 	// tlsTimeout bounds the handshake; it costs an origin's processor, which may
 	// be busy, and two ways there and back.
 	tlsTimeout = 5 * time.Second
@@ -30,28 +30,28 @@ const (
 	DefaultHeadTimeout = (fieldmark.MaxBulkTime + 5) * time.Second
 	// DefaultIdleTimeout bounds the silence within a body, in either direction.
 	DefaultIdleTimeout = 30 * time.Second
-	// keepIdle is below what origins commonly keep an idle connection open (60 s
+	// idleConnTimeout is below what origins commonly keep an idle connection open (60 s
 	// and more), so that we never write on one that is just being closed.
-	keepIdle = 30 * time.Second
+	idleConnTimeout = 30 * time.Second
 	// MaxConns bounds the connections for requests that one node opens to one origin;
 	// more would queue there. Tunnels, which are the edge's to count, and the internal
 	// interface (Internal) have connections of their own.
 	MaxConns = 256
-	// maxHead bounds the head of an answer, in bytes: four times what common
+	// maxHeaderBytes bounds the head of an answer, in bytes: four times what common
 	// servers can send, and no memory to speak of.
-	maxHead = 256 << 10
-	// lastWords bounds the wait for the head of an answer whose origin takes no more
+	maxHeaderBytes = 256 << 10
+	// earlyResponseWait bounds the wait for the head of an answer whose origin takes no more
 	// of the request: it is here already, or does not come.
-	lastWords = 5 * time.Second
-	// maxTries bounds how many origins one request is tried on: a request that
+	earlyResponseWait = 5 * time.Second
+	// maxAttempts bounds how many origins one request is tried on: a request that
 	// three could not take is not helped by a fourth, and its client waits.
-	maxTries = 3
+	maxAttempts = 3
 )
 
-// stillThere finds out within four seconds that a connection leads nowhere any
+// keepAlive finds out within four seconds that a connection leads nowhere any
 // more. An event poll hangs for half a minute without a byte: a node that was cut
 // off would wait for its end, and hear that late of what was purged meanwhile.
-var stillThere = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}
 
 // Config says where the origins are.
 type Config struct {
@@ -77,13 +77,13 @@ type Config struct {
 // Upstream is a set of origins that answers as one http.RoundTripper. It is safe
 // for concurrent use.
 type Upstream struct {
-	cfg       Config
-	origins   []*origin
-	transport http.RoundTripper // of requests
-	tunnels   http.RoundTripper // of requests to switch to WebSocket
-	internal  http.RoundTripper // of Internal
-	own       []*http.Transport // none: the transport is the caller's
-	log       *slog.Logger
+	cfg           Config
+	origins       []*origin
+	transport     http.RoundTripper // of requests
+	tunnels       http.RoundTripper // of requests to switch to WebSocket
+	internal      http.RoundTripper // of Internal
+	ownTransports []*http.Transport // none: the transport is the caller's
+	log           *slog.Logger
 }
 
 // New checks cfg; it connects to nothing.
@@ -116,8 +116,8 @@ func New(cfg Config) (*Upstream, error) {
 	}
 	u.tunnels, u.internal = cfg.Transport, cfg.Transport
 	if cfg.Transport == nil {
-		u.own = []*http.Transport{newTransport(cfg, MaxConns), newTransport(cfg, 0), newTransport(cfg, MaxConns)}
-		u.transport, u.tunnels, u.internal = u.own[0], u.own[1], u.own[2]
+		u.ownTransports = []*http.Transport{newTransport(cfg, MaxConns), newTransport(cfg, 0), newTransport(cfg, MaxConns)}
+		u.transport, u.tunnels, u.internal = u.ownTransports[0], u.ownTransports[1], u.ownTransports[2]
 	}
 	return u, nil
 }
@@ -140,7 +140,7 @@ func checkOrigin(u *url.URL) error {
 // asked for is what the origin is asked for. maxConns is for one origin; 0: any
 // number.
 func newTransport(cfg Config, maxConns int) *http.Transport {
-	d := &dialer{net: net.Dialer{KeepAliveConfig: stillThere}, idle: cfg.IdleTimeout, tls: cfg.TLS}
+	d := &dialer{net: net.Dialer{KeepAliveConfig: keepAlive}, idle: cfg.IdleTimeout, tls: cfg.TLS}
 	if d.tls == nil {
 		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
@@ -150,15 +150,15 @@ func newTransport(cfg Config, maxConns int) *http.Transport {
 		DisableCompression:     true,
 		MaxConnsPerHost:        maxConns,
 		MaxIdleConnsPerHost:    MaxConns,
-		IdleConnTimeout:        keepIdle,
+		IdleConnTimeout:        idleConnTimeout,
 		ResponseHeaderTimeout:  cfg.HeadTimeout,
-		MaxResponseHeaderBytes: maxHead,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 }
 
 // CloseIdle closes the connections that nothing is using.
 func (u *Upstream) CloseIdle() {
-	for _, t := range u.own {
+	for _, t := range u.ownTransports {
 		t.CloseIdleConnections()
 	}
 }

@@ -272,7 +272,7 @@ func TestHealth(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s := u.States(); s[0].Well || !s[1].Well || s[1].Flying != 0 {
+		if s := u.States(); s[0].Healthy || !s[1].Healthy || s[1].InFlight != 0 {
 			t.Errorf("states %+v, want the first ill and the second well and idle", s)
 		}
 	})
@@ -291,17 +291,17 @@ func TestHealth(t *testing.T) {
 		must(t, err)
 		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health", HealthEvery: 5 * time.Millisecond})
 		ill.Store(true)
-		until(t, "the sick origin is known", func() bool { return !u.States()[0].Well })
+		until(t, "the sick origin is known", func() bool { return !u.States()[0].Healthy })
 		ill.Store(false)
 		until(t, "it is well again and asked", func() bool {
 			_, _, err := do(u, request(t, "GET", nil))
 			must(t, err)
-			return u.States()[0].Well && asked.Load() > 0
+			return u.States()[0].Healthy && asked.Load() > 0
 		})
 	})
 	t.Run("by connecting", func(t *testing.T) {
 		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), raw(t, says(good))}, HealthEvery: 5 * time.Millisecond})
-		until(t, "the absent origin is known", func() bool { return !u.States()[0].Well && u.States()[1].Well })
+		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
 	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
 		u := start(t, upstream.Config{Origins: []*url.URL{nobody(t), nobody(t)}, HealthEvery: -1})
@@ -391,7 +391,7 @@ func TestSilence(t *testing.T) {
 			if _, body, err := do(u, request(t, "GET", nil)); err == nil {
 				t.Errorf("a silent origin: %q without an error", body)
 			}
-			if f := u.States()[0].Flying; f != 0 {
+			if f := u.States()[0].InFlight; f != 0 {
 				t.Errorf("%d requests still count as under way", f)
 			}
 		})
@@ -489,7 +489,7 @@ func TestClientGone(t *testing.T) {
 		}
 	}
 	for _, s := range u.States() {
-		if !s.Well || s.Flying != 0 {
+		if !s.Healthy || s.InFlight != 0 {
 			t.Errorf("origin %+v, want well and idle", s)
 		}
 	}
@@ -524,7 +524,7 @@ func TestDroppedConnections(t *testing.T) {
 				t.Error("a request on a connection that was closed was answered")
 			}
 		}
-		if s := u.States()[0]; !s.Well {
+		if s := u.States()[0]; !s.Healthy {
 			t.Errorf("origin %+v, want healthy", s)
 		}
 	})
@@ -547,7 +547,7 @@ func TestDroppedConnections(t *testing.T) {
 			}
 			client.Close()
 		}
-		if s := u.States()[0]; !s.Well {
+		if s := u.States()[0]; !s.Healthy {
 			t.Errorf("origin %+v, want healthy", s)
 		}
 	})
@@ -639,8 +639,8 @@ func TestTunnel(t *testing.T) {
 	_, err = io.ReadFull(rw, got)
 	must(t, err)
 	must(t, rw.Close())
-	if string(got) != "ping" || u.States()[0].Flying != 0 {
-		t.Errorf("echo %q, %d under way", got, u.States()[0].Flying)
+	if string(got) != "ping" || u.States()[0].InFlight != 0 {
+		t.Errorf("echo %q, %d under way", got, u.States()[0].InFlight)
 	}
 	for _, other := range [][]string{{"Connection", "Upgrade", "Upgrade", "h2c"}, {"Upgrade", "websocket"}, {"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AA"}} {
 		if resp, body, err := do(u, request(t, "GET", nil, other...)); err != nil || resp.StatusCode != 200 || body != "good" {
