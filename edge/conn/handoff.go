@@ -39,7 +39,7 @@ const (
 // A request's body may be read in one goroutine while another writes the response;
 // only stopped is shared between them.
 type handoff struct {
-	framer   framing.Requests
+	framer   framing.RequestFramer
 	refused  *framing.Error
 	complete bool // the whole request was read
 	tunnel   bool // what follows is not HTTP

@@ -15,7 +15,7 @@ import (
 // read gives a reader all bytes in pieces of a size and returns where requests
 // ended, and the refusal.
 func read(b []byte, piece int) (ends []int, at int, err *framing.Error) {
-	var m framing.Requests
+	var m framing.RequestFramer
 	for at < len(b) {
 		n, err := m.Next(b[at:min(at+piece, len(b))])
 		at += n
@@ -201,7 +201,7 @@ func TestResponses(t *testing.T) {
 		"not HTTP":           {"GET", "ICY 200 OK\r\n\r\nabc", true},
 	} {
 		for _, piece := range []int{1, 5, 1 << 20} {
-			var m framing.Responses
+			var m framing.ResponseFramer
 			if n, _ := m.Next([]byte("x")); n != 0 || !m.Idle() {
 				t.Fatal("bytes before any request belong to an answer")
 			}
@@ -225,7 +225,7 @@ func TestResponses(t *testing.T) {
 
 func TestHeadAllocatesNothing(t *testing.T) {
 	b := []byte("GET /api/badge/acme HTTP/1.1\r\nHost: marks.example\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n")
-	var m framing.Requests
+	var m framing.RequestFramer
 	if n := testing.AllocsPerRun(1000, func() {
 		if n, err := m.Next(b); n != len(b) || err != nil {
 			t.Fatal(n, err)
@@ -276,7 +276,7 @@ func FuzzResponses(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nx"), 1)
 	f.Fuzz(func(t *testing.T, b []byte, piece int) {
 		piece = max(1, piece)
-		var m framing.Responses
+		var m framing.ResponseFramer
 		m.Expect("GET")
 		at, closing := 0, false
 		for at < len(b) && !m.Idle() {
@@ -307,7 +307,7 @@ func BenchmarkHead(b *testing.B) {
 		"Accept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-US,en;q=0.9\r\nConnection: keep-alive\r\nReferer: https://shop.example/\r\nSec-Fetch-Dest: image\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Site: cross-site\r\n\r\n")
 	b.SetBytes(int64(len(head)))
 	b.ReportAllocs()
-	var m framing.Requests
+	var m framing.RequestFramer
 	for b.Loop() {
 		m.Next(head)
 	}

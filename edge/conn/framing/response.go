@@ -1,70 +1,68 @@
 package framing
 
-import (
-	"bytes"
-)
+import "bytes"
 
-// Responses reads the answers that come over one connection to an origin, and
-// finds where each ends. It judges nothing else. What it does not understand it
-// takes to last until the connection closes, as RFC 9112, section 6.3 has it.
-// The zero value expects nothing: any byte is one too many.
-type Responses struct {
-	left   int64
-	line   []byte
-	status state
-	until  bool // the answer lasts until the connection closes
-	asked  bool // an answer is expected
-	head   bool // to HEAD
-	code   int
-	length int64 // -1: not told
-	coding coding
+// ResponseFramer finds where the responses of one connection to an origin end. It
+// checks nothing else. A response that it cannot parse lasts until the connection
+// closes (RFC 9112, 6.3). The zero value expects no response, so no byte belongs to
+// one. It is not safe for concurrent use.
+type ResponseFramer struct {
+	remaining  int64  // bytes of the body or chunk
+	line       []byte // the beginning of a line whose end was not read yet
+	state      state
+	untilClose bool // the response lasts until the connection closes
+	expected   bool // a response is expected
+	toHEAD     bool
+	code       int
+	length     int64 // value of Content-Length; -1: absent
+	coding     transferCoding
 }
 
-// coding is what Transfer-Encoding says.
-type coding uint8
+// transferCoding is the value of Transfer-Encoding.
+type transferCoding uint8
 
 const (
-	plain coding = iota
-	chunks
-	unknown
+	codingNone transferCoding = iota
+	codingChunked
+	codingUnknown
 )
 
-// maxAnswerLine bounds what is copied of a line in pieces, in bytes; a longer
-// one is not understood.
-const maxAnswerLine = 64 << 10
+// maxResponseLine bounds a line that arrives in pieces, in bytes. A response with a
+// longer one lasts until the connection closes.
+const maxResponseLine = 64 << 10
 
-// Expect notes that a request was sent; its answer is the next to come. After an
-// answer that lasts until the connection closes nothing can be expected.
-func (m *Responses) Expect(method string) {
-	if !m.until {
-		*m = Responses{asked: true, head: method == "HEAD", length: -1}
+// Expect records that a request was sent: the next bytes belong to its response. After
+// a response that lasts until the connection closes it has no effect.
+func (m *ResponseFramer) Expect(method string) {
+	if !m.untilClose {
+		*m = ResponseFramer{expected: true, toHEAD: method == "HEAD", length: -1}
 	}
 }
 
-// Idle reports whether no answer is under way or expected.
-func (m *Responses) Idle() bool { return !m.asked }
+// Idle reports whether no response is expected or incomplete.
+func (m *ResponseFramer) Idle() bool { return !m.expected }
 
-// Next takes bytes as they come in and returns how many of them belong to the
-// answer under way: none if there is none. closing reports that the rest of the
-// connection belongs to it.
-func (m *Responses) Next(b []byte) (n int, closing bool) {
-	for n < len(b) && m.asked && !m.until {
-		if m.status == inBody || m.status == inChunk {
-			k := min(int64(len(b)-n), m.left)
+// Next takes bytes in the order in which they were read and returns how many of them
+// belong to the present response, if there is one. closing reports that it lasts until
+// the connection closes.
+func (m *ResponseFramer) Next(b []byte) (n int, closing bool) {
+	for n < len(b) && m.expected && !m.untilClose {
+		if m.state == inBody || m.state == inChunk {
+			k := min(int64(len(b)-n), m.remaining)
 			n += int(k)
-			if m.left -= k; m.left == 0 {
-				if m.status == inBody {
-					*m = Responses{}
+			if m.remaining -= k; m.remaining == 0 {
+				if m.state == inBody {
+					*m = ResponseFramer{}
 				} else {
-					m.status = atDataEnd
+					m.state = atDataEnd
 				}
 			}
 			continue
 		}
 		i := bytes.IndexByte(b[n:], '\n')
 		if i < 0 {
-			if len(m.line)+len(b)-n > maxAnswerLine {
-				m.until = true
+			if len(m.line)+len(b)-n > maxResponseLine {
+				m.untilClose = true
 			} else {
 				m.line = append(m.line, b[n:]...)
 			}
@@ -79,88 +77,87 @@ func (m *Responses) Next(b []byte) (n int, closing bool) {
 		}
 		m.readLine(bytes.TrimSuffix(line[:len(line)-1], cr))
 	}
-	if m.until {
+	if m.untilClose {
 		n = len(b)
 	}
-	return n, m.until
+	return n, m.untilClose
 }
 
 var cr = []byte{'\r'}
 
-func (m *Responses) readLine(text []byte) {
-	switch m.status {
+func (m *ResponseFramer) readLine(text []byte) {
+	switch m.state {
 	case atStart:
-		// HTTP/1.1 200 and anything
-		m.status, m.length, m.coding = atField, -1, plain
-		code, ok := statusOf(text)
+		m.state, m.length, m.coding = atField, -1, codingNone
+		code, ok := parseStatus(text)
 		if m.code = code; !ok {
-			m.until = true
+			m.untilClose = true
 		}
 	case atField:
 		if len(text) == 0 {
 			m.endHead()
 		} else {
-			m.field(text)
+			m.parseField(text)
 		}
 	case atSize:
 		size, _, _ := bytes.Cut(text, semicolon)
-		n, ok := hexNumber(bytes.TrimRight(size, " \t"))
-		switch m.left, m.status = n, inChunk; {
+		n, ok := parseHex(bytes.TrimRight(size, " \t"))
+		switch m.remaining, m.state = n, inChunk; {
 		case !ok:
-			m.until = true
+			m.untilClose = true
 		case n == 0:
-			m.status = atTrailer
+			m.state = atTrailer
 		}
 	case atDataEnd:
-		m.status = atSize
-		m.until = len(text) != 0
+		m.state = atSize
+		m.untilClose = len(text) != 0
 	case atTrailer:
 		if len(text) == 0 {
-			*m = Responses{}
+			*m = ResponseFramer{}
 		}
 	}
 }
 
-// statusOf reads the three digits after the version.
-func statusOf(text []byte) (int, bool) {
+// parseStatus parses the three digits after the version.
+func parseStatus(text []byte) (int, bool) {
 	const at = len("HTTP/1.1 ")
 	if len(text) < at+3 || !bytes.HasPrefix(text, []byte("HTTP/1.")) {
 		return 0, false
 	}
-	n, ok := decimal(text[at : at+3])
+	n, ok := parseDecimal(text[at : at+3])
 	return int(n), ok && n >= 100
 }
 
-func (m *Responses) field(text []byte) {
+func (m *ResponseFramer) parseField(text []byte) {
 	name, value, _ := bytes.Cut(text, []byte{':'})
 	switch {
-	case isName(name, "content-length"):
-		n, ok := decimal(trim(value))
+	case foldEqual(name, "content-length"):
+		n, ok := parseDecimal(trimOWS(value))
 		if !ok || m.length >= 0 && m.length != n {
-			m.coding = unknown
+			m.coding = codingUnknown
 		}
 		m.length = n
-	case isName(name, "transfer-encoding"):
-		if m.coding = chunks; !isName(trim(value), "chunked") {
-			m.coding = unknown
+	case foldEqual(name, "transfer-encoding"):
+		if m.coding = codingChunked; !foldEqual(trimOWS(value), "chunked") {
+			m.coding = codingUnknown
 		}
 	}
 }
 
-// endHead decides what follows (RFC 9112, 6.3).
-func (m *Responses) endHead() {
+// endHead decides what follows a header section (RFC 9112, 6.3).
+func (m *ResponseFramer) endHead() {
 	switch {
 	case m.code == 101:
-		m.until = true
+		m.untilClose = true
 	case m.code < 200:
-		m.status = atStart // an interim answer; the one asked for is still to come
-	case m.head, m.code == 204, m.code == 304, m.coding == plain && m.length == 0:
-		*m = Responses{}
-	case m.coding == chunks:
-		m.status = atSize
-	case m.coding == plain && m.length > 0:
-		m.status, m.left = inBody, m.length
+		m.state = atStart // an interim response; the final one follows
+	case m.toHEAD, m.code == 204, m.code == 304, m.coding == codingNone && m.length == 0:
+		*m = ResponseFramer{}
+	case m.coding == codingChunked:
+		m.state = atSize
+	case m.coding == codingNone && m.length > 0:
+		m.state, m.remaining = inBody, m.length
 	default:
-		m.until = true
+		m.untilClose = true
 	}
 }

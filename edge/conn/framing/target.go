@@ -5,44 +5,44 @@ import (
 	"net/http"
 )
 
-// requestLine reads method, target and version.
-func (m *Requests) requestLine(text []byte) *Error {
+// parseRequestLine checks method, target and version.
+func (m *RequestFramer) parseRequestLine(text []byte) *Error {
 	method, rest, ok := bytes.Cut(text, space)
 	target, version, two := bytes.Cut(rest, space)
 	switch {
 	case !ok || !two || !isToken(method):
-		return bad("the request line is not a method, an address and a version")
+		return badRequest("the request line is not a method, an address and a version")
 	case string(version) == "HTTP/1.0":
-		m.head.old = true
+		m.head.http10 = true
 	case string(version) != "HTTP/1.1":
-		return bad("only HTTP/1.1 is spoken here")
+		return badRequest("only HTTP/1.1 is supported")
 	}
 	switch string(method) {
-	case "CONNECT", "TRACE": // the one opens tunnels, the other shows what cookies were sent
+	case "CONNECT", "TRACE": // CONNECT opens tunnels, TRACE reveals cookies to scripts
 		return &Error{http.StatusMethodNotAllowed, "this method is never allowed"}
 	case "PRI":
-		return bad("HTTP/2 without TLS is not spoken here")
+		return badRequest("HTTP/2 without TLS is not supported")
 	}
 	return checkTarget(method, target)
 }
 
 var space = []byte{' '}
 
-// checkTarget refuses addresses that two readers could take for different ones.
+// checkTarget refuses targets that two parsers could read differently.
 func checkTarget(method, target []byte) *Error {
 	if len(target) == 0 {
-		return bad("the address is empty")
+		return badRequest("the address is empty")
 	}
 	for _, c := range target {
 		if c <= ' ' || c == 0x7f || c == '#' {
-			return bad("the address holds a byte that no address has")
+			return badRequest("the address contains a byte that is not allowed in it")
 		}
 	}
 	if target[0] != '/' {
-		return checkForm(method, target)
+		return checkTargetForm(method, target)
 	}
 	if len(target) > 1 && target[1] == '/' {
-		return bad("the address begins with two slashes")
+		return badRequest("the address begins with two slashes")
 	}
 	path, _, _ := bytes.Cut(target, question)
 	return checkPath(path)
@@ -50,76 +50,78 @@ func checkTarget(method, target []byte) *Error {
 
 var question = []byte{'?'}
 
-// checkForm accepts the asterisk of OPTIONS and an absolute address of http.
-func checkForm(method, target []byte) *Error {
+// checkTargetForm accepts "*" with OPTIONS, and absolute targets of http and https (RFC
+// 9112, 3.2).
+func checkTargetForm(method, target []byte) *Error {
 	if string(target) == "*" && string(method) == "OPTIONS" {
 		return nil
 	}
 	rest, ok := cutScheme(target)
 	if !ok {
-		return bad("the address is not a path")
+		return badRequest("the address is not a path")
 	}
 	end := bytes.IndexAny(rest, "/?")
 	if end < 0 {
 		end = len(rest)
 	}
 	if !validHost(rest[:end]) {
-		return bad("the address names no plain host")
+		return badRequest("the address has no plain host")
 	}
 	path, _, _ := bytes.Cut(rest[end:], question)
 	if len(path) > 1 && path[1] == '/' {
-		return bad("the address begins with two slashes")
+		return badRequest("the address begins with two slashes")
 	}
 	return checkPath(path)
 }
 
-// cutScheme takes http:// or https:// off.
+// cutScheme removes http:// or https://.
 func cutScheme(target []byte) (rest []byte, ok bool) {
 	for _, scheme := range []string{"http://", "https://"} {
-		if len(target) >= len(scheme) && isName(target[:len(scheme)], scheme) {
+		if len(target) >= len(scheme) && foldEqual(target[:len(scheme)], scheme) {
 			return target[len(scheme):], true
 		}
 	}
 	return nil, false
 }
 
-// checkPath refuses what some server would tidy up: dot segments, also written
-// with escapes, backslashes, NUL, and escapes that are none.
+// checkPath refuses what some servers normalize, as they would then serve another path
+// than the one that was checked and cached: dot segments, also percent-encoded ones,
+// backslashes, encoded control characters and malformed escapes.
 func checkPath(path []byte) *Error {
 	if bytes.IndexByte(path, '\\') >= 0 {
-		return bad("the path holds a backslash")
+		return badRequest("the path contains a backslash")
 	}
 	escaped := bytes.IndexByte(path, '%') >= 0
 	if !escaped && !bytes.Contains(path, dotSegment) {
 		return nil
 	}
-	dots, other := 0, true // of the present segment; nothing stands before the first slash
+	dots, other := 0, true // in the present segment; there is none before the first slash
 	for i := 0; i < len(path); i++ {
 		c := path[i]
 		if c == '%' {
 			if i+2 >= len(path) {
-				return bad("an escape of the path is cut off")
+				return badRequest("an escape of the path is cut off")
 			}
-			hi, lo := hexDigit(path[i+1]), hexDigit(path[i+2])
+			hi, lo := hexValue(path[i+1]), hexValue(path[i+2])
 			if hi < 0 || lo < 0 {
-				return bad("an escape of the path is no escape")
+				return badRequest("an escape of the path is malformed")
 			}
 			i += 2
 			if c = byte(hi<<4 | lo); c < ' ' || c == 0x7f || c == '\\' {
-				return bad("the path holds an escaped control character or backslash")
+				return badRequest("the path contains an escaped control character or backslash")
 			}
 		}
 		switch c {
 		case '/':
 			if !other && (dots == 1 || dots == 2) {
-				return bad("the path holds a dot segment")
+				return badRequest("the path contains a dot segment")
 			}
 			dots, other = 0, false
 		case '.':
 			dots++
-		case ';': // some servers cut what follows it off
+		case ';': // some servers drop what follows it
 			if !other && (dots == 1 || dots == 2) {
-				return bad("the path holds a dot segment")
+				return badRequest("the path contains a dot segment")
 			}
 			other = true
 		default:
@@ -127,14 +129,14 @@ func checkPath(path []byte) *Error {
 		}
 	}
 	if !other && (dots == 1 || dots == 2) {
-		return bad("the path holds a dot segment")
+		return badRequest("the path contains a dot segment")
 	}
 	return nil
 }
 
 var dotSegment = []byte("/.")
 
-func hexDigit(c byte) int {
+func hexValue(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')
@@ -146,8 +148,8 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// validHost accepts a name or an address, in brackets if it has colons, and a
-// port: no user, no path, no list, nothing escaped.
+// validHost accepts a host name or an IP address, in brackets if it is an IPv6 address,
+// and an optional port: no user, no path, no list, no escapes.
 func validHost(b []byte) bool {
 	if len(b) == 0 || len(b) > 255+len(":65535") {
 		return false
@@ -158,7 +160,7 @@ func validHost(b []byte) bool {
 			return false
 		}
 		for _, c := range b[1:end] {
-			if hexDigit(c) < 0 && c != ':' && c != '.' {
+			if hexValue(c) < 0 && c != ':' && c != '.' {
 				return false
 			}
 		}
@@ -195,15 +197,15 @@ func validPort(b []byte) bool {
 // isToken reports whether b is a token (RFC 9110, 5.6.2).
 func isToken(b []byte) bool {
 	for _, c := range b {
-		if !inToken[c] {
+		if !tokenChars[c] {
 			return false
 		}
 	}
 	return len(b) > 0
 }
 
-// inToken are the bytes of a token.
-var inToken = func() (in [256]bool) {
+// tokenChars are the bytes that a token may contain.
+var tokenChars = func() (in [256]bool) {
 	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") {
 		in[c] = true
 	}

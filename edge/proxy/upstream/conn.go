@@ -22,7 +22,7 @@ type conn struct {
 
 	mu sync.Mutex
 
-	responses   framing.Responses
+	responses   framing.ResponseFramer
 	unsolicited bool          // bytes came that belong to no answer
 	head        bool          // the head of the final answer has not been seen
 	delivered   bool          // the answer's head has reached who asked
