@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -27,8 +28,8 @@ const (
 	acceptHTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 )
 
-// fetched is what came back for one address.
-type fetched struct {
+// response is what came back for one address.
+type response struct {
 	url     *url.URL // that answered
 	refused string   // why nothing did
 	status  int
@@ -38,16 +39,16 @@ type fetched struct {
 
 // get asks for an address and follows redirects, each hop by its own host's
 // rules and pace. What the site does wrong is in the answer; an error is ours.
-func (r *reading) get(ctx context.Context, u *url.URL, accept string, limit int64) (fetched, error) {
+func (r *run) get(ctx context.Context, u *url.URL, accept string, limit int64) (response, error) {
 	for hops := 0; ; hops++ {
 		rules, err := r.rules(ctx, u)
 		if err != nil {
-			return fetched{}, err
+			return response{}, err
 		}
-		if !permitted(rules, u) {
-			return fetched{url: u, refused: "robots.txt of the site asks this reader to stay away"}, nil
+		if !allowedByRobots(rules, u) {
+			return response{url: u, refused: "robots.txt of the site does not allow this crawler"}, nil
 		}
-		f, err := r.once(ctx, u, accept, limit)
+		f, err := r.fetch(ctx, u, accept, limit)
 		if err != nil || f.refused != "" {
 			return f, err
 		}
@@ -56,14 +57,14 @@ func (r *reading) get(ctx context.Context, u *url.URL, accept string, limit int6
 			return f, nil
 		}
 		if hops == maxRedirects {
-			return fetched{url: u, refused: fmt.Sprintf("more than %d redirects", maxRedirects)}, nil
+			return response{url: u, refused: fmt.Sprintf("more than %d redirects", maxRedirects)}, nil
 		}
 		u = to
 	}
 }
 
 // rules returns the robots.txt of u's host, empty where there is none.
-func (r *reading) rules(ctx context.Context, u *url.URL) (string, error) {
+func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 	site := u.Scheme + "://" + u.Host
 	if rules, ok := r.robots[site]; ok {
 		return rules, nil
@@ -74,7 +75,7 @@ func (r *reading) rules(ctx context.Context, u *url.URL) (string, error) {
 	r.robots[site] = ""
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	for range 2 { // http to https, or to www, and no further
-		f, err := r.once(ctx, at, "text/plain,*/*;q=0.5", maxRobots)
+		f, err := r.fetch(ctx, at, "text/plain,*/*;q=0.5", maxRobots)
 		if err != nil {
 			return "", err
 		}
@@ -82,7 +83,7 @@ func (r *reading) rules(ctx context.Context, u *url.URL) (string, error) {
 			at = to
 			continue
 		}
-		if f.refused == "" && f.status == http.StatusOK {
+		if f.status == http.StatusOK {
 			r.robots[site] = string(f.body)
 		}
 		break
@@ -91,7 +92,7 @@ func (r *reading) rules(ctx context.Context, u *url.URL) (string, error) {
 }
 
 // redirect returns where an answer points to, or nil.
-func (f *fetched) redirect() *url.URL {
+func (f *response) redirect() *url.URL {
 	switch f.status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
@@ -105,19 +106,19 @@ func (f *fetched) redirect() *url.URL {
 	return to
 }
 
-// once makes one request when it is this reader's turn.
-func (r *reading) once(ctx context.Context, u *url.URL, accept string, limit int64) (fetched, error) {
-	f := fetched{url: u, header: http.Header{}}
-	if err := r.prober.turn(ctx, u.Host); err != nil {
+// fetch makes one request when it is this reader's turn.
+func (r *run) fetch(ctx context.Context, u *url.URL, accept string, limit int64) (response, error) {
+	f := response{url: u, header: http.Header{}}
+	if err := r.prober.waitTurn(ctx, u.Host); err != nil {
 		if ctx.Err() == nil {
 			return f, err
 		}
-		f.refused = reason(err)
+		f.refused = describe(err)
 		return f, nil
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		f.refused = "the address cannot be asked for"
+		f.refused = "the address is not valid"
 		return f, nil
 	}
 	req.Header.Set("User-Agent", userAgent)
@@ -128,48 +129,63 @@ func (r *reading) once(ctx context.Context, u *url.URL, accept string, limit int
 		return f, safehttp.ErrNotAllowed
 	}
 	if err != nil {
-		f.refused = reason(err)
+		f.refused = describe(err)
 		return f, nil
 	}
 	defer resp.Body.Close()
 	f.status, f.header = resp.StatusCode, resp.Header
-	if f.body, err = readBody(resp, limit); err != nil && len(f.body) == 0 {
-		f.refused = reason(err)
+	// A part of the file must not be graded as the whole. Other responses are usable
+	// without a complete body: a redirect, an error, the head of a page, and the rules
+	// of a robots.txt, of which a part is better than none.
+	if f.body, err = readBody(resp, limit); err != nil && f.status == http.StatusOK {
+		f.refused = describe(err)
 	}
 	return f, nil
 }
 
-// readBody reads up to limit bytes, unpacked, so that no bomb can go off.
+// readBody reads up to limit bytes of the decompressed body, from at most twice as
+// many compressed ones, so that a compression bomb is harmless. It returns what it
+// read before an error.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	body := io.Reader(resp.Body)
+	body := io.LimitReader(resp.Body, 2*limit)
 	switch coding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(resp.Body)
+		z, err := gzip.NewReader(body)
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, errPacked
+			return nil, errEncoding
 		}
 		body = z
 	default:
-		return nil, errPacked
+		return nil, errEncoding
 	}
-	return io.ReadAll(io.LimitReader(body, limit))
+	b, err := io.ReadAll(io.LimitReader(body, limit))
+	switch {
+	case errors.Is(err, gzip.ErrChecksum), errors.As(err, new(flate.CorruptInputError)):
+		err = errEncoding
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errTruncated
+	}
+	return b, err
 }
 
-var errPacked = errors.New("the answer is packed in a way that was not asked for")
+var (
+	errEncoding  = errors.New("the content encoding of the response is damaged or was not requested")
+	errTruncated = errors.New("the response ended early")
+)
 
-// reason tells in a few stable words why nothing came, and nothing of our own
-// network.
-func reason(err error) string {
+// describe returns in stable words why there is no usable response. It does not
+// reveal anything about the origin's network.
+func describe(err error) string {
 	ne, ok := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(err, errPacked):
-		return errPacked.Error()
+	case errors.Is(err, errEncoding), errors.Is(err, errTruncated):
+		return err.Error()
 	case errors.Is(err, context.DeadlineExceeded), ok && ne.Timeout():
-		return "the site did not answer in time"
+		return "the site did not respond in time"
 	}
 	return "the site cannot be reached"
 }

@@ -16,7 +16,7 @@ import (
 const maxPageLinks = 500
 
 // readPage takes out of a page what says where its llms.txt is.
-func readPage(f fetched) *llms.Page {
+func readPage(f response) *llms.Page {
 	p := &llms.Page{URL: f.url, Body: f.body, Language: f.header.Get("Content-Language")}
 	base := f.url
 	for _, field := range f.header.Values("Link") {

@@ -29,8 +29,8 @@ const (
 	maxQueue = 6 * time.Second
 	// deadline bounds one probe; the edge gives up on a request after 20 s.
 	deadline = 15 * time.Second
-	// forgetAbove is the number of hosts at which past turns are swept out.
-	forgetAbove = 1000
+	// sweepAbove is the number of hosts at which past turns are swept out.
+	sweepAbove = 1000
 )
 
 // Token is the name robots.txt knows this reader by: that of our crawler.
@@ -58,7 +58,7 @@ type Prober struct {
 // New checks the configuration and returns a Prober; it fetches nothing.
 func New(c Config) (*Prober, error) {
 	if c.HTTP == nil {
-		return nil, errors.New("a prober needs a client to fetch with")
+		return nil, errors.New("configure prober: HTTP is missing")
 	}
 	if c.Delay == 0 {
 		c.Delay = DefaultDelay
@@ -78,11 +78,11 @@ func (p *Prober) Lint(ctx context.Context, address string) (llms.Report, error) 
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	default:
-		return llms.Report{}, &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too many files are being read just now", RetryAfter: maxQueue}
+		return llms.Report{}, &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too many files are being checked; try again later", RetryAfter: maxQueue}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	r := &reading{prober: p}
+	r := &run{prober: p}
 	v, err := r.visit(ctx, u)
 	if err != nil {
 		return llms.Report{}, err
@@ -100,7 +100,7 @@ func locate(address string) (*url.URL, error) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return nil, bad("the address must be an absolute http or https URL")
 	case u.User != nil:
-		return nil, bad("the address must not carry a user name or password")
+		return nil, bad("the address must not contain a user name or password")
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Fragment, u.RawFragment = "", ""
@@ -116,14 +116,14 @@ func locate(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// reading is one probe under way.
-type reading struct {
+// run is one probe under way.
+type run struct {
 	prober *Prober
 	robots map[string]string // by scheme and host
 }
 
 // visit asks for the file and what is around it.
-func (r *reading) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
+func (r *run) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	file, err := r.get(ctx, u, acceptText, maxFile)
 	if err != nil {
 		return llms.Visit{}, err
@@ -135,7 +135,7 @@ func (r *reading) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	// A file with a heading and the form of a page cannot be the answer to any
 	// path; only what looks wrong is compared.
 	if llms.Lint(v.Body).Level < llms.LevelTitled {
-		missing, err := r.get(ctx, impossible(file.url), acceptText, maxPage)
+		missing, err := r.get(ctx, missingURL(file.url), acceptText, maxPage)
 		if err != nil {
 			return v, err
 		}
@@ -154,18 +154,18 @@ func (r *reading) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	return v, nil
 }
 
-// impossible names a file beside u that cannot exist, the same each time so that
+// missingURL names a file beside u that cannot exist, the same each time so that
 // a site's cache can help.
-func impossible(u *url.URL) *url.URL {
+func missingURL(u *url.URL) *url.URL {
 	sum := sha256.Sum256([]byte(u.Host))
 	return u.ResolveReference(&url.URL{Path: "./fieldmark-" + hex.EncodeToString(sum[:8]) + ".txt"})
 }
 
-// turn waits until the host may be asked, or says when to come back.
-func (p *Prober) turn(ctx context.Context, host string) error {
-	wait, ok := p.take(host, time.Now())
+// waitTurn waits until the host may be asked, or says when to come back.
+func (p *Prober) waitTurn(ctx context.Context, host string) error {
+	wait, ok := p.reserveTurn(host, time.Now())
 	if !ok {
-		return &fieldmark.Error{Code: fieldmark.CodeRateLimited, Detail: "this site is being read by others just now", RetryAfter: maxQueue}
+		return &fieldmark.Error{Code: fieldmark.CodeRateLimited, Detail: "other checks of this site are running; try again later", RetryAfter: maxQueue}
 	}
 	if wait <= 0 {
 		return nil
@@ -180,11 +180,11 @@ func (p *Prober) turn(ctx context.Context, host string) error {
 	}
 }
 
-// take gives away the host's next turn, if it is not too far off.
-func (p *Prober) take(host string, now time.Time) (wait time.Duration, ok bool) {
+// reserveTurn gives away the host's next turn, if it is not too far off.
+func (p *Prober) reserveTurn(host string, now time.Time) (wait time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.turns) > forgetAbove {
+	if len(p.turns) > sweepAbove {
 		for h, at := range p.turns {
 			if at.Before(now) {
 				delete(p.turns, h)
@@ -202,9 +202,9 @@ func (p *Prober) take(host string, now time.Time) (wait time.Duration, ok bool) 
 	return wait, true
 }
 
-// permitted asks the rules of a host whether u may be read. Rules that cannot
+// allowedByRobots asks the rules of a host whether u may be read. Rules that cannot
 // be read forbid nothing here: a person asks for one file, nobody crawls.
-func permitted(robots string, u *url.URL) (ok bool) {
+func allowedByRobots(robots string, u *url.URL) (ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = true // the parser gave up on a file nobody can read

@@ -123,6 +123,11 @@ func TestProbe(t *testing.T) {
 		{"moved", "", map[string]answer{"/llms.txt": {status: 301, header: "Location: /docs/llms.txt"}, "/docs/llms.txt": markdown}, 4, "relative-url", []string{"/robots.txt", "/llms.txt", "/docs/llms.txt", "/docs/"}},
 		{"moved in a circle", "", map[string]answer{"/llms.txt": {status: 302, header: "Location: /llms.txt"}}, 0, "no-answer", nil},
 		{"kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: " + probe.Token + "\nDisallow: /\n"}, "/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
+		{"truncated", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/markdown\nContent-Length: 4000", body: good}}, 0, "no-answer", []string{"/robots.txt", "/llms.txt"}},
+		{"damaged gzip", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip", body: packed(good)[:len(packed(good))-6]}}, 0, "no-answer", nil},
+		{"truncated page", "", map[string]answer{"/llms.txt": markdown, "/": {header: "Content-Length: 4000", body: linked}}, 4, "relative-url", nil},
+		{"truncated robots.txt", "", map[string]answer{"/robots.txt": {header: "Content-Length: 4000", body: "User-agent: *\nDisallow: /\n"}, "/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
+		{"truncated error page", "", map[string]answer{"/llms.txt": {status: 500, header: "Content-Length: 4000", body: "<html>"}}, 0, "not-200", nil},
 		{"others are kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: GPTBot\nDisallow: /\n"}, "/llms.txt": markdown}, 4, "relative-url", nil},
 	}
 	for _, tt := range tests {
