@@ -113,7 +113,7 @@ func TestMapping(t *testing.T) {
 		`{"severity":"info"}`: "LOW", `{"severity":"low"}`: "LOW", `{"severity":"none"}`: "LOW",
 		`{"priority":"P1"}`: "CRITICAL", `{"severity":"odd","priority":"high"}`: "HIGH", `{"severity":"odd"}`: "HIGH", `{}`: "HIGH",
 	} {
-		s := signals(t, one(labels), alert.Options{DeadMan: true, Priority: fieldmark.PriorityHigh})
+		s := signals(t, one(labels), alert.Options{WatchdogAlerts: true, Priority: fieldmark.PriorityHigh})
 		if s[0].Request.Priority != want {
 			t.Errorf("labels %s: %s, want %s", labels, s[0].Request.Priority, want)
 		}

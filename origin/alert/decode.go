@@ -11,71 +11,71 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Notification is one message of an alerting tool, about a group of alerts.
+// Notification is a message of an alerting tool about a group of alerts.
 type Notification struct {
 	groupKey    string
 	status      string
 	receiver    string
 	externalURL string
-	truncated   int // alerts the sender left out
-	group       texts
-	common      texts
-	notes       texts // annotations all alerts share
-	alerts      []one
+	truncated   int // number of alerts that the sender omitted
+	group       textMap
+	common      textMap
+	annotations textMap // annotations common to all alerts
+	alerts      []alertData
 }
 
-// one is an alert of a group.
-type one struct {
+// alertData is one alert of a group.
+type alertData struct {
 	firing      bool
-	labels      texts
-	notes       texts // its annotations
+	labels      textMap
+	annotations textMap // its annotations
 	starts      time.Time
 	fingerprint string
 	links       []link
 }
 
-// link is an address with the word for it.
+// link is an address with its text.
 type link struct{ text, href string }
 
-// wire is a notification as it is written: that of Alertmanager, to which
-// Grafana adds members and takes none away.
-type wire struct {
+// wireNotification is the JSON of a notification by Alertmanager, to which Grafana
+// adds members.
+type wireNotification struct {
 	GroupKey    string            `json:"groupKey"`
 	Status      string            `json:"status"`
 	Receiver    string            `json:"receiver"`
 	ExternalURL string            `json:"externalURL"`
 	Truncated   int               `json:"truncatedAlerts"`
-	Group       texts             `json:"groupLabels"`
-	Common      texts             `json:"commonLabels"`
-	Notes       texts             `json:"commonAnnotations"`
-	Alerts      []json.RawMessage `json:"alerts"`      // of wireAlert: counted before they are read
+	Group       textMap           `json:"groupLabels"`
+	Common      textMap           `json:"commonLabels"`
+	Annotations textMap           `json:"commonAnnotations"`
+	Alerts      []json.RawMessage `json:"alerts"`      // of wireAlert; counted before they are decoded
 	RuleID      json.RawMessage   `json:"ruleId"`      // Grafana before version 9
-	EvalMatches json.RawMessage   `json:"evalMatches"` // the same
+	EvalMatches json.RawMessage   `json:"evalMatches"` // Grafana before version 9
 }
 
 type wireAlert struct {
-	Status       string `json:"status"`
-	Labels       texts  `json:"labels"`
-	Notes        texts  `json:"annotations"`
-	StartsAt     string `json:"startsAt"`
-	Fingerprint  string `json:"fingerprint"`
-	GeneratorURL string `json:"generatorURL"`
-	DashboardURL string `json:"dashboardURL"`
-	PanelURL     string `json:"panelURL"`
-	SilenceURL   string `json:"silenceURL"`
+	Status       string  `json:"status"`
+	Labels       textMap `json:"labels"`
+	Annotations  textMap `json:"annotations"`
+	StartsAt     string  `json:"startsAt"`
+	Fingerprint  string  `json:"fingerprint"`
+	GeneratorURL string  `json:"generatorURL"`
+	DashboardURL string  `json:"dashboardURL"`
+	PanelURL     string  `json:"panelURL"`
+	SilenceURL   string  `json:"silenceURL"`
 }
 
-// texts are labels or annotations. Values that are no texts are taken as they
-// are written: a template easily forgets the quotes around a number.
-type texts map[string]string
+// textMap holds labels or annotations. Values of other types are kept in their JSON
+// form, because templates often omit the quotes around a number.
+type textMap map[string]string
 
-// UnmarshalJSON implements json.Unmarshaler; it takes anything.
-func (t *texts) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON implements json.Unmarshaler. It accepts any value.
+func (t *textMap) UnmarshalJSON(b []byte) error {
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(b, &raw) != nil {
 		return nil
 	}
-	*t = make(texts, len(raw))
+	*t = make(textMap, len(raw))
 	for name, value := range raw {
 		var text string
 		switch {
@@ -89,16 +89,16 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// maxAlerts bounds the alerts of a notification: real ones have some hundred bytes,
-// and empty ones would take 200 times their size in memory.
+// maxAlerts limits the alerts of a notification. Real ones have a few hundred bytes
+// each; empty ones would take 200 times their size in memory.
 const maxAlerts = 10_000
 
-// Decode reads a notification. What it refuses is no JSON, or no notification
-// in a form that it knows.
+// Decode decodes a notification. It returns an error for invalid JSON and for
+// unknown formats.
 func Decode(body []byte) (Notification, error) {
-	var w wire
+	var w wireNotification
 	err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &w)
-	// A member of the wrong type is left out and the rest is read all the same.
+	// Members of the wrong type are ignored.
 	if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mistyped {
 		return Notification{}, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON, Detail: "the notification is not valid JSON"}
 	}
@@ -106,44 +106,45 @@ func Decode(body []byte) (Notification, error) {
 		return Notification{}, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a notification has at most %d alerts: set max_alerts of the receiver", maxAlerts)
 	}
 	if len(w.Alerts) == 0 && (w.EvalMatches != nil || w.RuleID != nil) {
-		return Notification{}, unfit("/alerts", "this is the format of Grafana before version 9: change the contact point to Grafana's unified alerting")
+		return Notification{}, validationError("/alerts", "this is the format of Grafana before version 9: change the contact point to Grafana's unified alerting")
 	}
 	if len(w.Alerts) == 0 && w.Status == "" {
-		return Notification{}, unfit("/alerts", "must be the alerts of a notification by Alertmanager (version 4) or Grafana (version 1)")
+		return Notification{}, validationError("/alerts", "must be the alerts of a notification by Alertmanager (version 4) or Grafana (version 1)")
 	}
 	n := Notification{
 		groupKey: w.GroupKey, status: w.Status, receiver: w.Receiver, externalURL: w.ExternalURL, truncated: max(w.Truncated, 0),
-		group: w.Group, common: w.Common, notes: w.Notes,
+		group: w.Group, common: w.Common, annotations: w.Annotations,
 	}
 	for _, raw := range w.Alerts {
 		var a wireAlert
-		_ = json.Unmarshal(raw, &a) // valid JSON; a member of the wrong type is left out
-		n.alerts = append(n.alerts, a.read())
+		_ = json.Unmarshal(raw, &a) // valid JSON; members of the wrong type are ignored
+		n.alerts = append(n.alerts, a.decode())
 	}
-	if len(n.alerts) == 0 { // a template that left them out; what they share is told above
-		n.alerts = []one{{firing: firing(w.Status), labels: w.Common, notes: w.Notes}}
+	if len(n.alerts) == 0 { // a template without alerts; only common fields are known
+		n.alerts = []alertData{{firing: firing(w.Status), labels: w.Common, annotations: w.Annotations}}
 	}
 	return n, nil
 }
 
-func unfit(pointer, detail string) error {
+func validationError(pointer, detail string) error {
 	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: detail,
 		Fields: []fieldmark.FieldError{{Pointer: pointer, Code: "required", Detail: detail}}}
 }
 
-// firing takes every word but those for the end as a call for help.
+// firing treats every status except those for the end as firing, so that no alert
+// is lost.
 func firing(status string) bool {
 	return !slices.Contains([]string{"resolved", "ok", "inactive", "recovered"}, strings.ToLower(strings.TrimSpace(status)))
 }
 
-func (a *wireAlert) read() one {
+func (a *wireAlert) decode() alertData {
 	starts, err := time.Parse(time.RFC3339Nano, a.StartsAt)
-	if err != nil || starts.Year() <= 1 { // Go's zero time is sent for none
+	if err != nil || starts.Year() <= 1 { // senders use Go's zero time for none
 		starts = time.Time{}
 	}
-	return one{
-		firing: firing(a.Status), labels: a.Labels, notes: a.Notes, starts: starts, fingerprint: a.Fingerprint,
-		links: []link{{"source", a.GeneratorURL}, {"runbook", a.Notes["runbook_url"]}, {"dashboard", a.DashboardURL},
+	return alertData{
+		firing: firing(a.Status), labels: a.Labels, annotations: a.Annotations, starts: starts, fingerprint: a.Fingerprint,
+		links: []link{{"source", a.GeneratorURL}, {"runbook", a.Annotations["runbook_url"]}, {"dashboard", a.DashboardURL},
 			{"panel", a.PanelURL}, {"silence", a.SilenceURL}},
 	}
 }

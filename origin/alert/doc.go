@@ -1,11 +1,11 @@
-// Package alert understands what alerting tools send.
+// Package alert decodes the notifications of alerting tools.
 //
-// What comes in is the body of a notification by Alertmanager (version "4") or
-// Grafana (version "1"), as its sender templated it; what goes out are signals:
-// what fires, under which key, and the mission it would be. The reading is
-// tolerant, because these senders drop what is refused: what is too long is cut,
-// what has the wrong type is taken for absent, what is unknown is let be.
+// Input: the body of a notification by Alertmanager (version "4") or Grafana (version
+// "1"), as templated by its sender. Output: signals: what fires, under which key, and
+// the mission for it. Decoding is tolerant, because these senders drop a notification
+// that is rejected: values that are too long are truncated, values of the wrong type
+// and unknown members are ignored.
 //
-// The package decides nothing about missions that exist. It knows no HTTP, no
-// clock and no database.
+// The package decides nothing about existing missions. It must not know HTTP, clocks
+// or databases.
 package alert

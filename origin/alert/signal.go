@@ -16,24 +16,24 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Options say how a sender wants its alerts taken.
+// Options configure how the alerts of a sender become missions.
 type Options struct {
-	Source   string             // of the missions
-	PerAlert bool               // a mission for each alert; otherwise one for the group
-	Priority fieldmark.Priority // where no label says it; "" means MEDIUM
-	DeadMan  bool               // take the alerts that always fire, which are ignored otherwise
+	Source         string             // of the missions
+	PerAlert       bool               // one mission per alert; otherwise one per group
+	Priority       fieldmark.Priority // used if no label gives one; "" means MEDIUM
+	WatchdogAlerts bool               // include alerts that always fire to show that alerting works
 }
 
-// Signal is one thing that fires, or that fires no more.
+// Signal is one alert or group that fires or is resolved.
 type Signal struct {
-	Key     string // names the group or the alert at its sender
+	Key     string // identifies the group or alert at its sender
 	Firing  bool
-	Starts  time.Time                // of the earliest alert; zero: not said
-	Request fieldmark.MissionRequest // what its mission would say, within every bound; without ExternalID
+	Starts  time.Time                // of the earliest alert; zero if unknown
+	Request fieldmark.MissionRequest // the mission for the signal, within all limits; without ExternalID
 }
 
-// ExternalID names the mission that is opened for the signal; attempt tells
-// those apart that one outage came to, and begins at 1.
+// ExternalID returns the external id of the mission for the signal. attempt
+// distinguishes several missions for one outage, starting at 1.
 func (s *Signal) ExternalID(attempt int) string {
 	id := s.Key + "-"
 	if s.Starts.IsZero() {
@@ -47,15 +47,15 @@ func (s *Signal) ExternalID(attempt int) string {
 	return id
 }
 
-// Alerts counts the alerts of a notification.
+// Alerts returns the number of alerts in a notification.
 func (n *Notification) Alerts() int { return len(n.alerts) }
 
-// Signals returns what a notification comes to, and how many of its alerts are
-// of the kind that always fires and were left out.
+// Signals returns the signals of a notification, and how many watchdog alerts were
+// ignored.
 func (n *Notification) Signals(o Options) (signals []Signal, ignored int) {
-	var kept []one
+	var kept []alertData
 	for _, a := range n.alerts {
-		if !o.DeadMan && deadMan(a.labels) {
+		if !o.WatchdogAlerts && isWatchdog(a.labels) {
 			ignored++
 			continue
 		}
@@ -68,34 +68,35 @@ func (n *Notification) Signals(o Options) (signals []Signal, ignored int) {
 		return []Signal{n.signal(o, n.key(), kept, n.common)}, ignored
 	}
 	for _, a := range kept {
-		signals = append(signals, n.signal(o, a.key(), []one{a}, a.labels))
+		signals = append(signals, n.signal(o, a.key(), []alertData{a}, a.labels))
 	}
 	return signals, ignored
 }
 
-// deadMan recognises the alert that shows by firing that alerting works.
-func deadMan(labels texts) bool {
+// isWatchdog recognises the alert that always fires to show that alerting works.
+func isWatchdog(labels textMap) bool {
 	return labels["alertname"] == "Watchdog" || strings.EqualFold(labels["severity"], "none")
 }
 
-// keyLength is the characters of a key made by hashing: 128 bits.
+// keyLength is the length of a hashed key: 128 bits in hexadecimal.
 const keyLength = 32
 
-// key names the group. Group keys hold matchers and labels of any length.
+// key identifies the group. It is a hash, because group keys contain matchers and
+// labels of any length.
 func (n *Notification) key() string {
 	if n.groupKey != "" {
-		return hashed(n.groupKey)
+		return hashKey(n.groupKey)
 	}
 	if len(n.group) > 0 {
-		return hashed(n.group.line())
+		return hashKey(n.group.format())
 	}
-	return hashed(n.common.line())
+	return hashKey(n.common.format())
 }
 
-// maxFingerprint bounds a fingerprint that is taken as it is; senders use 16.
+// maxFingerprint limits a fingerprint used unchanged; senders use 16 characters.
 const maxFingerprint = 64
 
-func (a *one) key() string {
+func (a *alertData) key() string {
 	plain := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	}
@@ -103,18 +104,18 @@ func (a *one) key() string {
 		return a.fingerprint
 	}
 	if a.fingerprint != "" {
-		return hashed(a.fingerprint)
+		return hashKey(a.fingerprint)
 	}
-	return hashed(a.labels.line())
+	return hashKey(a.labels.format())
 }
 
-func hashed(s string) string {
+func hashKey(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])[:keyLength]
 }
 
-// line writes labels in an order of their own.
-func (t texts) line(but ...string) string {
+// format returns the labels in a fixed order, except those in but.
+func (t textMap) format(but ...string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		if !slices.Contains(but, name) {
@@ -124,10 +125,10 @@ func (t texts) line(but ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// signal makes one of alerts, of which there is one at least.
-func (n *Notification) signal(o Options, key string, alerts []one, labels texts) Signal {
+// signal returns the signal for alerts, of which there must be at least one.
+func (n *Notification) signal(o Options, key string, alerts []alertData, labels textMap) Signal {
 	s := Signal{Key: key}
-	lead := alerts[0] // of those that fire, if any does
+	lead := alerts[0] // the first that fires, if any does
 	for _, a := range alerts {
 		if a.firing && !s.Firing {
 			s.Firing, lead = true, a
@@ -136,25 +137,25 @@ func (n *Notification) signal(o Options, key string, alerts []one, labels texts)
 			s.Starts = a.starts
 		}
 	}
-	said := func(names ...string) string { return first(names, n.notes, lead.notes) }
-	title := said("summary", "title")
+	annotation := func(names ...string) string { return first(names, n.annotations, lead.annotations) }
+	title := annotation("summary", "title")
 	if title == "" {
 		title = n.name(lead)
 	}
 	links, others := n.links(alerts)
 	s.Request = fieldmark.MissionRequest{
 		Source: o.Source, Title: oneLine(title, maxTitle), Priority: priority(alerts, o.Priority),
-		Location: location(lead, said), Links: links, Labels: bounded(labels),
+		Location: location(lead, annotation), Links: links, Labels: limitLabels(labels),
 	}
 	if fieldmark.IsBlank(s.Request.Title) {
 		s.Request.Title = "Alert"
 	}
-	s.Request.Description = n.describe(said("description", "message"), alerts, others)
+	s.Request.Description = n.describe(annotation("description", "message"), alerts, others)
 	return s
 }
 
-// first returns the first of names that any of the places has, place by place.
-func first(names []string, places ...texts) string {
+// first returns the first of names in the first place that has any of them.
+func first(names []string, places ...textMap) string {
 	for _, place := range places {
 		for _, name := range names {
 			if text := strings.TrimSpace(place[name]); text != "" {
@@ -165,19 +166,19 @@ func first(names []string, places ...texts) string {
 	return ""
 }
 
-// name is a title for alerts that have no summary.
-func (n *Notification) name(a one) string {
+// name returns a title for alerts without a summary.
+func (n *Notification) name(a alertData) string {
 	title := a.labels["alertname"]
 	if title == "" {
 		title = n.common["alertname"]
 	}
-	if rest := n.group.line("alertname"); rest != "" {
+	if rest := n.group.format("alertname"); rest != "" {
 		title += " (" + rest + ")"
 	}
 	return strings.TrimSpace(title)
 }
 
-// severities is what tools call a severity.
+// severities maps the names that tools use for severities.
 var severities = map[string]fieldmark.Priority{
 	"critical": fieldmark.PriorityCritical, "page": fieldmark.PriorityCritical, "emergency": fieldmark.PriorityCritical, "disaster": fieldmark.PriorityCritical,
 	"error": fieldmark.PriorityHigh, "major": fieldmark.PriorityHigh, "high": fieldmark.PriorityHigh,
@@ -185,12 +186,13 @@ var severities = map[string]fieldmark.Priority{
 	"info": fieldmark.PriorityLow, "low": fieldmark.PriorityLow, "none": fieldmark.PriorityLow,
 }
 
-// priority is the highest that a firing alert claims, or else that any does.
-func priority(alerts []one, preset fieldmark.Priority) fieldmark.Priority {
+// priority returns the highest priority of the firing alerts, or else of all
+// alerts.
+func priority(alerts []alertData, preset fieldmark.Priority) fieldmark.Priority {
 	var highest fieldmark.Priority
 	for _, onlyFiring := range []bool{true, false} {
 		for _, a := range alerts {
-			if p := severity(a.labels); (a.firing || !onlyFiring) && p.Above(highest) {
+			if p := severityOf(a.labels); (a.firing || !onlyFiring) && p.Above(highest) {
 				highest = p
 			}
 		}
@@ -204,7 +206,7 @@ func priority(alerts []one, preset fieldmark.Priority) fieldmark.Priority {
 	return fieldmark.PriorityMedium
 }
 
-func severity(labels texts) fieldmark.Priority {
+func severityOf(labels textMap) fieldmark.Priority {
 	for _, label := range []string{"severity", "priority"} {
 		word := strings.ToLower(strings.TrimSpace(labels[label]))
 		if p, ok := severities[word]; ok {
@@ -217,23 +219,24 @@ func severity(labels texts) fieldmark.Priority {
 	return ""
 }
 
-// The bounds of a mission's parts, in code points.
+// The limits of a mission's fields, in code points.
 const (
 	maxTitle       = 200
 	maxDescription = 10_000
 	maxPlace       = 200
-	maxListed      = 20 // alerts that get a line of their own
+	maxListed      = 20 // alerts listed with a line of their own
 	maxLine        = 400
 	maxLinks       = 10
 	maxHref        = 2048
-	maxOthers      = 10 // addresses that become lines because they are not https
+	maxOthers      = 10 // addresses listed in the text because they are not https
 )
 
-// describe writes what is known, and then a line for each alert.
-func (n *Notification) describe(said string, alerts []one, others []link) string {
+// describe returns the description: the text of the alert, and a line for each
+// alert.
+func (n *Notification) describe(text string, alerts []alertData, others []link) string {
 	var b strings.Builder
-	if said != "" {
-		b.WriteString(block(said) + "\n\n")
+	if text != "" {
+		b.WriteString(multiLine(text) + "\n\n")
 	}
 	for i, a := range alerts {
 		if i == maxListed {
@@ -244,10 +247,10 @@ func (n *Notification) describe(said string, alerts []one, others []link) string
 			state = "firing"
 		}
 		line := "- " + state + ": " + a.labels["alertname"]
-		if rest := a.labels.line("alertname", "severity"); rest != "" {
+		if rest := a.labels.format("alertname", "severity"); rest != "" {
 			line += " (" + rest + ")"
 		}
-		if summary := first([]string{"summary", "title"}, a.notes); summary != "" {
+		if summary := first([]string{"summary", "title"}, a.annotations); summary != "" {
 			line += ": " + summary
 		}
 		if !a.starts.IsZero() {
@@ -261,12 +264,12 @@ func (n *Notification) describe(said string, alerts []one, others []link) string
 	for _, l := range others {
 		b.WriteString(l.text + ": " + l.href + "\n")
 	}
-	return cut(strings.TrimSpace(b.String()), maxDescription)
+	return truncate(strings.TrimSpace(b.String()), maxDescription)
 }
 
-// links returns the addresses of alerts, those that a mission can have as links
-// and the plain http ones that are common inside of networks.
-func (n *Notification) links(alerts []one) (links []fieldmark.Link, others []link) {
+// links returns the addresses of alerts: https ones as links of the mission, and
+// http ones, which are common in internal networks.
+func (n *Notification) links(alerts []alertData) (links []fieldmark.Link, others []link) {
 	seen := map[string]bool{}
 	add := func(l link) {
 		href := strings.TrimSpace(l.href)
@@ -285,7 +288,7 @@ func (n *Notification) links(alerts []one) (links []fieldmark.Link, others []lin
 			others = append(others, link{l.text, href})
 		}
 	}
-	add(link{"runbook", n.notes["runbook_url"]})
+	add(link{"runbook", n.annotations["runbook_url"]})
 	for i, a := range alerts {
 		if i == maxListed {
 			break
@@ -298,9 +301,9 @@ func (n *Notification) links(alerts []one) (links []fieldmark.Link, others []lin
 	return links, others
 }
 
-// location is where an alert says it is.
-func location(a one, said func(...string) string) *fieldmark.Location {
-	at := func(name string) string { return first([]string{name}, a.labels, texts{name: said(name)}) }
+// location returns the location in the labels or annotations of an alert.
+func location(a alertData, annotation func(...string) string) *fieldmark.Location {
+	at := func(name string) string { return first([]string{name}, a.labels, textMap{name: annotation(name)}) }
 	var l fieldmark.Location
 	if l.Name = oneLine(at("site"), maxPlace); l.Name == "" {
 		l.Name = oneLine(at("location"), maxPlace)
@@ -319,8 +322,8 @@ func location(a one, said func(...string) string) *fieldmark.Location {
 	return &l
 }
 
-// bounded brings labels within the bounds of a mission's.
-func bounded(labels texts) map[string]string {
+// limitLabels returns labels within the limits of a mission.
+func limitLabels(labels textMap) map[string]string {
 	if len(labels) == 0 {
 		return nil
 	}
@@ -330,13 +333,13 @@ func bounded(labels texts) map[string]string {
 			break
 		}
 		if short := oneLine(name, fieldmark.MaxLabelKey); short != "" {
-			out[short] = cut(block(labels[name]), fieldmark.MaxLabelValue)
+			out[short] = truncate(multiLine(labels[name]), fieldmark.MaxLabelValue)
 		}
 	}
 	return out
 }
 
-// oneLine puts a text on a line without control and invisible characters.
+// oneLine returns a text on one line, without control and invisible characters.
 func oneLine(text string, longest int) string {
 	text = strings.Map(func(c rune) rune {
 		switch {
@@ -347,11 +350,11 @@ func oneLine(text string, longest int) string {
 		}
 		return c
 	}, text)
-	return cut(strings.Join(strings.Fields(text), " "), longest)
+	return truncate(strings.Join(strings.Fields(text), " "), longest)
 }
 
-// block keeps a text's lines and drops other control characters.
-func block(text string) string {
+// multiLine removes control characters except line breaks and tabs.
+func multiLine(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
 			return -1
@@ -360,8 +363,8 @@ func block(text string) string {
 	}, text)
 }
 
-// cut shortens a text to a number of code points and shows that it did.
-func cut(text string, longest int) string {
+// truncate shortens a text to a number of code points, with an ellipsis.
+func truncate(text string, longest int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if utf8.RuneCountInString(text) <= longest {
 		return text

@@ -74,7 +74,7 @@ func (s *server) receiveAlerts(source string) func(*call) error {
 func (c *call) alertOptions(source string) (origin.AlertOptions, error) {
 	is := func(name, value string) bool { return strings.EqualFold(c.params.text(name), value) }
 	o := origin.AlertOptions{Cooldown: origin.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
-	o.Source, o.PerAlert, o.DeadMan = source, is("mode", "alert"), is("watchdog", "open")
+	o.Source, o.PerAlert, o.WatchdogAlerts = source, is("mode", "alert"), is("watchdog", "open")
 	o.Priority, _ = fieldmark.ParsePriority(c.params.text("priority"))
 	if name := c.params.text("source"); name != "" {
 		if o.Source = name; !sourceName.MatchString(name) {

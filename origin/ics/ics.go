@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Type is the media type of what Append writes.
+// Type is the media type of a calendar.
 const Type = "text/calendar; charset=utf-8"
 
-// Status is how certain an event is (RFC 5545, section 3.8.1.11).
+// Status is the status of an event (RFC 5545, section 3.8.1.11).
 type Status string
 
 // The statuses of an event.
@@ -20,41 +20,41 @@ const (
 	Cancelled Status = "CANCELLED"
 )
 
-// Calendar is what a subscriber sees as one calendar.
+// Calendar describes a calendar to its subscribers.
 type Calendar struct {
-	Product string        // PRODID: who wrote the file
-	Name    string        // as phones show it
-	Refresh time.Duration // how often to look again, in whole minutes; 0: not said
+	Product string        // PRODID: the program that wrote the file
+	Name    string        // display name
+	Refresh time.Duration // interval between updates, in whole minutes; 0: not specified
 }
 
-// Event is one entry. Times are written in UTC, cut to the second.
+// Event is one entry. Times are written in UTC, truncated to seconds.
 type Event struct {
-	UID         string    // names the event for ever (section 3.8.4.7)
-	Changed     time.Time // DTSTAMP and LAST-MODIFIED: when what is said here last changed
-	Sequence    int       // grows with every change of it
-	Start, End  time.Time // an End that is not later becomes the second after Start
+	UID         string    // permanent identifier of the event (section 3.8.4.7)
+	Changed     time.Time // DTSTAMP and LAST-MODIFIED: time of the last change
+	Sequence    int       // increases with every change
+	Start, End  time.Time // an End that is not after Start becomes one second after Start
 	Status      Status
 	Summary     string
-	Description string // "" here and below: the property is left out
+	Description string // if "", here and below, the property is omitted
 	Location    string
 	Geo         *Geo
-	URL         string // of a page about it; characters that no address has are dropped
+	URL         string // of a page about the event; characters not allowed in a URI are removed
 	Categories  []string
-	Priority    int // 1 (highest) to 9; 0: not said
+	Priority    int // 1 (highest) to 9; 0: not specified
 }
 
-// Geo is a point on the earth, in degrees.
+// Geo is a position in degrees.
 type Geo struct{ Lat, Lng float64 }
 
 // Append appends a calendar of events that AppendEvent wrote. Without events it
-// holds the definition of UTC, because the grammar wants one component.
+// contains the definition of UTC, because the grammar requires one component.
 func Append(b []byte, c Calendar, events ...[]byte) []byte {
 	b = append(b, "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n"...)
 	b = appendText(b, "PRODID", c.Product)
 	b = append(b, "CALSCALE:GREGORIAN\r\nMETHOD:PUBLISH\r\n"...)
 	if c.Name != "" {
 		b = appendText(b, "NAME", c.Name)         // RFC 7986, section 5.1
-		b = appendText(b, "X-WR-CALNAME", c.Name) // what came before it and is still what most read
+		b = appendText(b, "X-WR-CALNAME", c.Name) // the older form, which most readers use
 	}
 	if minutes := int(c.Refresh / time.Minute); minutes > 0 {
 		every := "PT" + strconv.Itoa(minutes) + "M"
@@ -99,7 +99,7 @@ func AppendEvent(b []byte, e Event) []byte {
 	if address := cleanURI(e.URL); address != "" {
 		b = appendLine(b, "URL:"+address)
 	}
-	for _, c := range e.Categories { // a line each: readers are at odds about the commas of a list
+	for _, c := range e.Categories { // one line each: readers disagree about commas in a list
 		b = appendText(b, "CATEGORIES", c)
 	}
 	if e.Priority > 0 {
@@ -107,7 +107,7 @@ func AppendEvent(b []byte, e Event) []byte {
 	}
 	transparency := "TRANSP:OPAQUE"
 	if e.Status == Cancelled {
-		transparency = "TRANSP:TRANSPARENT" // whoever was to go is free again
+		transparency = "TRANSP:TRANSPARENT" // a cancelled event does not make people busy
 	}
 	b = appendLine(b, transparency)
 	b = appendLine(b, "CLASS:PRIVATE")
@@ -121,22 +121,23 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return appendLine(b, name+":"+t.UTC().Format(timeLayout))
 }
 
-// degrees writes six decimals, a hand's breadth (section 3.8.1.6).
+// degrees writes six decimals, about 10 cm (section 3.8.1.6).
 func degrees(d float64) string { return strconv.FormatFloat(d, 'f', 6, 64) }
 
 func appendText(b []byte, name, text string) []byte {
 	return appendLine(b, name+":"+escape(text))
 }
 
-// A feed has thousands of texts, and making a replacer costs more than using it.
+// Shared, because a feed has thousands of texts, and building a replacer costs more
+// than using it.
 var (
 	lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 	escapes    = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`)
 )
 
-// Clean is a text as a reader gets it back: UTF-8, its line breaks all \n, and
-// without the control characters that a text cannot hold (section 3.3.11).
-// Unicode's own line breaks become \n as well: some readers split lines at them.
+// Clean returns a text as a reader decodes it: valid UTF-8 with \n as line break
+// and without control characters that the format cannot hold (section 3.3.11).
+// Unicode line breaks become \n too, because some readers split lines at them.
 func Clean(text string) string {
 	text = lineBreaks.Replace(strings.ToValidUTF8(text, string(utf8.RuneError)))
 	return strings.Map(func(r rune) rune {
@@ -147,13 +148,13 @@ func Clean(text string) string {
 	}, text)
 }
 
-// escape writes a text value (section 3.3.11).
+// escape encodes a text value (section 3.3.11).
 func escape(text string) string {
 	return escapes.Replace(Clean(text))
 }
 
-// cleanURI drops what no address has (RFC 3986, section 2), so that none can
-// end its line.
+// cleanURI removes characters that a URI cannot have (RFC 3986, section 2), so that
+// a URI cannot end its line and inject a property.
 func cleanURI(address string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r >= 0x7f {
@@ -163,11 +164,12 @@ func cleanURI(address string) string {
 	}, address)
 }
 
-// lineLimit is the most octets of a line without its break (section 3.1).
+// lineLimit is the maximum length of a line in octets, without its line break
+// (section 3.1).
 const lineLimit = 75
 
-// appendLine appends one content line, folded where it must be and never inside
-// a UTF-8 sequence: some readers decode before they unfold.
+// appendLine appends one content line, folded where necessary but never inside a
+// UTF-8 sequence: some readers decode before they unfold.
 func appendLine(b []byte, line string) []byte {
 	room := lineLimit
 	for len(line) > room {
@@ -177,7 +179,7 @@ func appendLine(b []byte, line string) []byte {
 		}
 		b = append(b, line[:cut]...)
 		b = append(b, "\r\n "...)
-		line, room = line[cut:], lineLimit-1 // the space counts
+		line, room = line[cut:], lineLimit-1 // including the space
 	}
 	b = append(b, line...)
 	return append(b, "\r\n"...)

@@ -18,48 +18,52 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// How long each part of a request may take. A stranger's server decides how
-// slow it is; these decide for how long it may hold one of our workers.
+// Time and size limits of a request. An untrusted server decides how slow it is;
+// these limit how long it can block a worker.
 const (
-	DefaultTimeout      = 20 * time.Second // the whole request, its body included
+	DefaultTimeout      = 20 * time.Second // the whole request, including its body
 	dialTimeout         = 5 * time.Second
 	tlsTimeout          = 5 * time.Second
 	headerTimeout       = 15 * time.Second
-	resolveTimeout      = 5 * time.Second  // of CheckURL, which nobody waits for longer
-	idleTimeout         = 30 * time.Second // policy is judged per dial, so no connection lives long
-	maxHeaderBytes      = 32 << 10         // of an answer; real ones stay under 8 KiB
-	maxConnsPerHost     = 8                // nobody is asked more than this at once
+	resolveTimeout      = 5 * time.Second  // of CheckURL, while a person waits
+	idleTimeout         = 30 * time.Second // addresses are checked when dialling, so connections do not live long
+	maxHeaderBytes      = 32 << 10         // of a response; real ones have less than 8 KiB
+	maxConnsPerHost     = 8                // limits the load on one host
 	maxIdleConnsPerHost = 2
 	maxURLBytes         = fieldmark.MaxBrandURL
 )
 
-// DefaultUserAgent is sent where neither the request nor the Config names one.
+// DefaultUserAgent is sent if neither the request nor the Config has one.
 const DefaultUserAgent = "Fieldmark/1.0"
 
-// ErrNotAllowed is what every refusal is. It names neither the address found
-// nor the rule it broke: a stranger must not map our network with it.
+// ErrNotAllowed is the error of every rejected address. It contains neither the
+// resolved address nor the rule, so that it cannot be used to map the internal
+// network.
 var ErrNotAllowed = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "address not allowed")
 
-// Config says where a Client may go beyond the public internet.
+// Config says what a Client may reach in addition to the public internet.
 type Config struct {
-	Allow     []netip.Prefix    // extra networks, on any port: 127.0.0.0/8 for a demo
-	ConnectTo map[string]string // dial another host:port for a lower-case host:port, like curl --connect-to; the guard judges the address dialled
-	Targets   bool              // permit the addresses of ConnectTo to requests that it leads there, and to no others
-	Ports     []uint16          // on public addresses; empty means 80 and 443
-	UserAgent string            // sent where a request has none; "" means DefaultUserAgent
-	Timeout   time.Duration     // for a whole request with its body; 0 means DefaultTimeout
-	Roots     *x509.CertPool    // authorities to trust; nil means the system's
-	Resolver  *net.Resolver     // asked for addresses; nil means the system's
+	Allow []netip.Prefix // additional networks, on any port: 127.0.0.0/8 for a demo
+	// ConnectTo maps a lower-case host:port to the host:port to dial instead, like
+	// curl --connect-to. The dialled address is checked.
+	ConnectTo map[string]string
+	Targets   bool           // permit the targets of ConnectTo, but only for requests that it redirects there
+	Ports     []uint16       // on public addresses; empty means 80 and 443
+	UserAgent string         // sent where a request has none; "" means DefaultUserAgent
+	Timeout   time.Duration  // for a whole request with its body; 0 means DefaultTimeout
+	Roots     *x509.CertPool // trusted authorities; nil means the system's
+	Resolver  *net.Resolver  // nil means the system's
 
-	// ConnsPerHost bounds connections to one host; 0 means 8. Where many of
-	// other people's endpoints share a host, their callers bound each of them,
-	// and a bound here would let one wait for another.
+	// ConnsPerHost limits the connections to one host; 0 means 8. A caller with
+	// many endpoints of different owners on one host limits each endpoint itself; a
+	// limit here would make them wait for each other.
 	ConnsPerHost int
-	Certificate  *tls.Certificate // shown to servers that ask for one; nil means none
+	Certificate  *tls.Certificate // client certificate; nil means none
 }
 
-// Client sends requests that cannot reach inward. It is safe for concurrent
-// use. Its connections are its own: what one client may reach, no other gets.
+// Client sends requests that cannot reach internal networks. It is safe for
+// concurrent use. Clients share no connections, so that one cannot use what only
+// another may reach.
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
@@ -69,15 +73,15 @@ type Client struct {
 	config    Config
 }
 
-// WithCertificate returns a client of the same rules that shows a certificate,
-// over connections of its own.
+// WithCertificate returns a client with the same configuration, a client
+// certificate and its own connections.
 func (c *Client) WithCertificate(cert tls.Certificate) *Client {
 	same := c.config
 	same.Certificate = &cert
 	return New(same)
 }
 
-// New returns a Client; it opens no connection.
+// New returns a Client. It opens no connection.
 func New(c Config) *Client {
 	g := newGuard(c.Allow, c.Ports)
 	client := &Client{
@@ -98,17 +102,17 @@ func New(c Config) *Client {
 		trust.Certificates = []tls.Certificate{*c.Certificate}
 	}
 	client.transport = &http.Transport{
-		Proxy:                  nil, // a proxy from the environment would dial for us, past the guard
+		Proxy:                  nil, // a proxy from the environment would dial instead of the checked dialer
 		DialContext:            client.dial,
 		TLSClientConfig:        trust,
-		ForceAttemptHTTP2:      true, // a dialer of one's own switches it off
+		ForceAttemptHTTP2:      true, // a custom dialer disables it otherwise
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxConnsPerHost:        perHost,
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
-		DisableCompression:     true, // callers decompress with a bound of their own
+		DisableCompression:     true, // callers decompress with their own limit
 	}
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -122,8 +126,8 @@ func New(c Config) *Client {
 	return client
 }
 
-// Do sends req and returns the answer; a redirect is an answer. The caller
-// closes the body and bounds what it reads of it. A refusal is ErrNotAllowed.
+// Do sends req and returns the response, which may be a redirect. The caller closes
+// the body and limits what it reads of it. A rejected address gives ErrNotAllowed.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if err := c.checkParsed(req.URL); err != nil {
 		return nil, err
@@ -137,14 +141,14 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := c.http.Do(req)
 	if errors.Is(err, ErrNotAllowed) {
-		return nil, ErrNotAllowed // without the dialled address that net wraps around it
+		return nil, ErrNotAllowed // without the dialled address, which net adds
 	}
 	return resp, err
 }
 
-// CheckURL judges an address before it is stored: scheme, userinfo, port, and
-// every address its host has now. It is a courtesy to whoever types the
-// address; the guard is Do, which judges again at each dial.
+// CheckURL checks an address before it is stored: scheme, user, port, and all
+// addresses that its host has now. It gives early feedback to the person who typed
+// the address; the protection is in Do, which checks again when dialling.
 func (c *Client) CheckURL(ctx context.Context, rawURL string) error {
 	if len(rawURL) > maxURLBytes {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "a URL has at most %d bytes", maxURLBytes)
@@ -180,24 +184,24 @@ func (c *Client) CheckURL(ctx context.Context, rawURL string) error {
 	return nil
 }
 
-// CloseIdle closes connections no request uses, for instance after a change of
-// policy: the guard judges dials, not requests on an open connection.
+// CloseIdle closes idle connections, for example after a configuration change:
+// addresses are checked when dialling, not when reusing a connection.
 func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
 
-// checkParsed refuses what no resolution could make right.
+// checkParsed rejects addresses that are invalid whatever their host resolves to.
 func (c *Client) checkParsed(u *url.URL) error {
 	switch {
 	case u == nil || u.Scheme != "http" && u.Scheme != "https":
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "only http and https addresses are fetched")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "only http and https addresses are supported")
 	case u.User != nil:
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "an address must not carry a user name or password")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "an address must not contain a user name or password")
 	case u.Hostname() == "" || u.Opaque != "":
-		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address names no host")
+		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address has no host")
 	}
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
-		// A site or an endpoint has a name. A bare address is a guess at one of
-		// ours, unless the operator opened its network.
+		// Sites and endpoints have names. A bare IP address is likely an attempt to
+		// reach an internal host, unless the operator allowed its network.
 		if !c.guard.allowed(ip) {
 			return ErrNotAllowed
 		}
@@ -207,9 +211,9 @@ func (c *Client) checkParsed(u *url.URL) error {
 	return nil
 }
 
-// looksNumeric reports whether a host is an address in a spelling that some
-// resolvers understand and netip does not: 127.1, 2130706433, 0x7f.1, 0177.0.0.1.
-// No public name ends in a label that is a number (RFC 3696, section 2).
+// looksNumeric reports whether a host is an IP address in a notation that some
+// resolvers accept and netip does not: 127.1, 2130706433, 0x7f.1, 0177.0.0.1.
+// Public names never end in a numeric label (RFC 3696, section 2).
 func looksNumeric(host string) bool {
 	last := strings.TrimSuffix(host, ".")
 	last = last[strings.LastIndexByte(last, '.')+1:]
@@ -220,7 +224,7 @@ func looksNumeric(host string) bool {
 	return err == nil || strings.Trim(last, "0123456789") == ""
 }
 
-// canonicalAddr returns the host:port a request to u would dial.
+// canonicalAddr returns the host:port that a request to u dials.
 func canonicalAddr(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -232,7 +236,7 @@ func canonicalAddr(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// target applies ConnectTo. An address that is permitted needs no further check.
+// target applies ConnectTo. A permitted address needs no further check.
 func (c *Client) target(addr string) (to string, permitted bool) {
 	if to, ok := c.config.ConnectTo[strings.ToLower(addr)]; ok {
 		return to, c.config.Targets
@@ -240,13 +244,13 @@ func (c *Client) target(addr string) (to string, permitted bool) {
 	return addr, false
 }
 
-// lookup returns every address a host has.
+// lookup returns all addresses of a host.
 func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
 	if isLocalhost(host) {
-		// Either address will do; dial uses the one that is allowed.
+		// Either address is fine; dial uses the one that is allowed.
 		if allowed := slices.DeleteFunc(loopback(), func(ip netip.Addr) bool { return !c.guard.allowed(ip) }); len(allowed) > 0 {
 			return allowed, nil
 		}
@@ -263,13 +267,13 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 		return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the host name does not resolve")
 	}
 	for i, a := range addrs {
-		addrs[i] = a.Unmap() // resolvers write IPv4 as ::ffff:1.2.3.4; it is dialled as IPv4
+		addrs[i] = a.Unmap() // resolvers return IPv4 as ::ffff:1.2.3.4
 	}
 	return addrs, nil
 }
 
-// dial opens a connection; the dialer's Control judges the address at the last
-// moment before the packet leaves.
+// dial opens a connection. The dialer's Control checks the address immediately
+// before connecting, after name resolution, so that DNS rebinding has no effect.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	to, permitted := c.target(addr)
 	host, port, err := net.SplitHostPort(to)
@@ -296,9 +300,9 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return nil, first
 }
 
-// isLocalhost reports whether a name is localhost or stands under it. Such
-// names are loopback and never asked of DNS (RFC 6761, section 6.3), which
-// could answer anything.
+// isLocalhost reports whether a name is localhost or below it. Such names are
+// loopback and are never resolved by DNS (RFC 6761, section 6.3), which could
+// return any address.
 func isLocalhost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")

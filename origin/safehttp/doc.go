@@ -1,12 +1,12 @@
-// Package safehttp is the one http.Client of the house that cannot be pointed
-// inward.
+// Package safehttp is the HTTP client for untrusted addresses: it cannot reach
+// internal networks (SSRF).
 //
-// What comes in is a request whose address a stranger chose: a brand's site, a
-// webhook endpoint. What goes out is the answer of a public host, or a refusal
-// that says "address not allowed" and nothing of what was found there. The
-// address is judged when it is dialled, after name resolution, so neither a
-// name that changes its mind nor an odd spelling of an address gets past.
-// Redirects are never followed: each hop is a new request, judged anew.
+// Input: a request whose address an untrusted person chose, such as a brand's site or
+// a webhook endpoint. Output: the response of a public host, or the error "address
+// not allowed", which reveals nothing about the network. The address is checked when
+// it is dialled, after name resolution, so neither DNS rebinding nor an unusual
+// spelling of an address gets past. Redirects are not followed: each hop is a new
+// request, checked again.
 //
-// The package must not know what its callers fetch, nor keep anything they got.
+// The package must not know what its callers fetch, and keeps nothing of it.
 package safehttp

@@ -7,12 +7,11 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// wireServer is Azure's host agent: a public address that hands a machine's
-// certificates to whoever asks from inside, and so is on no list of private
-// networks.
+// wireServer is the host agent of Azure: a public address that gives a machine's
+// certificates to any process on it, and is not on lists of private networks.
 const wireServer = "168.63.129.16/32"
 
-// guard judges addresses. Its rules are fixed when it is made.
+// guard checks addresses. It is immutable.
 type guard struct {
 	allow  []netip.Prefix
 	public *ssrf.Guardian
@@ -31,7 +30,7 @@ func newGuard(allow []netip.Prefix, ports []uint16) *guard {
 	}
 }
 
-// allowed reports whether the operator opened the network of an address.
+// allowed reports whether the operator allowed the network of an address.
 func (g *guard) allowed(ip netip.Addr) bool {
 	for _, p := range g.allow {
 		if p.Contains(ip) {
@@ -46,8 +45,8 @@ func (g *guard) safe(ap netip.AddrPort) bool {
 	return g.allowed(ap.Addr()) || g.public.SafeAddrPort(ap) == nil
 }
 
-// control is a net.Dialer's Control: it sees the address really dialled, after
-// every resolution and whatever its spelling was.
+// control is the Control function of a net.Dialer: it sees the address to be
+// dialled, after name resolution and in canonical form.
 func (g *guard) control(network, address string, c syscall.RawConn) error {
 	if ap, err := netip.ParseAddrPort(address); err == nil && g.allowed(ap.Addr()) {
 		return nil

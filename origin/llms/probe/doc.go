@@ -1,12 +1,10 @@
-// Package probe reads a site's llms.txt and the few answers around it that a
-// verdict needs.
+// Package probe fetches a site's llms.txt and the few responses needed to grade it.
 //
-// What comes in is an address that anybody may have typed; what goes out is the
-// llms.Report of what stands there. A probe asks a site for three addresses, and
-// the redirects from them, one after the other with a pause between, however
-// many people ask at once. robots.txt is obeyed, every answer is bounded, and
-// nothing is reached but what safehttp permits.
+// Input: an address that anyone may have typed. Output: the llms.Report of the file.
+// A probe requests three addresses, and the redirects from them, one after the other
+// with a pause between, no matter how many callers there are. It obeys robots.txt,
+// limits every response, and reaches only hosts that safehttp permits.
 //
-// The package must not know who asked, and it judges nothing itself: the rules
-// are package llms's.
+// The package must not know the caller, and it has no grading rules: these belong to
+// package llms.
 package probe

@@ -15,10 +15,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// What is read of one answer, and how far redirects are followed.
+// The limits of one response and of redirects.
 const (
-	maxFile      = 5 << 20 // the largest real file is exactly that; the linter says what is too much
-	maxPage      = 1 << 20 // a page's head stands at its beginning
+	maxFile      = 5 << 20 // the largest real file has exactly this size; the linter reports what is too large
+	maxPage      = 1 << 20 // the head of a page is at its start
 	maxRobots    = 512 << 10
 	maxRedirects = 5 // hops (RFC 9309, section 2.3.1.2)
 )
@@ -28,17 +28,18 @@ const (
 	acceptHTML = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 )
 
-// response is what came back for one address.
+// response is the outcome of fetching one address.
 type response struct {
-	url     *url.URL // that answered
-	refused string   // why nothing did
+	url     *url.URL // of the response, after redirects
+	refused string   // why there is no usable response
 	status  int
 	header  http.Header
 	body    []byte
 }
 
-// get asks for an address and follows redirects, each hop by its own host's
-// rules and pace. What the site does wrong is in the answer; an error is ours.
+// get fetches an address and follows redirects. Each hop obeys the robots.txt and
+// the rate limit of its host. Mistakes of the site are part of the response; an
+// error means that the request was not allowed or the host is overloaded.
 func (r *run) get(ctx context.Context, u *url.URL, accept string, limit int64) (response, error) {
 	for hops := 0; ; hops++ {
 		rules, err := r.rules(ctx, u)
@@ -63,7 +64,7 @@ func (r *run) get(ctx context.Context, u *url.URL, accept string, limit int64) (
 	}
 }
 
-// rules returns the robots.txt of u's host, empty where there is none.
+// rules returns the robots.txt of u's host, "" if there is none.
 func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 	site := u.Scheme + "://" + u.Host
 	if rules, ok := r.robots[site]; ok {
@@ -74,7 +75,7 @@ func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 	}
 	r.robots[site] = ""
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
-	for range 2 { // http to https, or to www, and no further
+	for range 2 { // a redirect from http to https or to www, and no further
 		f, err := r.fetch(ctx, at, "text/plain,*/*;q=0.5", maxRobots)
 		if err != nil {
 			return "", err
@@ -91,7 +92,7 @@ func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 	return r.robots[site], nil
 }
 
-// redirect returns where an answer points to, or nil.
+// redirect returns the target of a redirect, or nil.
 func (f *response) redirect() *url.URL {
 	switch f.status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -106,7 +107,7 @@ func (f *response) redirect() *url.URL {
 	return to
 }
 
-// fetch makes one request when it is this reader's turn.
+// fetch makes one request when the rate limit of the host allows it.
 func (r *run) fetch(ctx context.Context, u *url.URL, accept string, limit int64) (response, error) {
 	f := response{url: u, header: http.Header{}}
 	if err := r.prober.waitTurn(ctx, u.Host); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// maxPageLinks bounds what is kept of one page; real ones have a few dozen.
+// maxPageLinks limits the links kept of one page; real ones have a few dozen.
 const maxPageLinks = 500
 
-// readPage takes out of a page what says where its llms.txt is.
+// readPage extracts from a page what points to its llms.txt.
 func readPage(f response) *llms.Page {
 	p := &llms.Page{URL: f.url, Body: f.body, Language: f.header.Get("Content-Language")}
 	base := f.url
@@ -53,8 +53,8 @@ func readPage(f response) *llms.Page {
 	}
 }
 
-// linkField and linkParam read a Link field (RFC 8288, section 3) as far as
-// anybody writes it.
+// linkField and linkParam parse a Link field (RFC 8288, section 3) in the forms
+// that are in use.
 var (
 	linkField = regexp.MustCompile(`<([^>]*)>((?:\s*;\s*[A-Za-z*-]+\s*=\s*(?:"[^"]*"|[^",;\s]+))*)`)
 	linkParam = regexp.MustCompile(`([A-Za-z*-]+)\s*=\s*(?:"([^"]*)"|([^",;\s]+))`)

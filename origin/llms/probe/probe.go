@@ -18,44 +18,44 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// How politely sites are asked, and how much of us a stranger may hold.
+// The limits that protect sites, and this process, from many requests.
 const (
 	// DefaultDelay is the pause between two requests to one host.
 	DefaultDelay = 500 * time.Millisecond
-	// maxProbes bounds the probes under way: each may hold 12 MiB of answers.
+	// maxProbes limits the running probes: each may hold 12 MiB of responses.
 	maxProbes = 8
-	// maxQueue is how far ahead the turns of one host are given away. Who would
-	// wait longer is told to come back.
+	// maxQueue is how far in advance requests to one host are scheduled. A caller
+	// that would wait longer is asked to retry.
 	maxQueue = 6 * time.Second
-	// deadline bounds one probe; the edge gives up on a request after 20 s.
+	// deadline limits one probe; the edge gives up on a request after 20 s.
 	deadline = 15 * time.Second
-	// sweepAbove is the number of hosts at which past turns are swept out.
+	// sweepAbove is the number of hosts above which past entries are removed.
 	sweepAbove = 1000
 )
 
-// Token is the name robots.txt knows this reader by: that of our crawler.
+// Token is the name of this crawler in robots.txt.
 const Token = "FieldmarkBot"
 
 const userAgent = Token + "/1.0 (+https://fieldmark.example/bot)"
 
-// Config holds what a Prober needs.
+// Config configures a Prober.
 type Config struct {
-	HTTP  *safehttp.Client // required: the only way out
+	HTTP  *safehttp.Client // required: makes all requests
 	Delay time.Duration    // between requests to one host; 0 means DefaultDelay, negative means none
 }
 
-// Prober reads files from sites. It is safe for concurrent use, and its pace
-// holds for all its users together.
+// Prober fetches files from sites. It is safe for concurrent use; its rate limit is
+// shared by all callers.
 type Prober struct {
 	client *safehttp.Client
 	delay  time.Duration
 	slots  chan struct{}
 
 	mu    sync.Mutex
-	turns map[string]time.Time // when each host may be asked again
+	turns map[string]time.Time // earliest time of the next request per host
 }
 
-// New checks the configuration and returns a Prober; it fetches nothing.
+// New validates the configuration and returns a Prober. It makes no requests.
 func New(c Config) (*Prober, error) {
 	if c.HTTP == nil {
 		return nil, errors.New("configure prober: HTTP is missing")
@@ -66,9 +66,9 @@ func New(c Config) (*Prober, error) {
 	return &Prober{client: c.HTTP, delay: max(c.Delay, 0), slots: make(chan struct{}, maxProbes), turns: map[string]time.Time{}}, nil
 }
 
-// Lint reads the llms.txt at an address and grades it. The address of a page or
-// a folder stands for the file in that folder. A site that does not answer is a
-// finding; an error is a *fieldmark.Error about the address or our own load.
+// Lint fetches the llms.txt at an address and grades it. The address of a page or a
+// folder selects the file in that folder. A site that does not respond is a
+// finding; an error is a *fieldmark.Error about the address or about load.
 func (p *Prober) Lint(ctx context.Context, address string) (llms.Report, error) {
 	u, err := locate(address)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Prober) Lint(ctx context.Context, address string) (llms.Report, error) 
 	return llms.LintVisit(v), nil
 }
 
-// locate turns what a person typed into the address of a file.
+// locate converts the address that a person typed to the address of a file.
 func locate(address string) (*url.URL, error) {
 	bad := func(why string) error { return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "%s", why) }
 	u, err := url.Parse(strings.TrimSpace(address))
@@ -109,20 +109,20 @@ func locate(address string) (*url.URL, error) {
 	case "":
 		u = u.JoinPath("llms.txt")
 		u.RawQuery = ""
-	default: // index.html and the like stand beside the file
+	default: // index.html and the like are next to the file
 		u = u.JoinPath("..", "llms.txt")
 		u.RawQuery = ""
 	}
 	return u, nil
 }
 
-// run is one probe under way.
+// run is one running probe.
 type run struct {
 	prober *Prober
 	robots map[string]string // by scheme and host
 }
 
-// visit asks for the file and what is around it.
+// visit fetches the file and what is needed to grade it.
 func (r *run) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	file, err := r.get(ctx, u, acceptText, maxFile)
 	if err != nil {
@@ -132,8 +132,8 @@ func (r *run) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	if v.Refused != "" || v.Status != 200 {
 		return v, nil
 	}
-	// A file with a heading and the form of a page cannot be the answer to any
-	// path; only what looks wrong is compared.
+	// A file with a title and the form of an llms.txt cannot be a page that is
+	// returned for every path, so only others are compared with one.
 	if llms.Lint(v.Body).Level < llms.LevelTitled {
 		missing, err := r.get(ctx, missingURL(file.url), acceptText, maxPage)
 		if err != nil {
@@ -154,14 +154,15 @@ func (r *run) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	return v, nil
 }
 
-// missingURL names a file beside u that cannot exist, the same each time so that
-// a site's cache can help.
+// missingURL returns the address of a file that cannot exist next to u. It is the
+// same each time, so that the site's cache can help.
 func missingURL(u *url.URL) *url.URL {
 	sum := sha256.Sum256([]byte(u.Host))
 	return u.ResolveReference(&url.URL{Path: "./fieldmark-" + hex.EncodeToString(sum[:8]) + ".txt"})
 }
 
-// waitTurn waits until the host may be asked, or says when to come back.
+// waitTurn waits until a request to the host is allowed, or returns an error with
+// the time to retry.
 func (p *Prober) waitTurn(ctx context.Context, host string) error {
 	wait, ok := p.reserveTurn(host, time.Now())
 	if !ok {
@@ -180,7 +181,8 @@ func (p *Prober) waitTurn(ctx context.Context, host string) error {
 	}
 }
 
-// reserveTurn gives away the host's next turn, if it is not too far off.
+// reserveTurn reserves the next request to the host, unless it is too far in the
+// future.
 func (p *Prober) reserveTurn(host string, now time.Time) (wait time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,12 +204,13 @@ func (p *Prober) reserveTurn(host string, now time.Time) (wait time.Duration, ok
 	return wait, true
 }
 
-// allowedByRobots asks the rules of a host whether u may be read. Rules that cannot
-// be read forbid nothing here: a person asks for one file, nobody crawls.
+// allowedByRobots reports whether robots allows to fetch u. A robots.txt that
+// cannot be parsed forbids nothing: a person asks for one file, which is not
+// crawling.
 func allowedByRobots(robots string, u *url.URL) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			ok = true // the parser gave up on a file nobody can read
+			ok = true // the parser panics on some files
 		}
 	}()
 	return grobotstxt.AgentAllowed(robots, Token, u.String())
