@@ -9,34 +9,38 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Missions returns a page of missions of an account; account "" means all, which
-// only their status and their time of creation may narrow.
-func (c *Client) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+// Missions returns a page of missions of an account. Account "" means all accounts, for which f may filter
+// only by status and time of creation.
+func (c *Client) Missions(
+	ctx context.Context, account string, f fieldmark.MissionFilter,
+) (fieldmark.List[fieldmark.Mission], error) {
 	query := url.Values{}
 	for _, s := range f.Status {
 		query.Add("status", string(s))
 	}
-	setText(query, "account", account)
-	setText(query, "priority", string(f.Priority))
-	setText(query, "source", f.Source)
-	setText(query, "externalId", f.ExternalID)
-	setText(query, "createdSince", f.CreatedSince.String())
-	setText(query, "createdUntil", f.CreatedUntil.String())
-	setText(query, "updatedSince", f.UpdatedSince.String())
-	setText(query, "cursor", f.Cursor)
+	setParam(query, "account", account)
+	setParam(query, "priority", string(f.Priority))
+	setParam(query, "source", f.Source)
+	setParam(query, "externalId", f.ExternalID)
+	setParam(query, "createdSince", f.CreatedSince.String())
+	setParam(query, "createdUntil", f.CreatedUntil.String())
+	setParam(query, "updatedSince", f.UpdatedSince.String())
+	setParam(query, "cursor", f.Cursor)
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
 	return get[fieldmark.List[fieldmark.Mission]](ctx, c, "missions", query)
 }
 
-// CompleteMission takes a mission by every move that is needed to COMPLETED.
+// CompleteMission completes a mission through all the statuses in between.
 func (c *Client) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
 	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/complete", nil)
 }
 
-// MoveMission makes one move; reason may be nil.
-func (c *Client) MoveMission(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
+// MoveMission changes the status of a mission; reason may be nil.
+func (c *Client) MoveMission(
+	ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason,
+) (fieldmark.Mission, error) {
 	body := struct {
 		Status fieldmark.MissionStatus `json:"status"`
 		Reason *fieldmark.Reason       `json:"reason,omitempty"`
@@ -44,45 +48,40 @@ func (c *Client) MoveMission(ctx context.Context, id string, to fieldmark.Missio
 	return post[fieldmark.Mission](ctx, c, "missions/"+url.PathEscape(id)+"/transitions", body)
 }
 
-// Brands returns up to limit brands whose slugs follow after; 0 means the
-// origin's own limit.
+// Brands returns up to limit brands whose slugs follow after; 0 means the origin's default.
 func (c *Client) Brands(ctx context.Context, after fieldmark.Slug, limit int) (fieldmark.List[fieldmark.Brand], error) {
 	query := url.Values{}
-	setText(query, "cursor", string(after))
+	setParam(query, "cursor", string(after))
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
 	return get[fieldmark.List[fieldmark.Brand]](ctx, c, "brands", query)
 }
 
-// PutBrand makes the brand what b says, whether or not it was there.
+// PutBrand creates or updates a brand.
 func (c *Client) PutBrand(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
-	var stored fieldmark.Brand
-	r := c.admin(http.MethodPut, "brands/"+url.PathEscape(string(b.Slug)))
-	r.body = b
-	_, err := c.do(ctx, r, &stored)
-	return stored, err
+	return put[fieldmark.Brand](ctx, c, "brands/"+url.PathEscape(string(b.Slug)), b)
 }
 
-// ImportBrands adds and updates many brands; the report says what became of each.
+// ImportBrands creates and updates many brands; the report lists the rejected ones.
 func (c *Client) ImportBrands(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
 	if brands == nil {
 		brands = []fieldmark.Brand{}
 	}
 	var report fieldmark.ImportReport
 	r := c.admin(http.MethodPost, "brands/import")
-	r.body, r.within = brands, bulkTimeout
+	r.body, r.timeout = brands, bulkTimeout
 	_, err := c.do(ctx, r, &report)
 	return report, err
 }
 
-// DeleteBrand takes a brand down with everything known of it.
+// DeleteBrand deletes a brand and all its data.
 func (c *Client) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodDelete, "brands/"+url.PathEscape(string(slug))), nil)
 	return err
 }
 
-// RenameBrand gives a brand another slug; the old one leads to it.
+// RenameBrand changes the slug of a brand; the old slug becomes an alias.
 func (c *Client) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	body := struct {
 		Slug fieldmark.Slug `json:"slug"`
@@ -90,46 +89,45 @@ func (c *Client) RenameBrand(ctx context.Context, from, to fieldmark.Slug) (fiel
 	return post[fieldmark.Brand](ctx, c, "brands/"+url.PathEscape(string(from))+"/rename", body)
 }
 
-// SetAliases sets the slugs that lead to a brand beside its own.
-func (c *Client) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug, error) {
+// SetAliases sets the aliases of a brand.
+func (c *Client) SetAliases(
+	ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug,
+) ([]fieldmark.Slug, error) {
 	if aliases == nil {
 		aliases = []fieldmark.Slug{}
 	}
-	var body struct {
+	type list struct {
 		Aliases []fieldmark.Slug `json:"aliases"`
 	}
-	body.Aliases = aliases
-	r := c.admin(http.MethodPut, "brands/"+url.PathEscape(string(slug))+"/aliases")
-	r.body = body
-	_, err := c.do(ctx, r, &body)
-	return body.Aliases, err
+	stored, err := put[list](ctx, c, "brands/"+url.PathEscape(string(slug))+"/aliases", list{aliases})
+	return stored.Aliases, err
 }
 
-// ImportVisibility imports answer samples from a file of JSON, or of CSV.
+// ImportVisibility imports answer samples from a JSON or CSV file.
 func (c *Client) ImportVisibility(ctx context.Context, file []byte, csv bool) (fieldmark.VisibilityImport, error) {
 	var report fieldmark.VisibilityImport
 	r := c.admin(http.MethodPost, "visibility/import")
-	r.raw, r.within = file, bulkTimeout
+	r.raw, r.timeout = file, bulkTimeout
 	if csv {
-		r.kind = "text/csv"
+		r.contentType = "text/csv"
 	}
 	_, err := c.do(ctx, r, &report)
 	return report, err
 }
 
-// RequestAudit asks for a new audit of the brand's site; it is done later.
+// RequestAudit queues an audit of the brand's site.
 func (c *Client) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodPost, "brands/"+url.PathEscape(string(slug))+"/audit"), nil)
 	return err
 }
 
-// Audits lists the audits that run and those that wait.
+// Audits lists running and queued audits.
 func (c *Client) Audits(ctx context.Context) ([]fieldmark.AuditRun, error) {
 	list, err := get[fieldmark.List[fieldmark.AuditRun]](ctx, c, "audits", nil)
 	return list.Data, err
 }
 
-// CreateKey makes an API key; its token is told this once.
+// CreateKey creates an API key. Only this response has its token.
 func (c *Client) CreateKey(ctx context.Context, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return post[fieldmark.NewKey](ctx, c, "keys", r)
 }
@@ -140,12 +138,12 @@ func (c *Client) Keys(ctx context.Context) ([]fieldmark.Key, error) {
 	return list.Data, err
 }
 
-// RevokeKey ends a key; it is refused from then on. The reason may be empty.
+// RevokeKey revokes a key. The reason may be empty.
 func (c *Client) RevokeKey(ctx context.Context, id, reason string) (fieldmark.Key, error) {
 	return post[fieldmark.Key](ctx, c, "keys/"+url.PathEscape(id)+"/revoke", fieldmark.KeyRevocation{Reason: reason})
 }
 
-// RotateKey makes a key in place of another; its token is told this once.
+// RotateKey replaces a key. Only this response has the token of the new one.
 func (c *Client) RotateKey(ctx context.Context, id string, r fieldmark.KeyRotation) (fieldmark.NewKey, error) {
 	return post[fieldmark.NewKey](ctx, c, "keys/"+url.PathEscape(id)+"/rotate", r)
 }
@@ -156,13 +154,9 @@ func (c *Client) Accounts(ctx context.Context) ([]fieldmark.Account, error) {
 	return list.Data, err
 }
 
-// PutAccount makes an account or changes what it is called.
+// PutAccount creates or updates an account.
 func (c *Client) PutAccount(ctx context.Context, id string, r fieldmark.AccountRequest) (fieldmark.Account, error) {
-	var stored fieldmark.Account
-	q := c.admin(http.MethodPut, "accounts/"+url.PathEscape(id))
-	q.body = r
-	_, err := c.do(ctx, q, &stored)
-	return stored, err
+	return put[fieldmark.Account](ctx, c, "accounts/"+url.PathEscape(id), r)
 }
 
 // AuditLog returns the newest entries of the audit log.
@@ -171,53 +165,63 @@ func (c *Client) AuditLog(ctx context.Context, limit int) ([]fieldmark.AuditEntr
 	return list.Data, err
 }
 
-// CreateCalendar makes a feed of the plan; its address is told this once.
+// CreateCalendar creates a calendar feed. Only this response has its address.
 func (c *Client) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
 	return post[fieldmark.NewCalendar](ctx, c, "calendars", r)
 }
 
-// Calendars lists every feed of the plan.
+// Calendars lists every calendar feed.
 func (c *Client) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
 	list, err := get[fieldmark.List[fieldmark.Calendar]](ctx, c, "calendars", nil)
 	return list.Data, err
 }
 
-// RotateCalendar gives a feed another address; the old one ends at once.
+// RotateCalendar replaces the address of a feed; the old one stops working at once.
 func (c *Client) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	return post[fieldmark.NewCalendar](ctx, c, "calendars/"+url.PathEscape(id)+"/rotate", nil)
 }
 
-// RevokeCalendar ends a feed.
+// RevokeCalendar revokes a feed.
 func (c *Client) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
 	return post[fieldmark.Calendar](ctx, c, "calendars/"+url.PathEscape(id)+"/revoke", nil)
 }
 
-// Purge has every edge derive something again.
+// Purge purges the caches of all edges.
 func (c *Client) Purge(ctx context.Context, r fieldmark.PurgeRequest) (fieldmark.Purged, error) {
 	return post[fieldmark.Purged](ctx, c, "purge", r)
 }
 
-// Score returns a brand's score document. Only an edge answers it.
+// Score returns a brand's score document. Only edges serve it.
 func (c *Client) Score(ctx context.Context, slug fieldmark.Slug) (fieldmark.Score, error) {
 	var score fieldmark.Score
 	_, err := c.do(ctx, call{method: http.MethodGet, path: fieldmark.PathScore + url.PathEscape(string(slug))}, &score)
 	return score, err
 }
 
+// get, post, put and patch call a route of administrators and decode its response.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	var out T
-	_, err := c.do(ctx, c.admin(http.MethodGet, path), &out)
-	return out, err
+	return send[T](ctx, c, http.MethodGet, path, nil)
 }
 
 func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
-	var out T
-	r := c.admin(http.MethodPost, path)
+	return send[T](ctx, c, http.MethodPost, path, body)
+}
+
+func put[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return send[T](ctx, c, http.MethodPut, path, body)
+}
+
+func patch[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return send[T](ctx, c, http.MethodPatch, path, body)
+}
+
+func send[T any](ctx context.Context, c *Client, method, path string, body any) (out T, err error) {
+	r := c.admin(method, path)
 	r.body = body
-	_, err := c.do(ctx, r, &out)
+	_, err = c.do(ctx, r, &out)
 	return out, err
 }
 
@@ -225,53 +229,53 @@ func (c *Client) admin(method, path string) call {
 	return call{method: method, path: fieldmark.PathAdminAPI + path, token: c.key}
 }
 
-// setText leaves an empty text out: the origin reads it as a filter for nothing.
-func setText(query url.Values, name, value string) {
+// setParam sets a parameter that is not empty; the origin rejects empty parameters.
+func setParam(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)
 	}
 }
 
-// Modules lists the scoring modules the origin keeps, the newest first.
+// Modules lists the stored scoring modules, newest first.
 func (c *Client) Modules(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
 	list, err := get[fieldmark.List[fieldmark.ModuleRecord]](ctx, c, "modules", nil)
 	return list.Data, err
 }
 
-// ModuleRecord tells all that is known of one module.
+// ModuleRecord returns a scoring module without its bytes.
 func (c *Client) ModuleRecord(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
 	return get[fieldmark.ModuleRecord](ctx, c, "modules/"+string(d), nil)
 }
 
-// PushModule has a module checked and kept.
+// PushModule validates and stores a module.
 func (c *Client) PushModule(ctx context.Context, p fieldmark.ModulePush) (fieldmark.ModuleRecord, error) {
 	var record fieldmark.ModuleRecord
 	r := c.admin(http.MethodPost, "modules")
-	r.body, r.within = p, bulkTimeout
+	r.body, r.timeout = p, bulkTimeout
 	_, err := c.do(ctx, r, &record)
 	return record, err
 }
 
-// ActivateModule puts a kept module in force, or on trial for percent of the
-// brands; 0 and 100 are all of them.
+// ActivateModule activates a stored module for all brands (percent 0 or 100), or as a canary for a share.
 func (c *Client) ActivateModule(ctx context.Context, d fieldmark.Digest, percent int) (fieldmark.ModulePlan, error) {
-	return post[fieldmark.ModulePlan](ctx, c, "modules/"+string(d)+"/activate", fieldmark.ModuleActivation{Percent: percent})
+	return post[fieldmark.ModulePlan](ctx, c, "modules/"+string(d)+"/activate",
+		fieldmark.ModuleActivation{Percent: percent})
 }
 
-// RollBackModule ends a trial, or puts the module before in force again.
+// RollBackModule ends a canary, or reactivates the previous module.
 func (c *Client) RollBackModule(ctx context.Context) (fieldmark.ModulePlan, error) {
 	return post[fieldmark.ModulePlan](ctx, c, "modules/rollback", nil)
 }
 
-// ModuleStatus tells which modules score and what each edge makes of them.
+// ModuleStatus returns the active modules and the state of each edge.
 func (c *Client) ModuleStatus(ctx context.Context) (fieldmark.ModuleStatus, error) {
 	return get[fieldmark.ModuleStatus](ctx, c, "modules/status", nil)
 }
 
-// PreviewModule asks for a preview, or for how far the one asked for is.
-func (c *Client) PreviewModule(ctx context.Context, d fieldmark.Digest, begin bool) (fieldmark.ModulePreview, error) {
+// PreviewModule starts a preview, or returns the progress of one.
+func (c *Client) PreviewModule(ctx context.Context, d fieldmark.Digest, start bool) (fieldmark.ModulePreview, error) {
 	path := "modules/" + string(d) + "/preview"
-	if begin {
+	if start {
 		return post[fieldmark.ModulePreview](ctx, c, path, nil)
 	}
 	return get[fieldmark.ModulePreview](ctx, c, path, nil)

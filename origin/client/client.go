@@ -19,43 +19,43 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Bounds on one call. Each is longer than the origin's own limit for the same
-// route, so that its clear answer wins over our silence.
+// The limits of one call. Timeouts are longer than those of the origin, so that callers get the origin's error
+// and not only a timeout.
 const (
-	callTimeout = 15 * time.Second // an ordinary request and its whole answer
+	callTimeout = 15 * time.Second // an ordinary request and its response
 	bulkTimeout = 90 * time.Second // an import, or the state of every brand
 	pageTimeout = 30 * time.Second // a page of brands with their facts: 12 MB at 4 Mbit/s
-	pollMargin  = 10 * time.Second // beyond the time an event poll may hang
+	pollMargin  = 10 * time.Second // on top of the wait of an event poll
 
-	maxAnswer = 8 << 20 // bytes of one JSON answer: far above the largest page of missions
-	maxLine   = 1 << 20 // bytes of one brand's state: every fact with full evidence fits
-	maxDrain  = 4 << 10 // bytes read from an unwanted body to keep its connection
+	maxResponse = 8 << 20 // bytes of a JSON response: far above the largest page of missions
+	maxLine     = 1 << 20 // bytes of one brand's state: every fact with full evidence fits
+	maxDrain    = 4 << 10 // bytes read from an unused body so that its connection can be reused
 
-	// retryPause lets a restarting origin open its listener again.
+	// retryPause gives a restarting origin time to open its listener.
 	retryPause = 50 * time.Millisecond
 )
 
-// Config says where the origin is and who asks.
+// Config holds the address of the origin and the credentials.
 type Config struct {
 	BaseURL   string            // of the origin or, for admin calls, of an edge in front of it
-	Transport http.RoundTripper // nil: a pooled transport of the client's own
+	Transport http.RoundTripper // nil: a pooled transport
 	NodeToken string            // for the internal calls
 	Key       string            // an API key, for all other calls
 }
 
-// Client asks one origin. It is safe for concurrent use.
+// Client calls one origin. It is safe for concurrent use.
 type Client struct {
 	base      string
 	http      *http.Client
 	nodeToken string
 	key       string
 
-	isOrigin atomic.Bool // the server has shown that it is an origin of Fieldmark's
+	verified atomic.Bool // the server has shown that it is a Fieldmark origin
 
-	edition atomic.Pointer[string] // of the origin, as its last page of events told
+	originVersion atomic.Pointer[string] // as its last page of events says
 }
 
-// New checks cfg; it connects to nothing.
+// New returns a client. It does not connect.
 func New(cfg Config) (*Client, error) {
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil {
@@ -80,15 +80,14 @@ func New(cfg Config) (*Client, error) {
 	}, nil
 }
 
-// newTransport pools connections to one host and asks for no compression, which
-// only costs time inside a data centre.
+// newTransport pools connections to one host. Compression is off, because it costs time within a data center.
 func newTransport() http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		DialContext:           dialer.DialContext,
 		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   64, // one host gets them all
+		MaxIdleConnsPerHost:   64, // all connections are to one host
 		IdleConnTimeout:       60 * time.Second,
 		TLSHandshakeTimeout:   5 * time.Second,
 		ExpectContinueTimeout: time.Second,
@@ -96,23 +95,23 @@ func newTransport() http.RoundTripper {
 	}
 }
 
-// CloseIdle closes the connections that nothing is using.
+// CloseIdle closes idle connections.
 func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 
 // call is one request before it is sent.
 type call struct {
-	method string
-	path   string // with its query
-	token  string
-	body   any           // sent as JSON; nil: no body
-	raw    []byte        // sent as it is, in place of body
-	kind   string        // media type of raw; empty: JSON
-	within time.Duration // zero: callTimeout
+	method      string
+	path        string // with its query
+	token       string
+	body        any           // sent as JSON; nil: no body
+	raw         []byte        // sent instead of body
+	contentType string        // of raw; empty: JSON
+	timeout     time.Duration // 0: callTimeout
 
 	lastEvent string // HeaderLastEvent; empty: none
 }
 
-// do sends r and decodes a JSON answer into out, which may be nil.
+// do sends r and decodes the JSON response into out, which may be nil.
 func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 	var header http.Header
 	err := c.read(ctx, r, func(resp *http.Response) error {
@@ -120,31 +119,31 @@ func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 		if out == nil {
 			return nil
 		}
-		body, err := readAll(resp.Body, maxAnswer)
+		body, err := readAll(resp.Body, maxResponse)
 		if err != nil {
 			return err
 		}
 		if err := json.Unmarshal(body, out); err != nil {
-			return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("decode the origin's answer: %w", err)}
+			return &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("decode the origin's response: %w", err)}
 		}
 		return nil
 	})
 	return header, err
 }
 
-// read sends r and hands a good answer to fn; everything it gave fn ends with it.
+// read sends r and calls fn with a successful response, whose body is closed when read returns.
 func (c *Client) read(ctx context.Context, r call, fn func(*http.Response) error) error {
-	if r.within == 0 {
-		r.within = callTimeout
+	if r.timeout == 0 {
+		r.timeout = callTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.within)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
 	resp, err := c.send(ctx, r)
 	if err == nil {
 		defer drain(resp.Body)
 		if resp.StatusCode >= 300 {
-			err = refusal(resp)
+			err = responseError(resp)
 		} else {
 			err = fn(resp)
 		}
@@ -156,8 +155,7 @@ func (c *Client) read(ctx context.Context, r call, fn func(*http.Response) error
 	return nil
 }
 
-// send makes one request, and a second one if it is a GET whose connection
-// broke before a byte of an answer came.
+// send sends a request, and repeats a GET once if its connection failed before the response.
 func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	body := r.raw
 	if r.body != nil {
@@ -172,7 +170,7 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 		}
 	}
 	resp, err := c.sendOnce(ctx, r, body)
-	if err == nil || r.method != http.MethodGet || !brokeOff(err) {
+	if err == nil || r.method != http.MethodGet || !connectionFailed(err) {
 		return resp, err
 	}
 	select {
@@ -183,12 +181,11 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	return c.sendOnce(ctx, r, body)
 }
 
-// checkOrigin asks for the event log without a token, once. Only an origin of
-// Fieldmark's refuses that by naming the token it wants, or answers with a log. The
-// node token must not be sent to any other server: an edge may be set up before the
-// wrong address, and a server can show its clients every field it gets.
+// checkOrigin verifies once that the server is a Fieldmark origin: it requests the event log without a token,
+// and a Fieldmark origin returns the challenge for a node token, or a log. No other server may get the node
+// token: an edge may be configured with a wrong address, and a server can expose the headers it receives.
 func (c *Client) checkOrigin(ctx context.Context) error {
-	if c.isOrigin.Load() {
+	if c.verified.Load() {
 		return nil
 	}
 	resp, err := c.sendOnce(ctx, call{method: http.MethodGet, path: fieldmark.PathInternalEvents}, nil)
@@ -198,14 +195,17 @@ func (c *Client) checkOrigin(ctx context.Context) error {
 	defer drain(resp.Body)
 	var page fieldmark.EventPage
 	switch {
-	case resp.StatusCode == http.StatusUnauthorized && strings.Contains(resp.Header.Get("WWW-Authenticate"), `realm="node"`):
-	case resp.StatusCode == http.StatusOK && json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&page) == nil && page.Log != "":
+	case resp.StatusCode == http.StatusUnauthorized && strings.Contains(resp.Header.Get("WWW-Authenticate"),
+		`realm="node"`):
+	case resp.StatusCode == http.StatusOK && json.NewDecoder(io.LimitReader(resp.Body,
+		maxResponse)).Decode(&page) == nil && page.Log != "":
 	case resp.StatusCode >= http.StatusInternalServerError:
-		return refusal(resp) // it may be an origin that cannot answer now
+		return responseError(resp) // it may be an origin that is unavailable
 	default:
-		return fmt.Errorf("%s is no Fieldmark origin: asked for events without the node token it answered %s; the token is not sent", c.base, resp.Status)
+		return fmt.Errorf("%s is not a Fieldmark origin: it answered %s to a request for events; the node token was not sent",
+			c.base, resp.Status)
 	}
-	c.isOrigin.Store(true)
+	c.verified.Store(true)
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 		return nil, fmt.Errorf("build request: %w", err)
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", cmp.Or(r.kind, "application/json"))
+		req.Header.Set("Content-Type", cmp.Or(r.contentType, "application/json"))
 	}
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
@@ -231,9 +231,8 @@ func (c *Client) sendOnce(ctx context.Context, r call, body []byte) (*http.Respo
 	return c.http.Do(req)
 }
 
-// brokeOff reports whether a connection failed to come about or was dropped, as
-// opposed to being slow or being given up by the caller.
-func brokeOff(err error) bool {
+// connectionFailed reports whether a connection was refused or lost, and not only slow or canceled.
+func connectionFailed(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return !op.Timeout()
 	}
@@ -241,21 +240,21 @@ func brokeOff(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPIPE)
 }
 
-// drain reads a little of what is left, so that the connection can be used again,
-// and closes.
+// drain reads a short rest of a body, so that the connection can be reused, and closes it.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, maxDrain)
 	_ = body.Close()
 }
 
-// readAll reads an answer that must not exceed limit bytes.
+// readAll reads a response of at most limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(b)) > limit {
-		return nil, &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("the origin's answer exceeds %d bytes", limit)}
+		return nil, &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("the origin's response exceeds %d bytes",
+			limit)}
 	}
 	return b, nil
 }

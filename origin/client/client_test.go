@@ -37,7 +37,8 @@ func start(t *testing.T) (*origin.Service, *client.Client, *httptest.Server) {
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	key, err := service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "admin", Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
+	key, err := service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "admin",
+		Scopes: []fieldmark.Scope{fieldmark.ScopeAdmin}})
 	if err != nil {
 		t.Fatalf("create key: %v", err)
 	}
@@ -55,7 +56,8 @@ func dial(t *testing.T, cfg client.Config) *client.Client {
 }
 
 func brand(slug fieldmark.Slug) fieldmark.Brand {
-	return fieldmark.Brand{Slug: slug, Name: "Brand", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true}
+	return fieldmark.Brand{Slug: slug, Name: "Brand", URL: "https://" + string(slug) + ".example/", Niche: "tools",
+		Language: "en", Public: true}
 }
 
 func TestEdgeCalls(t *testing.T) {
@@ -94,7 +96,8 @@ func TestEdgeCalls(t *testing.T) {
 	if got := strings.Join(slugs, " "); got != "a b" || asOf != 4 || !more || err != nil {
 		t.Errorf("first page: %s as of %d, more %t, %v; want a b as of 4 and more", got, asOf, more, err)
 	}
-	if _, more, err = c.BrandStates(ctx, "b", 2, true, collect); strings.Join(slugs, " ") != "a b c" || more || err != nil {
+	if _, more, err = c.BrandStates(ctx, "b", 2, true, collect); strings.Join(slugs, " ") != "a b c" || more ||
+		err != nil {
 		t.Errorf("after the last page: %v, more %t, %v; want a b c and no more", slugs, more, err)
 	}
 	enough := errors.New("enough")
@@ -110,17 +113,21 @@ func TestEdgeCalls(t *testing.T) {
 func TestAdminCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)
-	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
+	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+		Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.MoveMission(ctx, m.ID, fieldmark.MissionOnHold, &fieldmark.Reason{Code: "WEATHER"}); got.Status != fieldmark.MissionOnHold || err != nil {
+	if got, err := c.MoveMission(ctx, m.ID, fieldmark.MissionOnHold,
+		&fieldmark.Reason{Code: "WEATHER"}); got.Status != fieldmark.MissionOnHold || err != nil {
 		t.Errorf("moved to %s, %v", got.Status, err)
 	}
 	if got, err := c.CompleteMission(ctx, m.ID); got.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("completed to %s, %v", got.Status, err)
 	}
-	list, err := c.Missions(ctx, access.DefaultAccount, fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm", ExternalID: "1", Limit: 1})
+	list, err := c.Missions(ctx, access.DefaultAccount,
+		fieldmark.MissionFilter{Status: []fieldmark.MissionStatus{fieldmark.MissionCompleted}, Source: "crm",
+			ExternalID: "1", Limit: 1})
 	if len(list.Data) != 1 || err != nil {
 		t.Errorf("listed %d missions, %v; want 1", len(list.Data), err)
 	}
@@ -140,7 +147,8 @@ func TestAdminCalls(t *testing.T) {
 		t.Errorf("request an audit: %v", err)
 	}
 
-	key, err := c.CreateKey(ctx, fieldmark.KeyRequest{Name: "crm", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}})
+	key, err := c.CreateKey(ctx, fieldmark.KeyRequest{Name: "crm",
+		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}})
 	if err != nil || key.Token == "" {
 		t.Fatalf("create key: %+v, %v", key, err)
 	}
@@ -162,7 +170,8 @@ func TestAdminCalls(t *testing.T) {
 func TestProblemsComeBack(t *testing.T) {
 	ctx := t.Context()
 	service, c, server := start(t)
-	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
+	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+		Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +184,8 @@ func TestProblemsComeBack(t *testing.T) {
 	if e := fieldmark.AsError(err); e.Code != fieldmark.CodeValidationFailed || len(e.Fields) != 2 {
 		t.Errorf("empty key request: %v, want validation_failed with two complaints", err)
 	}
-	key, err := service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "x", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+	key, err := service.Access.Keys.Create(ctx, access.DefaultAccount, fieldmark.KeyRequest{Name: "x",
+		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +200,8 @@ func TestProblemsComeBack(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, base := range []string{"", "origin:8081", "ftp://origin", "http://", "http://u:p@origin", "http://origin/?x=1", "http://[::1"} {
+	for _, base := range []string{"", "origin:8081", "ftp://origin", "http://", "http://u:p@origin",
+		"http://origin/?x=1", "http://[::1"} {
 		if _, err := client.New(client.Config{BaseURL: base}); err == nil {
 			t.Errorf("base URL %q was taken", base)
 		}

@@ -1,11 +1,9 @@
-// Package client is the other end of origin/api: one method for each thing an
-// edge or a command asks of the origin.
+// Package client calls the API of the origin: one method for each call that an edge or a command makes.
 //
-// What comes in are the nouns of package fieldmark; what goes out are the same
-// nouns and the same *fieldmark.Error values the origin made: a problem document
-// is turned back into the error it was, and a connection that fails becomes
-// CodeOriginUnavailable or CodeTimeout with its cause.
+// Parameters and results are the types of package fieldmark, and errors are *fieldmark.Error: a problem
+// document is decoded to the error that the origin encoded, and a failed connection is CodeOriginUnavailable
+// or CodeTimeout with its cause.
 //
-// The package knows addresses and time limits. It must not know what the answers
-// mean, cache any of them, or retry anything that writes.
+// The package knows addresses and timeouts. It must not know what responses mean, cache them, or retry
+// writes.
 package client

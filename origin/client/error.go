@@ -15,11 +15,11 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// maxProblem bounds a problem document: fifty complaints with long pointers fit.
+// maxProblem bounds a problem document in bytes: fifty errors with long pointers fit.
 const maxProblem = 64 << 10
 
-// refusal turns an answer that is not a success into the error it stands for.
-func refusal(resp *http.Response) error {
+// responseError returns the error of a response that is not successful.
+func responseError(resp *http.Response) error {
 	var e *fieldmark.Error
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == fieldmark.ProblemType {
 		var p fieldmark.Problem
@@ -28,7 +28,7 @@ func refusal(resp *http.Response) error {
 		}
 	}
 	if e == nil {
-		e = foreign(resp.StatusCode)
+		e = unexpectedStatus(resp.StatusCode)
 	}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
@@ -37,9 +37,9 @@ func refusal(resp *http.Response) error {
 	return e
 }
 
-// foreign stands for an answer that is not the origin's: something between us
-// and it spoke in its place.
-func foreign(status int) *fieldmark.Error {
+// unexpectedStatus returns the error for a response without a problem document, which a proxy has sent instead
+// of the origin.
+func unexpectedStatus(status int) *fieldmark.Error {
 	e := &fieldmark.Error{Code: fieldmark.CodeInternal, Err: fmt.Errorf("status %d without a problem document", status)}
 	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable:
@@ -50,7 +50,7 @@ func foreign(status int) *fieldmark.Error {
 	return e
 }
 
-// challengeScope reads the scope a 403 asks for (RFC 6750, section 3).
+// challengeScope returns the scope in a challenge (RFC 6750, section 3).
 func challengeScope(challenge string) fieldmark.Scope {
 	_, rest, ok := strings.Cut(challenge, `scope="`)
 	if !ok {
@@ -60,8 +60,8 @@ func challengeScope(challenge string) fieldmark.Scope {
 	return fieldmark.Scope(scope)
 }
 
-// transportError names what went wrong on the way. Errors that already carry a
-// code pass unchanged.
+// transportError returns the error with a code for a failed request. Errors that have a code are returned
+// unchanged.
 func transportError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*fieldmark.Error](err); ok {
 		return err
@@ -70,5 +70,5 @@ func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || (ok && timeout.Timeout()) {
 		return &fieldmark.Error{Code: fieldmark.CodeTimeout, Detail: "the origin did not answer in time", Err: err}
 	}
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot be reached", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin is unreachable", Err: err}
 }

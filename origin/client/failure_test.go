@@ -54,7 +54,8 @@ func TestRetry(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			attempts := 0
-			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response,
+				error) {
 				attempts++
 				if attempts <= len(tt.failures) {
 					return nil, tt.failures[attempts-1]
@@ -79,10 +80,11 @@ func answer(status int, mediaType, body string) *http.Response {
 // TestSilence lets an origin take the request and say nothing.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})})
+		c := dial(t, client.Config{BaseURL: "http://origin.test",
+			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})})
 		for _, tt := range []struct {
 			name string
 			call func(context.Context) error
@@ -106,7 +108,8 @@ func TestSilence(t *testing.T) {
 		} {
 			began := time.Now()
 			err := tt.call(t.Context())
-			if took := time.Since(began); took != tt.want || !fieldmark.IsCode(err, fieldmark.CodeTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+			if took := time.Since(began); took != tt.want || !fieldmark.IsCode(err, fieldmark.CodeTimeout) ||
+				!errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v after %v, want timeout after %v", tt.name, err, took, tt.want)
 			}
 		}
@@ -129,13 +132,15 @@ func TestBadAnswers(t *testing.T) {
 		want   fieldmark.Code // empty: success
 	}{
 		{"lines", each, answer(200, "application/x-ndjson", line+"\n"+line), ""},
-		{"long line", each, answer(200, "application/x-ndjson", `{"factsDigest":"`+strings.Repeat("x", 200<<10)+"\"}\n"+line), ""},
+		{"long line", each, answer(200, "application/x-ndjson", `{"factsDigest":"`+strings.Repeat("x",
+			200<<10)+"\"}\n"+line), ""},
 		{"cut off in a line", each, answer(200, "application/x-ndjson", line+`{"brand":`), fieldmark.CodeOriginUnavailable},
 		{"endless line", each, answer(200, "application/x-ndjson", strings.Repeat("x", 2<<20)), fieldmark.CodeInternal},
 		{"not JSON in a line", each, answer(200, "application/x-ndjson", "x\n"), fieldmark.CodeInternal},
 		{"endless answer", one, answer(200, "application/json", strings.Repeat(" ", 9<<20)), fieldmark.CodeInternal},
 		{"not JSON", one, answer(200, "application/json", "<html>"), fieldmark.CodeInternal},
-		{"too large a module", module, answer(200, "application/wasm", strings.Repeat("x", fieldmark.MaxAnyModule+1)), fieldmark.CodeInternal},
+		{"too large a module", module, answer(200, "application/wasm", strings.Repeat("x", fieldmark.MaxAnyModule+1)),
+			fieldmark.CodeInternal},
 		{"a proxy without origin", one, answer(502, "text/html", "<html>"), fieldmark.CodeOriginUnavailable},
 		{"a proxy out of patience", one, answer(504, "text/html", "<html>"), fieldmark.CodeTimeout},
 		{"a problem of another product", one, answer(400, fieldmark.ProblemType, `{"title":"x"}`), fieldmark.CodeInternal},
@@ -143,7 +148,10 @@ func TestBadAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) { return tt.answer, nil })})
+			c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response,
+				error) {
+				return tt.answer, nil
+			})})
 			err := tt.call(c)
 			if (err == nil) != (tt.want == "") || err != nil && !fieldmark.IsCode(err, tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
@@ -153,7 +161,10 @@ func TestBadAnswers(t *testing.T) {
 
 	busy := answer(503, fieldmark.ProblemType, `{"code":"overloaded","status":503}`)
 	busy.Header.Set("Retry-After", "3")
-	c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response, error) { return busy, nil })})
+	c := dial(t, client.Config{BaseURL: "http://origin.test", Transport: roundTrip(func(*http.Request) (*http.Response,
+		error) {
+		return busy, nil
+	})})
 	if e := fieldmark.AsError(one(c)); e.Code != fieldmark.CodeOverloaded || e.RetryAfter != 3*time.Second {
 		t.Errorf("a busy origin: %v after %v, want overloaded after 3s", e, e.RetryAfter)
 	}

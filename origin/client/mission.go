@@ -9,29 +9,31 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// OpenMission opens a mission of the key's account, and reports whether it was
-// not there before. It may be repeated.
-func (c *Client) OpenMission(ctx context.Context, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
+// CreateMission creates a mission of the key's account, and reports whether it is new. Repeating it returns the
+// same mission.
+func (c *Client) CreateMission(
+	ctx context.Context, r fieldmark.MissionRequest,
+) (m fieldmark.Mission, created bool, err error) {
 	header, err := c.do(ctx, c.public(http.MethodPost, "", r), &m)
 	return m, err == nil && header.Get(fieldmark.HeaderDeduplicated) == "", err
 }
 
-// Mission reads a mission of the key's account.
+// Mission returns a mission of the key's account.
 func (c *Client) Mission(ctx context.Context, id string) (m fieldmark.Mission, err error) {
 	_, err = c.do(ctx, c.public(http.MethodGet, "/"+url.PathEscape(id), nil), &m)
 	return m, err
 }
 
-// EditMission applies a merge patch (RFC 7396) to what a mission of the key's
-// account says.
+// EditMission applies a merge patch (RFC 7396) to a mission of the key's account.
 func (c *Client) EditMission(ctx context.Context, id string, patch json.RawMessage) (m fieldmark.Mission, err error) {
 	_, err = c.do(ctx, c.public(http.MethodPatch, "/"+url.PathEscape(id), patch), &m)
 	return m, err
 }
 
-// CancelMission calls a mission of the key's account off; reason may be nil. It
-// may be repeated.
-func (c *Client) CancelMission(ctx context.Context, id string, reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
+// CancelMission cancels a mission of the key's account; reason may be nil. Repeating it has no further effect.
+func (c *Client) CancelMission(
+	ctx context.Context, id string, reason *fieldmark.Reason,
+) (m fieldmark.Mission, err error) {
 	body := struct {
 		Reason *fieldmark.Reason `json:"reason,omitempty"`
 	}{reason}

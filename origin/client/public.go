@@ -10,38 +10,35 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ScoreDocument is a score as an edge sent it.
+// ScoreDocument is a score as sent by an edge.
 type ScoreDocument struct {
-	Body []byte    // as it came
-	Made time.Time // when it was derived, to the second
+	Body      []byte    // unchanged
+	CreatedAt time.Time // to the second
 }
 
-// ScoreDocument returns the bytes of a brand's score document. Only an edge
-// answers it.
+// ScoreDocument returns the bytes of a brand's score document. Only edges serve it.
 func (c *Client) ScoreDocument(ctx context.Context, slug fieldmark.Slug) (doc ScoreDocument, err error) {
 	path := fieldmark.PathScore + url.PathEscape(string(slug))
 	err = c.read(ctx, call{method: http.MethodGet, path: path}, func(resp *http.Response) (err error) {
-		doc.Made = time.Now()
+		doc.CreatedAt = time.Now()
 		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			doc.Made = at
+			doc.CreatedAt = at
 		}
 		if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {
-			doc.Made = doc.Made.Add(-time.Duration(age) * time.Second)
+			doc.CreatedAt = doc.CreatedAt.Add(-time.Duration(age) * time.Second)
 		}
-		doc.Body, err = readAll(resp.Body, maxAnswer)
+		doc.Body, err = readAll(resp.Body, maxResponse)
 		return err
 	})
 	return doc, err
 }
 
-// PublicFacts returns the bytes of a document of facts, which are not checked
-// against the digest here. Only an edge answers it.
+// PublicFacts returns the bytes of a document of facts. It does not verify the digest. Only edges serve it.
 func (c *Client) PublicFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
-	return c.bytes(ctx, fieldmark.PathScore+url.PathEscape(string(slug))+"/facts/"+string(digest), maxAnswer)
+	return c.bytes(ctx, fieldmark.PathScore+url.PathEscape(string(slug))+"/facts/"+string(digest), maxResponse)
 }
 
-// PublicModule returns the bytes of a module, which are not checked against the
-// digest here. Only an edge answers it.
+// PublicModule returns the bytes of a module. It does not verify the digest. Only edges serve it.
 func (c *Client) PublicModule(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	return c.bytes(ctx, fieldmark.PathModules+string(digest), fieldmark.MaxModule)
 }

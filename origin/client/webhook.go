@@ -10,10 +10,10 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// pingTimeout is longer than the origin waits for a receiver.
+// pingTimeout is longer than the time for which the origin waits for a receiver.
 const pingTimeout = 25 * time.Second
 
-// CreateEndpoint registers an address for webhooks; its secret is told this once.
+// CreateEndpoint creates a webhook endpoint. Only this response has its secret.
 func (c *Client) CreateEndpoint(ctx context.Context, r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
 	return post[fieldmark.NewEndpoint](ctx, c, "webhooks", r)
 }
@@ -24,52 +24,50 @@ func (c *Client) Endpoints(ctx context.Context) ([]fieldmark.Endpoint, error) {
 	return list.Data, err
 }
 
-// DeleteEndpoint removes an endpoint and what was still to be sent to it.
+// DeleteEndpoint deletes an endpoint and its pending messages.
 func (c *Client) DeleteEndpoint(ctx context.Context, id string) error {
 	_, err := c.do(ctx, c.admin(http.MethodDelete, "webhooks/"+url.PathEscape(id)), nil)
 	return err
 }
 
-// Endpoint reads a webhook endpoint.
+// Endpoint returns a webhook endpoint.
 func (c *Client) Endpoint(ctx context.Context, id string) (fieldmark.Endpoint, error) {
-	return get[fieldmark.Endpoint](ctx, c, hook(id, ""), nil)
+	return get[fieldmark.Endpoint](ctx, c, endpointPath(id, ""), nil)
 }
 
-// PatchEndpoint changes a webhook endpoint.
+// PatchEndpoint updates a webhook endpoint.
 func (c *Client) PatchEndpoint(ctx context.Context, id string, p fieldmark.EndpointPatch) (fieldmark.Endpoint, error) {
-	var e fieldmark.Endpoint
-	r := c.admin(http.MethodPatch, hook(id, ""))
-	r.body = p
-	_, err := c.do(ctx, r, &e)
-	return e, err
+	return patch[fieldmark.Endpoint](ctx, c, endpointPath(id, ""), p)
 }
 
-// RotateSecret gives an endpoint a new secret, which is told this once.
-func (c *Client) RotateSecret(ctx context.Context, id string, r fieldmark.SecretRequest) (fieldmark.NewEndpoint, error) {
-	return post[fieldmark.NewEndpoint](ctx, c, hook(id, "/rotate-secret"), r)
+// RotateSecret replaces the secret of an endpoint. Only this response has the new one.
+func (c *Client) RotateSecret(
+	ctx context.Context, id string, r fieldmark.SecretRequest,
+) (fieldmark.NewEndpoint, error) {
+	return post[fieldmark.NewEndpoint](ctx, c, endpointPath(id, "/rotate-secret"), r)
 }
 
-// TestEndpoint sends a test message and returns what became of it.
+// TestEndpoint sends a test message and returns its result.
 func (c *Client) TestEndpoint(ctx context.Context, id string, r fieldmark.PingRequest) (fieldmark.PingResult, error) {
 	var result fieldmark.PingResult
-	asked := c.admin(http.MethodPost, hook(id, "/test"))
-	asked.body, asked.within = r, pingTimeout
-	_, err := c.do(ctx, asked, &result)
+	call := c.admin(http.MethodPost, endpointPath(id, "/test"))
+	call.body, call.timeout = r, pingTimeout
+	_, err := c.do(ctx, call, &result)
 	return result, err
 }
 
-// Replay has messages sent again.
+// Replay resends messages.
 func (c *Client) Replay(ctx context.Context, id string, r fieldmark.ReplayRequest) (fieldmark.Replay, error) {
-	return post[fieldmark.Replay](ctx, c, hook(id, "/replays"), r)
+	return post[fieldmark.Replay](ctx, c, endpointPath(id, "/replays"), r)
 }
 
-// Replays lists the newest replays of an endpoint.
+// Replays lists the latest replays of an endpoint.
 func (c *Client) Replays(ctx context.Context, id string) ([]fieldmark.Replay, error) {
-	list, err := get[fieldmark.List[fieldmark.Replay]](ctx, c, hook(id, "/replays"), nil)
+	list, err := get[fieldmark.List[fieldmark.Replay]](ctx, c, endpointPath(id, "/replays"), nil)
 	return list.Data, err
 }
 
-// DeliveryFilter narrows a list of deliveries; zero fields do not narrow.
+// DeliveryFilter selects deliveries; zero fields match all.
 type DeliveryFilter struct {
 	Endpoint string
 	State    fieldmark.DeliveryState
@@ -77,29 +75,29 @@ type DeliveryFilter struct {
 	Limit    int
 }
 
-// Deliveries returns a page of deliveries, the newest first.
+// Deliveries returns a page of deliveries, newest first.
 func (c *Client) Deliveries(ctx context.Context, f DeliveryFilter) (fieldmark.List[fieldmark.Delivery], error) {
 	query := url.Values{}
-	setText(query, "state", string(f.State))
-	setText(query, "cursor", f.Cursor)
+	setParam(query, "state", string(f.State))
+	setParam(query, "cursor", f.Cursor)
 	if f.Limit > 0 {
 		query.Set("limit", strconv.Itoa(f.Limit))
 	}
 	path := "deliveries"
 	if f.Endpoint != "" {
-		path = hook(f.Endpoint, "/deliveries")
+		path = endpointPath(f.Endpoint, "/deliveries")
 	}
 	return get[fieldmark.List[fieldmark.Delivery]](ctx, c, path, query)
 }
 
-// Delivery reads a delivery and every attempt.
+// Delivery returns a delivery and all its attempts.
 func (c *Client) Delivery(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
-	return get[fieldmark.DeliveryRecord](ctx, c, hook(endpoint, "/deliveries/"+url.PathEscape(id)), nil)
+	return get[fieldmark.DeliveryRecord](ctx, c, endpointPath(endpoint, "/deliveries/"+url.PathEscape(id)), nil)
 }
 
-// Resend has a message sent again.
+// Resend resends a message.
 func (c *Client) Resend(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
-	return post[fieldmark.DeliveryRecord](ctx, c, hook(endpoint, "/deliveries/"+url.PathEscape(id)+"/resend"), nil)
+	return post[fieldmark.DeliveryRecord](ctx, c, endpointPath(endpoint, "/deliveries/"+url.PathEscape(id)+"/resend"), nil)
 }
 
-func hook(id, rest string) string { return "webhooks/" + url.PathEscape(id) + rest }
+func endpointPath(id, rest string) string { return "webhooks/" + url.PathEscape(id) + rest }

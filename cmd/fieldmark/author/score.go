@@ -122,7 +122,7 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err := holds(s, "module", score.Module.Digest, module); err != nil {
 		return err
 	}
-	again, err := recompute(ctx, &score, facts, module, doc.Made)
+	again, err := recompute(ctx, &score, facts, module, doc.CreatedAt)
 	if err != nil {
 		return err
 	}

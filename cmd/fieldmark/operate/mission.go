@@ -50,7 +50,7 @@ func (c *missionCreateCmd) Run(ctx context.Context, s *command.Streams) error {
 		}
 	}
 	return runJSON(c, s, func(api *client.Client) (fieldmark.Mission, error) {
-		m, created, err := api.OpenMission(ctx, r)
+		m, created, err := api.CreateMission(ctx, r)
 		if err == nil && !created {
 			fmt.Fprintln(s.Err, "The mission exists already.")
 		}
