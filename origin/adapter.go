@@ -73,9 +73,9 @@ func (s *Service) TakeAlerts(ctx context.Context, account string, n alert.Notifi
 // takeAlert makes of one signal what it comes to; no outcome is an end of
 // something that nobody knows.
 func (a *Act) takeAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
-	row, err := a.tx.NewestAlerted(ctx, account, o.Source, sig.Key)
+	row, err := a.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
 	known := err == nil
-	if err != nil && !errors.Is(err, store.ErrNone) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fieldmark.Mission{}, "", err
 	}
 	now := time.Now()
@@ -134,7 +134,7 @@ func (a *Act) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal
 func (a *Act) openPending(ctx context.Context, mission string) error {
 	var p pendingAlert
 	if err := a.tx.PendingAlert(ctx, mission, &p); err != nil {
-		if errors.Is(err, store.ErrNone) {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
@@ -143,7 +143,7 @@ func (a *Act) openPending(ctx context.Context, mission string) error {
 	if err != nil {
 		return err
 	}
-	newest, err := a.tx.NewestAlerted(ctx, m.Account, m.Source, p.Key)
+	newest, err := a.tx.NewestAlertMission(ctx, m.Account, m.Source, p.Key)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 // alertMission opens the mission of a signal. An alert that goes on firing after
 // its mission ended opens another, under a name with a number.
 func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal, seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
-	taken, err := a.tx.CountAlerted(ctx, account, sig.Request.Source, sig.ExternalID(1))
+	taken, err := a.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
 	if err != nil {
 		return fieldmark.Mission{}, "", err
 	}
@@ -227,7 +227,7 @@ func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 	if raised {
 		was := m.MissionRequest
 		m.Priority = sig.Request.Priority
-		if err := a.tx.EditMission(ctx, m, was); err != nil {
+		if err := a.tx.UpdateMissionRequest(ctx, m, was); err != nil {
 			return err
 		}
 	}

@@ -158,7 +158,7 @@ func (s *Service) calendar(ctx context.Context, token string) (store.Calendar, e
 		return store.Calendar{}, errNoCalendar()
 	}
 	row, err := s.store.CalendarByHash(ctx, s.keyring.Calendar.Sum(token))
-	if errors.Is(err, store.ErrNone) || err == nil && row.RevokedAt != nil {
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.RevokedAt != nil {
 		return store.Calendar{}, errNoCalendar()
 	}
 	if err != nil {

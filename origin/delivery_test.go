@@ -211,7 +211,7 @@ func TestEndpointIsGivenUp(t *testing.T) {
 		} {
 			since := time.Now().Add(-step.failing)
 			err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-				return tx.PutHealth(ctx, p.ID, fmt.Sprintf(`{"failingSince":%q,"lastFailure":%q,"failed":12,"warned":%d}`,
+				return tx.PutEndpointHealth(ctx, p.ID, fmt.Sprintf(`{"failingSince":%q,"lastFailure":%q,"failed":12,"warned":%d}`,
 					fieldmark.At(since), fieldmark.At(time.Now()), step.warned), since, time.Time{})
 			})
 			if err != nil {

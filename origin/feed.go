@@ -81,14 +81,14 @@ func (s *Service) CalendarFeed(ctx context.Context, token string) (Feed, error) 
 
 // refreshFeed encodes a feed again if its missions changed.
 func (s *Service) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
-	q := store.Planned{
+	q := store.PlanQuery{
 		Account: c.Account, Assignees: c.Assignees,
 		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour), Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
 	}
 	if c.Scope == fieldmark.CalendarOfAll {
 		q.Assignees = nil
 	}
-	version, err := s.store.PlannedVersion(ctx, q)
+	version, err := s.store.PlanVersion(ctx, q)
 	if err != nil {
 		return Feed{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) refreshFeed(ctx context.Context, c store.Calendar, head int64,
 		s.feeds.put(&keptFeed{Feed: f.Feed, head: head, version: version, day: today})
 		return f.Feed, nil
 	}
-	missions, err := s.store.Planned(ctx, q)
+	missions, err := s.store.PlannedMissions(ctx, q)
 	if err != nil {
 		return Feed{}, err
 	}

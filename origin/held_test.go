@@ -45,7 +45,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 		synctest.Wait()
 		worker := workerID.FindStringSubmatch(w.logged())[1]
 		err = w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			ids, err := tx.ClaimClocks(ctx, worker, time.Now().Add(time.Hour), time.Now().Add(10*time.Second), 1)
+			ids, err := tx.ClaimSLAs(ctx, worker, time.Now().Add(time.Hour), time.Now().Add(10*time.Second), 1)
 			if len(ids) != 1 {
 				t.Errorf("claimed %d timers, want 1", len(ids))
 			}

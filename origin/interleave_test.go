@@ -18,7 +18,7 @@ import (
 func hooked(t *testing.T) (next *func(), cfg store.Config) {
 	next = new(func())
 	cfg = storetest.New(t)
-	cfg.Events.Read = func(time.Duration) {
+	cfg.Hooks.Query = func(time.Duration) {
 		if fn := *next; fn != nil {
 			*next = nil
 			fn()

@@ -27,7 +27,7 @@ func (w *world) lose(t *testing.T, times int, claim func(ctx context.Context, tx
 			if err != nil {
 				return err
 			}
-			return tx.FreeLeases(ctx, "")
+			return tx.ReleaseLeases(ctx, "")
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestStopIsNoAttempt(t *testing.T) {
 			if list, err := tx.ClaimAudits(ctx, "one", now, now.Add(time.Hour), 10); err != nil || len(list) != 1 || list[0].Attempts != 1 {
 				t.Fatalf("claimed %+v, %v; want the first attempt", list, err)
 			}
-			return tx.FreeLeases(ctx, "one")
+			return tx.ReleaseLeases(ctx, "one")
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestLostPreviewFails(t *testing.T) {
 	w := newWorld(t)
 	const most, reason = 3, "given up"
 	request := func(ctx context.Context, tx *store.Tx) error {
-		return tx.RequestPreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())})
+		return tx.EnqueuePreview(ctx, fieldmark.ModulePreview{Digest: moduleRef.Digest, Against: moduleRef.Digest, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())})
 	}
 	claim := func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
 		list, err := tx.ClaimPreviews(ctx, "dead", now, now.Add(time.Hour), 10, most, reason)

@@ -44,7 +44,7 @@ func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
 	row := store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
 		MissionRequest: r, Status: fieldmark.MissionNew, Version: 1,
 	}}
-	if err := row.Prepare(); err != nil {
+	if err := row.EncodeRequest(); err != nil {
 		return Intake{}, err
 	}
 	return Intake{row}, nil
@@ -74,7 +74,7 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 	if err := a.stamp(ctx, &row); err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.Changed)), row.UpdatedAt
+	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
 	added, err := a.tx.AddMission(ctx, &row)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
@@ -98,15 +98,15 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 
 // stamp notes that a mission changes now.
 func (a *Act) stamp(ctx context.Context, m *store.Mission) (err error) {
-	m.Changed, err = a.tx.Stamp(ctx)
-	m.UpdatedAt = fieldmark.AtMicros(m.Changed)
+	m.ChangedAt, err = a.tx.Stamp(ctx)
+	m.UpdatedAt = fieldmark.AtMicros(m.ChangedAt)
 	return err
 }
 
 // missionExists says which parts of a request are not what the mission of that
 // name was opened with.
 func missionExists(old, asked *store.Mission) error {
-	opened := old.Intake()
+	opened := old.OriginalRequest()
 	differences, err := mission.Differences(&opened, &asked.MissionRequest)
 	if err != nil {
 		return fmt.Errorf("compare a request with mission %s: %w", old.ID, err)
@@ -135,7 +135,7 @@ func (s *Service) Mission(ctx context.Context, account, id string) (fieldmark.Mi
 		return fieldmark.Mission{}, errNoMission()
 	}
 	m, err := s.store.Mission(ctx, id)
-	if errors.Is(err, store.ErrNone) || (err == nil && account != "" && m.Account != account) {
+	if errors.Is(err, store.ErrNotFound) || (err == nil && account != "" && m.Account != account) {
 		return fieldmark.Mission{}, errNoMission()
 	}
 	return m.Mission, err
@@ -172,7 +172,7 @@ func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mis
 	return s.walk(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
 		path := mission.PathToCompleted(m.Status)
 		if path == nil && m.Status != fieldmark.MissionCompleted {
-			return nil, mission.ValidateTransition(m.Status, fieldmark.MissionCompleted, m.Held)
+			return nil, mission.ValidateTransition(m.Status, fieldmark.MissionCompleted, m.HeldFrom)
 		}
 		return path, nil
 	}, nil)
@@ -212,7 +212,7 @@ func (a *Act) mission(ctx context.Context, account, id string) (store.Mission, e
 		return store.Mission{}, errNoMission()
 	}
 	m, err := a.tx.Mission(ctx, id)
-	if errors.Is(err, store.ErrNone) || err == nil && account != "" && m.Account != account {
+	if errors.Is(err, store.ErrNotFound) || err == nil && account != "" && m.Account != account {
 		return store.Mission{}, errNoMission()
 	}
 	return m, err
@@ -298,7 +298,7 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 		return fieldmark.Mission{}, err
 	}
 	m.Version++
-	if err := a.tx.EditMission(ctx, &m, was); err != nil {
+	if err := a.tx.UpdateMissionRequest(ctx, &m, was); err != nil {
 		return fieldmark.Mission{}, err
 	}
 	err = a.edited(ctx, &before, &m)
@@ -335,7 +335,7 @@ func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmar
 		return fieldmark.Mission{}, err
 	}
 	m.Version++
-	if err := a.tx.MoveMission(ctx, &m); err != nil {
+	if err := a.tx.UpdateMissionStatus(ctx, &m); err != nil {
 		return fieldmark.Mission{}, err
 	}
 	err = a.updated(ctx, &m)
@@ -376,7 +376,7 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 	if err != nil {
 		return err
 	}
-	if err := a.tx.MoveMission(ctx, m); err != nil {
+	if err := a.tx.UpdateMissionStatus(ctx, m); err != nil {
 		return err
 	}
 	tell, err := a.follow(ctx, &before, m)
@@ -391,7 +391,7 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 
 // moved changes a mission, if it may be, and names the event of it.
 func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
-	from, held := m.Status, m.Held
+	from, held := m.Status, m.HeldFrom
 	if err := move.If.check(m); err != nil {
 		return "", err
 	}
@@ -407,9 +407,9 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	if move.To == fieldmark.MissionCanceled && underway(from, held) {
 		reason = lateCancel(reason)
 	}
-	m.Held = ""
+	m.HeldFrom = ""
 	if move.To == fieldmark.MissionOnHold {
-		m.Held = from
+		m.HeldFrom = from
 	}
 	if move.Scheduled != nil {
 		m.Scheduled = move.Scheduled

@@ -103,7 +103,7 @@ const (
 func newCursor(changes bool, last *store.Mission) string {
 	place := cursorNewest + last.ID
 	if changes {
-		place = fmt.Sprintf("%s%d %s", cursorChanges, last.Changed, last.ID)
+		place = fmt.Sprintf("%s%d %s", cursorChanges, last.ChangedAt, last.ID)
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(place))
 }

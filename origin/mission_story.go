@@ -29,13 +29,13 @@ func (s *Service) MissionStory(ctx context.Context, id string) (MissionStory, er
 		return MissionStory{}, errNoMission()
 	}
 	m, err := s.store.Mission(ctx, id)
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		return MissionStory{}, errNoMission()
 	}
 	if err != nil {
 		return MissionStory{}, err
 	}
-	story := MissionStory{Mission: m.Mission, Account: m.Account, Next: mission.AllowedTransitions(m.Status, m.Held)}
+	story := MissionStory{Mission: m.Mission, Account: m.Account, Next: mission.AllowedTransitions(m.Status, m.HeldFrom)}
 	if m.Status == fieldmark.MissionCompleted && mission.ValidateReopen(m.CompletedAt, time.Now()) != nil {
 		story.Next = slices.DeleteFunc(story.Next, func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
 	}

@@ -27,16 +27,16 @@ func (s *Service) act(ctx context.Context, fn func(context.Context, *Act) error)
 // actForeseen is act of a function that may be run again (see
 // store.WriteForeseen), and that may open the missions of intakes.
 func (s *Service) actForeseen(ctx context.Context, once Once, opens []Intake, fn func(context.Context, *Act) error) error {
-	var ahead store.Foresight
+	var ahead store.Prefetch
 	if once.Key != "" {
-		ahead.Kept = []store.KeptName{{Account: once.Account, Key: once.Key}}
+		ahead.Responses = []store.ResponseKey{{Account: once.Account, Key: once.Key}}
 	}
 	for i := range opens {
 		if m := &opens[i].row; m.Fingerprint != "" {
-			ahead.Missions = append(ahead.Missions, store.MissionName{Account: m.Account, Source: m.Source, ExternalID: m.ExternalID})
+			ahead.Missions = append(ahead.Missions, store.MissionKey{Account: m.Account, Source: m.Source, ExternalID: m.ExternalID})
 		}
 	}
-	return s.store.WriteForeseen(ctx, ahead, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &Act{s, tx}) })
+	return s.store.WriteWithPrefetch(ctx, ahead, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &Act{s, tx}) })
 }
 
 // Bounds of remembering answers.
@@ -76,10 +76,10 @@ func (s *Service) Begin(ctx context.Context, once Once) (answer Answer, end func
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	row, err := s.store.Kept(ctx, once.Account, once.Key, time.Now().Add(-OnceFor))
+	row, err := s.store.SavedResponse(ctx, once.Account, once.Key, time.Now().Add(-OnceFor))
 	if err == nil {
 		answer, err = s.replayed(once, row)
-	} else if errors.Is(err, store.ErrNone) {
+	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
 	if err != nil {
@@ -115,18 +115,18 @@ func (s *Service) KeepRefusal(ctx context.Context, once Once, refusal Answer) (A
 func (s *Service) keep(ctx context.Context, once Once, opens []Intake, act func(context.Context, *Act) (Answer, error)) (answer Answer, err error) {
 	err = s.actForeseen(ctx, once, opens, func(ctx context.Context, a *Act) error {
 		now := time.Now()
-		row, err := a.tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
+		row, err := a.tx.SavedResponse(ctx, once.Account, once.Key, now.Add(-OnceFor))
 		if err == nil {
 			answer, err = s.replayed(once, row)
 			return err
 		}
-		if !errors.Is(err, store.ErrNone) {
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if answer, err = act(ctx, a); err != nil {
 			return err
 		}
-		return a.tx.Keep(ctx, store.Kept{
+		return a.tx.SaveResponse(ctx, store.SavedResponse{
 			Account: once.Account, Key: once.Key, Request: once.Request, Mission: answer.Mission,
 			Status: answer.Status, Fields: answer.Fields, Body: answer.Body, At: now,
 		})
@@ -135,7 +135,7 @@ func (s *Service) keep(ctx context.Context, once Once, opens []Intake, act func(
 }
 
 // replayed is the kept answer, if it is one to the same request.
-func (s *Service) replayed(once Once, row store.Kept) (Answer, error) {
+func (s *Service) replayed(once Once, row store.SavedResponse) (Answer, error) {
 	if row.Request != once.Request {
 		return Answer{}, fieldmark.Errorf(fieldmark.CodeIdempotencyReused, "the key was sent with another method, address or body before")
 	}
@@ -174,15 +174,15 @@ type Reservation struct {
 func (s *Service) Reserve(ctx context.Context, once Once) (r *Reservation, answer Answer, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
-		row, err := tx.Kept(ctx, once.Account, once.Key, now.Add(-OnceFor))
+		row, err := tx.SavedResponse(ctx, once.Account, once.Key, now.Add(-OnceFor))
 		if err == nil {
 			answer, err = s.replayed(once, row)
 			return err
 		}
-		if !errors.Is(err, store.ErrNone) {
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.Keep(ctx, store.Kept{Account: once.Account, Key: once.Key, Request: once.Request, Status: reserved, At: now})
+		return tx.SaveResponse(ctx, store.SavedResponse{Account: once.Account, Key: once.Key, Request: once.Request, Status: reserved, At: now})
 	})
 	if err != nil || answer.Replayed {
 		return nil, answer, err
@@ -201,7 +201,7 @@ func (r *Reservation) Context(ctx context.Context) context.Context {
 func (r *Reservation) Save(ctx context.Context, a Answer) error {
 	body := r.s.keyring.SavedResponse.Seal(r.once.Account+" "+r.once.Key, string(a.Body))
 	return r.s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Keep(ctx, store.Kept{Account: r.once.Account, Key: r.once.Key, Request: r.once.Request,
+		return tx.SaveResponse(ctx, store.SavedResponse{Account: r.once.Account, Key: r.once.Key, Request: r.once.Request,
 			Status: a.Status, Fields: a.Fields, Body: []byte(body), Sealed: true, At: time.Now()})
 	})
 }
@@ -216,7 +216,7 @@ func (r *Reservation) Release(ctx context.Context) error {
 		return nil
 	}
 	return r.s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.DropKept(ctx, r.once.Account, r.once.Key)
+		return tx.DeleteSavedResponse(ctx, r.once.Account, r.once.Key)
 	})
 }
 
@@ -277,7 +277,7 @@ func (s *Service) sweepOnce(ctx context.Context) error {
 	for {
 		var n int64
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-			n, err = tx.SweepKept(ctx, time.Now().Add(-OnceFor), sweepBatch)
+			n, err = tx.PruneSavedResponses(ctx, time.Now().Add(-OnceFor), sweepBatch)
 			return err
 		})
 		if err != nil || n < sweepBatch {

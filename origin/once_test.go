@@ -24,7 +24,7 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 			t.Helper()
 			err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				for i := range n {
-					if err := tx.Keep(ctx, store.Kept{Account: access.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
+					if err := tx.SaveResponse(ctx, store.SavedResponse{Account: access.DefaultAccount, Key: fmt.Sprint(prefix, i), Status: 200, At: time.Now()}); err != nil {
 						return err
 					}
 				}
@@ -42,8 +42,8 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		stop()
 		for key, there := range map[string]bool{"old0": false, "old1000": false, "new0": true, "new1": true} {
-			_, err := w.Store.Kept(ctx, access.DefaultAccount, key, time.Time{})
-			if gone := errors.Is(err, store.ErrNone); gone == there || !gone && err != nil {
+			_, err := w.Store.SavedResponse(ctx, access.DefaultAccount, key, time.Time{})
+			if gone := errors.Is(err, store.ErrNotFound); gone == there || !gone && err != nil {
 				t.Errorf("answer %s: %v, want kept %v", key, err, there)
 			}
 		}

@@ -42,10 +42,10 @@ type paymentTold struct {
 
 // followPayment lets a payment follow its mission.
 func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentTold, error) {
-	if m.Paid == nil || from == m.Status {
+	if m.StoredPayment == nil || from == m.Status {
 		return nil, nil
 	}
-	to, moves := mission.PaymentStatusFor(&m.Paid.Payment, m.Status, a.s.paymentDueOn)
+	to, moves := mission.PaymentStatusFor(&m.StoredPayment.Payment, m.Status, a.s.paymentDueOn)
 	if !moves {
 		return nil, nil
 	}
@@ -54,20 +54,20 @@ func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 
 // movePayment takes a mission's payment to a status.
 func (a *Act) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
-	told := &paymentTold{previous: m.Paid.Status}
-	if err := mission.TransitionPayment(&m.Paid.Payment, to, now); err != nil {
+	told := &paymentTold{previous: m.StoredPayment.Status}
+	if err := mission.TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 		return nil, err
 	}
-	m.Paid.UpdatedAt = now
+	m.StoredPayment.UpdatedAt = now
 	if to == fieldmark.PaymentOverdue {
-		m.Paid.OverdueAt = &now
+		m.StoredPayment.OverdueAt = &now
 	}
-	return told, a.tx.PutPayment(ctx, m.Paid)
+	return told, a.tx.PutPayment(ctx, m.StoredPayment)
 }
 
 // tellPayment tells what a payment became.
 func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
-	p := m.Paid
+	p := m.StoredPayment
 	kind, ok := mission.PaymentEvent(p.Status)
 	if !ok {
 		return nil
@@ -93,8 +93,8 @@ func (a *Act) passDue(ctx context.Context, id string) error {
 		return err
 	}
 	now := fieldmark.At(time.Now())
-	if m.Paid.DueAt == nil || !now.Std().After(m.Paid.DueAt.Std()) || mission.ValidatePaymentTransition(m.Paid.Status, fieldmark.PaymentOverdue) != nil {
-		return a.tx.PutPayment(ctx, m.Paid) // somebody was faster; the lease ends
+	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) || mission.ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
+		return a.tx.PutPayment(ctx, m.StoredPayment) // somebody was faster; the lease ends
 	}
 	told, err := a.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *Act) paymentMission(ctx context.Context, id string) (store.Mission, err
 		return store.Mission{}, none
 	}
 	mission, err := a.tx.PaymentMission(ctx, id)
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		return store.Mission{}, none
 	}
 	if err != nil {
@@ -127,23 +127,23 @@ func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.Pay
 		return fieldmark.MissionPayment{}, err
 	}
 	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
-		if m.Paid.Status == to {
+		if m.StoredPayment.Status == to {
 			return nil, nil
 		}
-		previous := m.Paid.Status
-		if err := mission.TransitionPayment(&m.Paid.Payment, to, now); err != nil {
+		previous := m.StoredPayment.Status
+		if err := mission.TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 			return nil, err
 		}
 		switch to {
 		case fieldmark.PaymentFailed:
-			m.Paid.Failure = move.Failure
+			m.StoredPayment.Failure = move.Failure
 		case fieldmark.PaymentPaid:
 			if move.PaidAt != nil {
-				m.Paid.PaidAt = move.PaidAt
+				m.StoredPayment.PaidAt = move.PaidAt
 			}
 		}
-		m.Paid.UpdatedAt = now
-		return &paymentTold{previous: previous}, a.tx.PutPayment(ctx, m.Paid)
+		m.StoredPayment.UpdatedAt = now
+		return &paymentTold{previous: previous}, a.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
@@ -192,7 +192,7 @@ func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int, r
 
 func (s *Service) refundPayment(ctx context.Context, id string, version *int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
 	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
-		list, err := a.tx.Refunds(ctx, m.Paid.ID)
+		list, err := a.tx.Refunds(ctx, m.StoredPayment.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -204,23 +204,23 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 				return nil, validation.Error("/reference", "conflict", "names a refund of another amount")
 			}
 		}
-		if version != nil && *version != m.Paid.Version {
-			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", m.Paid.Version)
+		if version != nil && *version != m.StoredPayment.Version {
+			return nil, fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the payment is at version %d now", m.StoredPayment.Version)
 		}
 		if len(list) >= fieldmark.MaxRefunds {
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
 		}
-		told := &paymentTold{previous: m.Paid.Status}
-		amount, err := mission.RefundPayment(&m.Paid.Payment, r.Amount)
+		told := &paymentTold{previous: m.StoredPayment.Status}
+		amount, err := mission.RefundPayment(&m.StoredPayment.Payment, r.Amount)
 		if err != nil {
 			return nil, err
 		}
 		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
-		if err := a.tx.AddRefund(ctx, m.Paid.ID, told.refund); err != nil {
+		if err := a.tx.AddRefund(ctx, m.StoredPayment.ID, told.refund); err != nil {
 			return nil, err
 		}
-		m.Paid.UpdatedAt = now
-		return told, a.tx.PutPayment(ctx, m.Paid)
+		m.StoredPayment.UpdatedAt = now
+		return told, a.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
@@ -275,12 +275,12 @@ func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	if m.Status == fieldmark.MissionCanceled {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "the mission was called off; nothing is to be paid for it")
 	}
-	if m.Paid == nil {
+	if m.StoredPayment == nil {
 		if err := a.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
 			return "", err
 		}
 	}
-	p := m.Paid
+	p := m.StoredPayment
 	switch p.Status {
 	case fieldmark.PaymentNone:
 		if err := mission.TransitionPayment(&p.Payment, fieldmark.PaymentPending, now); err != nil {

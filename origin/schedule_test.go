@@ -45,7 +45,7 @@ func TestScheduledAudits(t *testing.T) {
 	}
 	far := time.Now().Add(6 * 24 * time.Hour)
 	write(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.NoteAudit(ctx, "old", far, "rules of another time"); err != nil {
+		if err := tx.RecordAudit(ctx, "old", far, "rules of another time"); err != nil {
 			return err
 		}
 		return tx.ScheduleAudit(ctx, "acme", time.Now().Add(-time.Second))

@@ -31,9 +31,9 @@ func (s *Service) zone(name string) (*time.Location, error) {
 }
 
 // terms are what a mission's clocks go by under the rules in force.
-func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (sla.Terms, error) {
+func (s *Service) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
-	calendar, ok := r.Calendars[policy.Calendar]
+	calendar, ok := r.BusinessHours[policy.Calendar]
 	if !ok {
 		return sla.Terms{}, fmt.Errorf("BUG: policy %s names calendar %q, which is not there", policy.Priority, policy.Calendar)
 	}
@@ -50,7 +50,7 @@ func (s *Service) terms(r *store.Rules, m *fieldmark.Mission) (sla.Terms, error)
 
 // startClocks sets the clocks of a mission that is being opened.
 func (a *Act) startClocks(ctx context.Context, m *store.Mission) error {
-	rules, err := a.tx.Rules(ctx)
+	rules, err := a.tx.SLARules(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,10 @@ func (a *Act) startClocks(ctx context.Context, m *store.Mission) error {
 // it stands now, and returns what is to be told of them. A mission that was
 // opened before there were clocks has none.
 func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
-	if m.Clocks == nil {
+	if m.StoredSLA == nil {
 		return nil, nil
 	}
-	rules, err := a.tx.Rules(ctx)
+	rules, err := a.tx.SLARules(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 			return nil, err
 		}
 	}
-	timers, told := sla.Advance(m.Clocks.Timers, before, &m.Mission, was, is, now)
-	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.Clocks.Revision, Rules: rules.Revision, DueAt: sla.NextDue(timers, is)}
+	timers, told := sla.Advance(m.StoredSLA.Timers, before, &m.Mission, was, is, now)
+	next := store.SLA{Policy: m.Priority, Timers: timers, Revision: m.StoredSLA.Revision, Rules: rules.Revision, DueAt: sla.NextDue(timers, is)}
 	if before == &m.Mission && len(told) > 0 {
 		next.Revision++ // the mission's own version says nothing of it
 	}
@@ -96,7 +96,7 @@ func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []sla.Chang
 	for _, c := range told {
 		now := time.Now()
 		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
-		fresh, err := a.tx.NoteSLAEvent(ctx, m.ID, c, id, now)
+		fresh, err := a.tx.AddSLAEvent(ctx, m.ID, c, id, now)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
 			pass  func(*Act, context.Context, string) error
 		}{
-			{"clocks", store.LeaseClocks, tx.ClaimClocks, (*Act).passTime},
+			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*Act).passTime},
 			{"payment", store.LeasePayment, tx.ClaimPayments, (*Act).passDue},
 			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*Act).openPending},
 		} {
@@ -207,7 +207,7 @@ func (a *Act) passTime(ctx context.Context, id string) error {
 
 // SLAPolicies lists the policies in force, the most urgent priority first.
 func (s *Service) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
-	rules, err := s.store.Rules(ctx)
+	rules, err := s.store.SLARules(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -231,38 +231,38 @@ func (s *Service) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priorit
 }
 
 func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
-	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
 		p = change(r.Policies[priority])
 		if err := validation.Errors(sla.ValidatePolicy(&p)).Err(); err != nil {
 			return err
 		}
-		calendar, ok := r.Calendars[p.Calendar]
+		calendar, ok := r.BusinessHours[p.Calendar]
 		if !ok {
 			return validation.Error("/calendar", "enum", "there is no calendar of this name")
 		}
 		if err := reachable(calendar, p, "/calendar", now); err != nil {
 			return err
 		}
-		return tx.PutPolicy(ctx, priority, &p, now)
+		return tx.PutSLAPolicy(ctx, priority, &p, now)
 	})
 	return p, err
 }
 
 // ResetSLAPolicy puts the program's own policy of a priority back in force.
 func (s *Service) ResetSLAPolicy(ctx context.Context, priority fieldmark.Priority) error {
-	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.Rules, now time.Time) error {
-		return tx.PutPolicy(ctx, priority, nil, now)
+	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.SLARules, now time.Time) error {
+		return tx.PutSLAPolicy(ctx, priority, nil, now)
 	})
 }
 
 // SLACalendars lists the calendars in force by name.
 func (s *Service) SLACalendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
-	rules, err := s.store.Rules(ctx)
+	rules, err := s.store.SLARules(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []fieldmark.SLACalendar
-	for _, c := range rules.Calendars {
+	for _, c := range rules.BusinessHours {
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b fieldmark.SLACalendar) int { return strings.Compare(a.Name, b.Name) })
@@ -282,7 +282,7 @@ func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (
 	if err := validation.Errors(bad).Err(); err != nil {
 		return c, err
 	}
-	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
+	err := s.putRule(ctx, "calendar", c.Name, func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
 		for _, p := range r.Policies {
 			if p.Calendar == c.Name {
 				if err := reachable(c, p, "/hours", now); err != nil {
@@ -290,7 +290,7 @@ func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (
 				}
 			}
 		}
-		return tx.PutCalendar(ctx, c.Name, &c, now)
+		return tx.PutBusinessHours(ctx, c.Name, &c, now)
 	})
 	return c, err
 }
@@ -308,8 +308,8 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 // DeleteSLACalendar takes a calendar away; one of the program's own is as it was. A
 // calendar that a policy names stays.
 func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
-	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.Rules, now time.Time) error {
-		if _, ok := r.Calendars[name]; !ok {
+	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
+		if _, ok := r.BusinessHours[name]; !ok {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such calendar")
 		}
 		own := slices.ContainsFunc(sla.DefaultCalendars(), func(c fieldmark.SLACalendar) bool { return c.Name == name })
@@ -318,14 +318,14 @@ func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
 				return validation.Error("", "conflict", "policy "+string(p)+" counts by this calendar")
 			}
 		}
-		return tx.PutCalendar(ctx, name, nil, now)
+		return tx.PutBusinessHours(ctx, name, nil, now)
 	})
 }
 
 // putRule changes a rule in a transaction and logs it.
-func (s *Service) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.Rules, time.Time) error) error {
+func (s *Service) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		rules, err := tx.Rules(ctx)
+		rules, err := tx.SLARules(ctx)
 		if err != nil {
 			return err
 		}

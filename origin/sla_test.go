@@ -91,12 +91,12 @@ func TestSweeperThatDied(t *testing.T) {
 		w.putPolicy(t, quick(fieldmark.PriorityHigh))
 		m := openMission(t, w, "a")
 		time.Sleep(700 * time.Millisecond) // virtual; past the first threshold
-		if v, err := w.Vitals(t.Context()); v.Due != 1 || v.Late != 100*time.Millisecond || v.Missions[fieldmark.MissionNew] != 1 || err != nil {
+		if v, err := w.Vitals(t.Context()); v.Due != 1 || v.MaxDelay != 100*time.Millisecond || v.Missions[fieldmark.MissionNew] != 1 || err != nil {
 			t.Errorf("vitals %+v, %v; want one clock 100 ms late and a mission that waits", v, err)
 		}
 		claim := func(owner string) (claimed []string) {
 			err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-				claimed, err = tx.ClaimClocks(ctx, owner, time.Now(), time.Now().Add(10*time.Second), 64)
+				claimed, err = tx.ClaimSLAs(ctx, owner, time.Now(), time.Now().Add(10*time.Second), 64)
 				return err
 			})
 			if err != nil {

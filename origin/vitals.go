@@ -10,13 +10,13 @@ import (
 
 // Vitals are what an operator watches of an origin.
 type Vitals struct {
-	store.Vitals
+	store.Stats
 	AuditsWaiting, AuditsRunning int
 }
 
 // Vitals looks at the record; a look costs a few milliseconds at most.
 func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
-	if v.Vitals, err = s.store.Vitals(ctx, time.Now()); err != nil {
+	if v.Stats, err = s.store.Stats(ctx, time.Now()); err != nil {
 		return v, fmt.Errorf("look at the record: %w", err)
 	}
 	v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx)

@@ -82,24 +82,24 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 // claimAll takes everything that is due, as a worker of another process would.
 func claimAll(ctx context.Context, tx *store.Tx, owner string, now, lease time.Time) (jobs []store.Job, err error) {
-	if err := tx.EndLeases(ctx, now); err != nil {
+	if err := tx.ExpireDeliveryLeases(ctx, now); err != nil {
 		return nil, err
 	}
-	ready, err := tx.ReadyEndpoints(ctx, now, 100)
+	ready, err := tx.DueEndpoints(ctx, now, 100)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range ready {
-		waiting, err := tx.Waiting(ctx, e.ID, 100)
+		waiting, err := tx.UnleasedDeliveries(ctx, e.ID, 100)
 		if err != nil {
 			return nil, err
 		}
 		for _, j := range waiting {
-			if err := tx.Lease(ctx, j.ID, owner, lease); err != nil {
+			if err := tx.LeaseDelivery(ctx, j.ID, owner, lease); err != nil {
 				return nil, err
 			}
 		}
-		if err := tx.PutClock(ctx, e.ID, time.Time{}, time.Time{}); err != nil {
+		if err := tx.PutEndpointSchedule(ctx, e.ID, time.Time{}, time.Time{}); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, waiting...)

@@ -20,7 +20,7 @@ func (d *databaseSettings) withStore(ctx context.Context, do func(*store.Store) 
 	if err != nil {
 		return err
 	}
-	cfg.KeepSchema = true
+	cfg.NoMigrate = true
 	st, err := store.Open(ctx, cfg)
 	if err != nil {
 		return err

@@ -58,9 +58,9 @@ func newOriginMetrics() *originMetrics {
 }
 
 // storeEvents returns the callbacks by which the store reports what it does.
-func (m *originMetrics) storeEvents() store.Events {
-	return store.Events{
-		Wrote: func(took time.Duration, writes int) {
+func (m *originMetrics) storeEvents() store.Hooks {
+	return store.Hooks{
+		Commit: func(took time.Duration, writes int) {
 			m.writeTime.Update(took.Seconds())
 			m.writes.Add(writes)
 		},
@@ -68,8 +68,8 @@ func (m *originMetrics) storeEvents() store.Events {
 			m.refused.Inc()
 			m.lastRefused.Store(time.Now().Unix())
 		},
-		Read: func(took time.Duration) { m.readTime.Update(took.Seconds()) },
-		Told: func(kind fieldmark.EventType) {
+		Query: func(took time.Duration) { m.readTime.Update(took.Seconds()) },
+		Event: func(kind fieldmark.EventType) {
 			if c, ok := m.events[kind]; ok { // others are not about missions
 				c.Inc()
 			}
@@ -175,8 +175,8 @@ func (m *originMetrics) write(w io.Writer) {
 		{"fieldmark_origin_event", float64(v.Event)}, {"fieldmark_webhook_backlog", float64(v.Backlog)},
 		{"fieldmark_webhook_backlog_age_seconds", v.Oldest.Seconds()}, {"fieldmark_webhook_endpoints_stopped", float64(v.Stopped)},
 		{"fieldmark_webhook_endpoints_failing", float64(v.Failing)},
-		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.Open)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
-		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)}, {"fieldmark_sla_due_age_seconds", v.Late.Seconds()},
+		{"fieldmark_webhook_held", float64(v.Held)}, {"fieldmark_webhook_circuits_open", float64(v.CircuitOpen)}, {"fieldmark_audits_waiting", float64(v.AuditsWaiting)},
+		{"fieldmark_audits_running", float64(v.AuditsRunning)}, {"fieldmark_sla_due", float64(v.Due)}, {"fieldmark_sla_due_age_seconds", v.MaxDelay.Seconds()},
 	} {
 		fmt.Fprintf(w, "%s %g\n", g.name, g.value)
 	}

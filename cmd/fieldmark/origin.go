@@ -85,7 +85,7 @@ func (o *originSettings) open(ctx context.Context, nodeToken string, auditDelay 
 		return nil, err
 	}
 	metrics := newOriginMetrics()
-	cfg.Tracer, cfg.Events = o.tracing, metrics.storeEvents()
+	cfg.Tracer, cfg.Hooks = o.tracing, metrics.storeEvents()
 	st, err := store.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

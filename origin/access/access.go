@@ -80,7 +80,7 @@ func (s *Sessions) prune(ctx context.Context) error {
 		if err := tx.PruneLoginThrottles(ctx, now.Add(-throttleReset)); err != nil {
 			return err
 		}
-		return tx.SweepSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
+		return tx.PruneSessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle))
 	})
 }
 

@@ -55,7 +55,7 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		if a.CreatedAt = old.CreatedAt; a == old {
 			return nil
 		}
-		if err := tx.NameAccount(ctx, a); err != nil {
+		if err := tx.UpdateAccount(ctx, a); err != nil {
 			return err
 		}
 		return s.auditLog.Append(ctx, tx, "account.update", id, old, a)

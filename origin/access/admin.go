@@ -64,7 +64,7 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 	hash := hashPassword(password)
 	s.hasher.release()
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		external, err := tx.IsIdentity(ctx, user)
+		external, err := tx.HasIdentity(ctx, user)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err
 		}
-		if err := tx.EndSessionsOf(ctx, user); err != nil {
+		if err := tx.DeleteSessionsOf(ctx, user); err != nil {
 			return err
 		}
 		if err := tx.DeleteLoginThrottle(ctx, s.throttle.name("user", user)); err != nil {

@@ -164,7 +164,7 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 		return fieldmark.Key{}, err
 	}
 	row, err := s.store.KeyByPublic(ctx, t.Public())
-	if err != nil && !errors.Is(err, store.ErrNone) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fieldmark.Key{}, fmt.Errorf("authenticate: %w", err)
 	}
 	// A key that is not there has an empty hash, which no token has.
@@ -282,7 +282,7 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, days := range expiryNotices() {
-			keys, err := tx.Ending(ctx, now, now.AddDate(0, 0, days), days, maxNotices)
+			keys, err := tx.ExpiringKeys(ctx, now, now.AddDate(0, 0, days), days, maxNotices)
 			if err != nil {
 				return err
 			}
@@ -293,7 +293,7 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 				if _, err := event.Emit(ctx, tx, k.Account, e, notice); err != nil {
 					return err
 				}
-				if err := tx.ToldOfKey(ctx, k.ID, days); err != nil {
+				if err := tx.MarkExpiryNotified(ctx, k.ID, days); err != nil {
 					return err
 				}
 			}

@@ -87,7 +87,7 @@ func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, e
 func newSession(user string, by Caller) (token string, row store.Session) {
 	token = rand.Text() + rand.Text() // 2 x 130 bits
 	now := time.Now()
-	return token, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now, ProvedAt: now,
+	return token, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now, ConfirmedAt: now,
 		Address: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)}
 }
 
@@ -105,7 +105,7 @@ func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code str
 		if err := proof.use(ctx, tx); err != nil {
 			return err
 		}
-		return tx.ProveSession(ctx, hashSession(token), time.Now())
+		return tx.ConfirmSession(ctx, hashSession(token), time.Now())
 	})
 }
 
@@ -123,14 +123,14 @@ type authentication struct {
 // and a change of either ends what the old one could open.
 func (p *authentication) use(ctx context.Context, tx *store.Tx) error {
 	now, err := tx.Admin(ctx, p.admin.Name)
-	if errors.Is(err, store.ErrNone) || err == nil && (now.Password != p.admin.Password || now.TOTP != p.admin.TOTP) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Password != p.admin.Password || now.TOTP != p.admin.TOTP) {
 		return errCredentials()
 	}
 	if err != nil {
 		return err
 	}
 	if p.step > 0 {
-		if fresh, err := tx.UseCode(ctx, p.admin.Name, p.step); err != nil || !fresh {
+		if fresh, err := tx.UseTOTPStep(ctx, p.admin.Name, p.step); err != nil || !fresh {
 			return errors.Join(err, errCredentials())
 		}
 	}
@@ -140,7 +140,7 @@ func (p *authentication) use(ctx context.Context, tx *store.Tx) error {
 		}
 	}
 	if p.hash != "" {
-		return tx.RehashAdmin(ctx, p.admin.Name, p.hash)
+		return tx.UpdatePasswordHash(ctx, p.admin.Name, p.hash)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentica
 		return nil, err
 	}
 	kept, err := s.store.Admin(ctx, c.User)
-	known := !errors.Is(err, store.ErrNone)
+	known := !errors.Is(err, store.ErrNotFound)
 	if !known {
 		err = nil
 	}
@@ -222,7 +222,7 @@ func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error
 		return in, over
 	}
 	se, err := s.store.Session(ctx, hashSession(token))
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		return in, over
 	}
 	if err != nil {
@@ -240,13 +240,13 @@ func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error
 			return in, err
 		}
 	}
-	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ProvedAt, External: se.Foreign, HasTOTP: se.Factor}, nil
+	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ConfirmedAt, External: se.External, HasTOTP: se.HasTOTP}, nil
 }
 
 // SignOut ends a session; one that is over already is no error.
 func (s *Sessions) SignOut(ctx context.Context, token string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.EndSession(ctx, hashSession(token))
+		return tx.DeleteSession(ctx, hashSession(token))
 	})
 }
 
@@ -284,7 +284,7 @@ func (s *Sessions) Delete(ctx context.Context, name string) error {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		user, err := tx.EndSessionNamed(ctx, name)
+		user, err := tx.DeleteSessionByPrefix(ctx, name)
 		if err != nil {
 			return store.NotFound(err, "there is no such session")
 		}

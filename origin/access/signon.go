@@ -180,23 +180,23 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, by Caller) (token 
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		token = ""
 		user, err := s.findOrCreate(ctx, tx, p)
-		if err != nil && !errors.Is(err, store.ErrNone) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(by), Agent: by.Agent})
 		what := signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject), Role: p.Role}
 		if p.Role == "" {
-			if err := tx.EndSessionsOf(ctx, user); err != nil {
+			if err := tx.DeleteSessionsOf(ctx, user); err != nil {
 				return err
 			}
 			return s.auditLog.Append(ctx, tx, "session.refused", subjectName(user, p), nil, what)
 		}
 		var row store.Session
 		token, row = newSession(user, by)
-		if row.ProvedAt = time.Unix(0, 0); !p.AuthTime.IsZero() && p.AuthTime.Before(row.CreatedAt) {
-			row.ProvedAt = p.AuthTime // the provider may have let the person in long before
+		if row.ConfirmedAt = time.Unix(0, 0); !p.AuthTime.IsZero() && p.AuthTime.Before(row.CreatedAt) {
+			row.ConfirmedAt = p.AuthTime // the provider may have let the person in long before
 		}
-		if err := tx.SeeIdentity(ctx, user, p.Role, row.CreatedAt); err != nil {
+		if err := tx.RecordSignIn(ctx, user, p.Role, row.CreatedAt); err != nil {
 			return err
 		}
 		if err := tx.AddSession(ctx, row); err != nil {
@@ -217,7 +217,7 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, by Caller) (token 
 // was never here; ErrNone is who may not.
 func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity) (user string, err error) {
 	user, err = tx.Identity(ctx, p.Issuer, p.Subject)
-	if !errors.Is(err, store.ErrNone) || p.Role == "" {
+	if !errors.Is(err, store.ErrNotFound) || p.Role == "" {
 		return user, err
 	}
 	// A name that is taken is somebody else's, who may have a password: nobody
@@ -254,26 +254,26 @@ func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r 
 	begun := time.Unix(f.StartedAt, 0)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		user, err := tx.Identity(ctx, p.Issuer, p.Subject)
-		if err != nil && !errors.Is(err, store.ErrNone) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		same = err == nil && user == in.User && in.Name == f.Session
 		if same && p.Role == "" { // the rules no longer admit the person
-			if err := tx.EndSessionsOf(ctx, user); err != nil {
+			if err := tx.DeleteSessionsOf(ctx, user); err != nil {
 				return err
 			}
 			ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
 			return s.auditLog.Append(ctx, tx, "session.refused", user, nil, signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
 		}
 		if same {
-			if err := tx.SeeIdentity(ctx, user, p.Role, time.Now()); err != nil {
+			if err := tx.RecordSignIn(ctx, user, p.Role, time.Now()); err != nil {
 				return err
 			}
 		}
 		if !same || p.AuthTime.Before(begun.Add(-clockSkew)) {
 			return nil
 		}
-		return tx.ProveSession(ctx, hashSession(r.Token), time.Now())
+		return tx.ConfirmSession(ctx, hashSession(r.Token), time.Now())
 	})
 	switch {
 	case err != nil:

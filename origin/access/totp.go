@@ -79,7 +79,7 @@ func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
 		act, sealed = "admin.second-factor.on", s.totp.Seal(user, secret)
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.PutSecondFactor(ctx, user, sealed, step); err != nil {
+		if err := tx.PutTOTP(ctx, user, sealed, step); err != nil {
 			return store.NotFound(err, "there is no such administrator")
 		}
 		return s.auditLog.Append(ctx, tx, act, user, nil, nil)

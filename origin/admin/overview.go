@@ -47,7 +47,7 @@ func (d *overviewData) findProblems() {
 			d.Problems = append(d.Problems, problem{strconv.Itoa(n) + " " + many, link})
 		}
 	}
-	add(max(d.Vitals.Failing, d.Vitals.Open), "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
+	add(max(d.Vitals.Failing, d.Vitals.CircuitOpen), "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
 	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled", webhooksPath)
 	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover", webhooksPath)
 	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", webhooksPath)

@@ -90,7 +90,7 @@ func TestEventsShared(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var read atomic.Int64
 			at := storetest.New(t)
-			at.Events.Read = func(time.Duration) { read.Add(1) }
+			at.Hooks.Query = func(time.Duration) { read.Add(1) }
 			w := openWorld(t, at, nil)
 			w.putBrand("acme")
 			pages := make([]string, edges)

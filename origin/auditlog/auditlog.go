@@ -80,7 +80,7 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, act, target string, befo
 	if e.After, err = encodeState(after); err != nil {
 		return fmt.Errorf("encode the state of %s after %s: %w", target, act, err)
 	}
-	last, err := tx.LastAudit(ctx)
+	last, err := tx.LastAuditEntry(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, act, target string, befo
 	if e.Sum, err = l.sum(last.Sum, &e); err != nil {
 		return err
 	}
-	if err := tx.AddAudit(ctx, &e); err != nil {
+	if err := tx.AddAuditEntry(ctx, &e); err != nil {
 		return err
 	}
 	a.appended.Store(true)
@@ -148,7 +148,7 @@ func (l *Log) sum(before string, e *fieldmark.AuditEntry) (string, error) {
 // List returns entries before a number, the newest first; 0 starts at the newest.
 // Actor and target filter unless they are empty.
 func (l *Log) List(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
-	return l.store.AuditsBefore(ctx, before, Clip(actor), Clip(target), min(max(limit, 1), MaxPage+1))
+	return l.store.AuditEntriesBefore(ctx, before, Clip(actor), Clip(target), min(max(limit, 1), MaxPage+1))
 }
 
 // Verify reads the whole log and checks every sum. Entries removed from the end
@@ -156,7 +156,7 @@ func (l *Log) List(ctx context.Context, before int64, actor, target string, limi
 // elsewhere; the entry of its number must exist and have its sum.
 func (l *Log) Verify(ctx context.Context, kept fieldmark.AuditVerdict) (v fieldmark.AuditVerdict, err error) {
 	for {
-		batch, err := l.store.AuditsAfter(ctx, v.Entries, verifyBatch)
+		batch, err := l.store.AuditEntriesAfter(ctx, v.Entries, verifyBatch)
 		if err != nil {
 			return v, err
 		}

@@ -41,7 +41,7 @@ func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 		if _, err := tx.Brand(ctx, slug); err != nil {
 			return store.NotFound(err, "there is no such brand")
 		}
-		return tx.RequestAudit(ctx, slug, time.Now())
+		return tx.EnqueueAudit(ctx, slug, time.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("request an audit: %w", err)
@@ -51,12 +51,12 @@ func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 
 // AuditStatus counts the audits that wait and those that run.
 func (s *Audits) Status(ctx context.Context) (waiting, running int, err error) {
-	return s.store.AuditLine(ctx, time.Now())
+	return s.store.CountAudits(ctx, time.Now())
 }
 
 // ListAudits lists the audits that run and those that wait, at most maxAudits.
 func (s *Audits) List(ctx context.Context) ([]fieldmark.AuditRun, error) {
-	return s.store.Audits(ctx, time.Now(), maxAudits)
+	return s.store.AuditRuns(ctx, time.Now(), maxAudits)
 }
 
 func (s *Audits) run(ctx context.Context) error {
@@ -75,7 +75,7 @@ func (s *Audits) run(ctx context.Context) error {
 // writeProgress writes how far the audits of this process are.
 func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
 	for slug, step := range s.progress.snapshot() {
-		if err := tx.NoteStep(ctx, slug, s.jobs.Worker(), step.name, step.count); err != nil {
+		if err := tx.UpdateAuditProgress(ctx, slug, s.jobs.Worker(), step.name, step.count); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Audits) writeProgress(ctx context.Context, tx *store.Tx) error {
 }
 
 func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
-	var claimed []store.Audit
+	var claimed []store.AuditJob
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
 		if claimed, err = tx.ClaimAudits(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit); err != nil {
@@ -104,7 +104,7 @@ func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 
 // failAbandoned ends the claimed audits whose earlier attempts all ended without a word,
 // and returns the others. An audit that ends its process must not end the next.
-func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []store.Audit) (rest []store.Audit, err error) {
+func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []store.AuditJob) (rest []store.AuditJob, err error) {
 	for _, a := range claimed {
 		if a.Attempts <= maxAttempts {
 			rest = append(rest, a)
@@ -119,7 +119,7 @@ func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []stor
 }
 
 // audit audits one brand and writes down what was found.
-func (s *Audits) audit(ctx context.Context, a store.Audit) {
+func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	log := s.log.With(slog.String("brand", string(a.Brand)))
 	b, err := s.store.Brand(ctx, a.Brand)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 // finish writes facts and takes the audit out of line in one transaction.
 // Facts of an address the brand has left meanwhile are dropped; the move asked
 // for another audit.
-func (s *Audits) finish(ctx context.Context, a store.Audit, was fieldmark.Brand, facts fieldmark.Facts) error {
+func (s *Audits) finish(ctx context.Context, a store.AuditJob, was fieldmark.Brand, facts fieldmark.Facts) error {
 	doc, err := newFactsDocument(facts)
 	if err != nil {
 		return err
@@ -184,11 +184,11 @@ func (s *Audits) finish(ctx context.Context, a store.Audit, was fieldmark.Brand,
 			}
 		}
 		if s.interval > 0 {
-			if err := tx.NoteAudit(ctx, a.Brand, s.nextTime(time.Now()), audit.Rules); err != nil {
+			if err := tx.RecordAudit(ctx, a.Brand, s.nextTime(time.Now()), audit.Rules); err != nil {
 				return err
 			}
 		}
-		return tx.EndAudit(ctx, a)
+		return tx.CompleteAudit(ctx, a)
 	})
 }
 

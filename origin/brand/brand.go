@@ -132,7 +132,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	old, err := tx.Brand(ctx, b.Slug)
 	put := updated
 	switch {
-	case errors.Is(err, store.ErrNone):
+	case errors.Is(err, store.ErrNotFound):
 		if err := requireFree(ctx, tx, b.Slug); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
@@ -153,10 +153,10 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	// Facts belong to an address. A brand that moved has none until the new
 	// address was audited.
 	if put == updated && old.URL != b.URL && old.FactsDigest != "" {
-		if err := tx.DropFacts(ctx, b.Slug); err != nil {
+		if err := tx.ClearFacts(ctx, b.Slug); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
-		if err := tx.RequestAudit(ctx, b.Slug, now); err != nil {
+		if err := tx.EnqueueAudit(ctx, b.Slug, now); err != nil {
 			return fieldmark.Brand{}, unchanged, err
 		}
 	}
@@ -295,8 +295,8 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 		return fieldmark.BrandState{}, 0, err
 	}
 	state, err := s.store.BrandState(ctx, slug)
-	if errors.Is(err, store.ErrNone) {
-		if slug, err = s.store.Resolve(ctx, slug); err == nil {
+	if errors.Is(err, store.ErrNotFound) {
+		if slug, err = s.store.ResolveAlias(ctx, slug); err == nil {
 			state, err = s.store.BrandState(ctx, slug)
 		}
 	}
@@ -304,7 +304,7 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 		return fieldmark.BrandState{}, asOf, store.NotFound(err, "there is no such brand")
 	}
 	states := []fieldmark.BrandState{state}
-	err = s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now()))
+	err = s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
 	return states[0], asOf, err
 }
 
@@ -339,7 +339,7 @@ func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit in
 	if err != nil {
 		return nil, err
 	}
-	return states, s.store.Complete(ctx, states, fieldmark.TrendTimes(time.Now()))
+	return states, s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
 }
 
 // EachBrandState calls fn for every public brand in the order of their slugs,

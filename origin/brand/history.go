@@ -15,7 +15,7 @@ func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time
 	if err != nil {
 		return fieldmark.BrandState{}, 0, err
 	}
-	if to, err := s.store.Resolve(ctx, slug); err == nil {
+	if to, err := s.store.ResolveAlias(ctx, slug); err == nil {
 		slug = to
 	}
 	state, err := s.store.BrandStateAt(ctx, slug, at)
@@ -29,7 +29,7 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 	if err != nil {
 		return fieldmark.BrandHistory{}, 0, err
 	}
-	if present, err := s.store.Resolve(ctx, slug); err == nil {
+	if present, err := s.store.ResolveAlias(ctx, slug); err == nil {
 		slug = present
 	}
 	h := fieldmark.BrandHistory{}

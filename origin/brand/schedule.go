@@ -55,7 +55,7 @@ func (s *Audits) enqueueDue(ctx context.Context) error {
 			return err
 		}
 		for _, slug := range due {
-			if err := tx.RequestAudit(ctx, slug, now); err != nil {
+			if err := tx.EnqueueAudit(ctx, slug, now); err != nil {
 				return err
 			}
 			if err := tx.ScheduleAudit(ctx, slug, s.nextTime(now)); err != nil { // should the audit be given up

@@ -24,10 +24,10 @@ func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	case taken:
 		return fieldmark.Errorf(fieldmark.CodeBrandExists, "another brand has the slug %s", slug)
 	}
-	switch to, err := tx.Resolve(ctx, slug); {
+	switch to, err := tx.ResolveAlias(ctx, slug); {
 	case err == nil:
 		return fieldmark.Errorf(fieldmark.CodeBrandExists, "the slug %s leads to %s; take it away from there first", slug, to)
-	case !errors.Is(err, store.ErrNone):
+	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	return nil
@@ -44,7 +44,7 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 		if b = old.Brand; from == to {
 			return nil
 		}
-		if _, err := tx.DropAlias(ctx, to, from); err != nil { // back to a slug it had
+		if _, err := tx.DeleteAlias(ctx, to, from); err != nil { // back to a slug it had
 			return err
 		}
 		if err := requireFree(ctx, tx, to); err != nil {
@@ -107,7 +107,7 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 		var moved []fieldmark.Slug
 		for _, a := range old {
 			if !slices.Contains(aliases, a) {
-				if _, err := tx.DropAlias(ctx, a, slug); err != nil {
+				if _, err := tx.DeleteAlias(ctx, a, slug); err != nil {
 					return err
 				}
 				moved = append(moved, a)

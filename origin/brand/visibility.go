@@ -236,7 +236,7 @@ func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleRo
 	changed := map[fieldmark.Slug]int{}
 	for _, l := range lines {
 		v := l.Sample
-		if to, err := tx.Resolve(ctx, v.Brand); err == nil {
+		if to, err := tx.ResolveAlias(ctx, v.Brand); err == nil {
 			v.Brand = to
 		}
 		there, err := tx.HasBrand(ctx, v.Brand)

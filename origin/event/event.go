@@ -43,7 +43,7 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 		return 0, err
 	}
 	for i := range endpoints {
-		if !endpoints[i].Wants(e.Type) {
+		if !endpoints[i].Subscribes(e.Type) {
 			continue
 		}
 		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {

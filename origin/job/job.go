@@ -184,7 +184,7 @@ func (r *Runner) Free(ctx context.Context, tx *store.Tx, all bool) error {
 	if all {
 		worker = ""
 	}
-	if err := tx.FreeLeases(ctx, worker); err != nil {
+	if err := tx.ReleaseLeases(ctx, worker); err != nil {
 		return fmt.Errorf("free leases: %w", err)
 	}
 	return nil

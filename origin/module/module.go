@@ -97,7 +97,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 func (s *Service) pruneNodes(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.DropNodes(ctx, fieldmark.At(time.Now().Add(-nodeRetention)))
+		return tx.PruneNodes(ctx, fieldmark.At(time.Now().Add(-nodeRetention)))
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Service) ActivateBuiltin(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.store.ModulePlan(ctx)
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		err = s.activateBuiltin(ctx)
 	}
 	return err
@@ -144,7 +144,7 @@ func (s *Service) List(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
 		return nil, err
 	}
 	plan, err := s.store.ModulePlan(ctx)
-	if err != nil && !errors.Is(err, store.ErrNone) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	for i := range list {
@@ -160,7 +160,7 @@ func (s *Service) Get(ctx context.Context, d fieldmark.Digest) (fieldmark.Module
 		return record, store.NotFound(err, "there is no module with this digest")
 	}
 	plan, err := s.store.ModulePlan(ctx)
-	if err != nil && !errors.Is(err, store.ErrNone) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return record, err
 	}
 	record.State = plan.StateOf(d)
@@ -256,7 +256,7 @@ func (s *Service) activateBuiltin(ctx context.Context) error {
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		plan, err := tx.ModulePlan(ctx)
-		if !errors.Is(err, store.ErrNone) {
+		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if err := tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: s.moduleRef}, s.module, nil, fieldmark.At(time.Now())); err != nil {
@@ -289,7 +289,7 @@ func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int)
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		plan, err = tx.ModulePlan(ctx)
-		if err != nil && !errors.Is(err, store.ErrNone) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		none := err != nil

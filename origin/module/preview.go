@@ -32,7 +32,7 @@ func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (field
 			return store.NotFound(err, "no scoring module is active")
 		}
 		p.Against = plan.Digest
-		return tx.RequestPreview(ctx, p)
+		return tx.EnqueuePreview(ctx, p)
 	})
 	if err != nil {
 		return p, fmt.Errorf("request a preview: %w", err)
@@ -93,7 +93,7 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 	if err != nil {
 		return none, err
 	}
-	if p.Total, err = s.store.CountPublic(ctx); err != nil {
+	if p.Total, err = s.store.CountPublicBrands(ctx); err != nil {
 		return none, err
 	}
 	noted := time.Now()
@@ -113,5 +113,5 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 }
 
 func (s *Service) note(ctx context.Context, p fieldmark.ModulePreview) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.NotePreview(ctx, s.jobs.Worker(), p) })
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePreview(ctx, s.jobs.Worker(), p) })
 }

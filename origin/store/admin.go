@@ -15,7 +15,7 @@ type Identity struct {
 	User            string // the administrator
 }
 
-// Identity returns the administrator somebody is; the error is ErrNone for who
+// Identity returns the administrator somebody is; the error is ErrNotFound for who
 // has not been here.
 func (t AccessTx) Identity(ctx context.Context, issuer, subject string) (user string, err error) {
 	err = none(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer, subject).Scan(&user))
@@ -40,8 +40,8 @@ func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.R
 	return n == 1, nil
 }
 
-// SeeIdentity notes that somebody signed in, and what for this time.
-func (t AccessTx) SeeIdentity(ctx context.Context, user string, role fieldmark.Role, at time.Time) error {
+// RecordSignIn notes that somebody signed in, and what for this time.
+func (t AccessTx) RecordSignIn(ctx context.Context, user string, role fieldmark.Role, at time.Time) error {
 	_, err := t.exec(ctx, `UPDATE admin_identity SET seen_at = $1 WHERE user_name = $2`, at.UnixMicro(), user)
 	if err == nil {
 		_, err = t.exec(ctx, `UPDATE admin_user SET role = $1, updated_at = $2 WHERE name = $3 AND role <> $1`, string(role), at.UnixMicro(), user)
@@ -52,8 +52,8 @@ func (t AccessTx) SeeIdentity(ctx context.Context, user string, role fieldmark.R
 	return nil
 }
 
-// IsIdentity reports whether an administrator is somebody of a sign-in provider.
-func (t AccessTx) IsIdentity(ctx context.Context, user string) (bool, error) {
+// HasIdentity reports whether an administrator is somebody of a sign-in provider.
+func (t AccessTx) HasIdentity(ctx context.Context, user string) (bool, error) {
 	var n int
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM admin_identity WHERE user_name = $1`, user).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for the identity of %s: %w", user, err)
@@ -89,20 +89,20 @@ func (t AccessTx) PutAdmin(ctx context.Context, user, password string, role fiel
 	return nil
 }
 
-// RehashAdmin keeps a password under another hash.
-func (t AccessTx) RehashAdmin(ctx context.Context, user, password string) error {
+// UpdatePasswordHash keeps a password under another hash.
+func (t AccessTx) UpdatePasswordHash(ctx context.Context, user, password string) error {
 	if _, err := t.exec(ctx, `UPDATE admin_user SET password = $1 WHERE name = $2`, password, user); err != nil {
 		return fmt.Errorf("hash the password of %s anew: %w", user, err)
 	}
 	return nil
 }
 
-// PutSecondFactor keeps the sealed secret of an administrator's second factor,
-// and the step its first code was of. The error is ErrNone for nobody.
-func (t AccessTx) PutSecondFactor(ctx context.Context, user, sealed string, step int64) error {
+// PutTOTP keeps the sealed secret of an administrator's second factor,
+// and the step its first code was of. The error is ErrNotFound for nobody.
+func (t AccessTx) PutTOTP(ctx context.Context, user, sealed string, step int64) error {
 	n, err := t.exec(ctx, `UPDATE admin_user SET totp = $1, totp_step = $2 WHERE name = $3`, sealed, step, user)
 	if err == nil && n == 0 {
-		err = ErrNone
+		err = ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("keep the second factor of %s: %w", user, err)
@@ -110,9 +110,9 @@ func (t AccessTx) PutSecondFactor(ctx context.Context, user, sealed string, step
 	return nil
 }
 
-// UseCode notes that the code of a step was used, and reports whether it was
+// UseTOTPStep notes that the code of a step was used, and reports whether it was
 // the newest.
-func (t AccessTx) UseCode(ctx context.Context, user string, step int64) (bool, error) {
+func (t AccessTx) UseTOTPStep(ctx context.Context, user string, step int64) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE admin_user SET totp_step = $1 WHERE name = $2 AND totp_step < $1`, step, user)
 	if err != nil {
 		return false, fmt.Errorf("use up a code of %s: %w", user, err)
@@ -120,7 +120,7 @@ func (t AccessTx) UseCode(ctx context.Context, user string, step int64) (bool, e
 	return n == 1, nil
 }
 
-// Admin reads an administrator; the error is ErrNone if there is none.
+// Admin reads an administrator; the error is ErrNotFound if there is none.
 func (db AccessReader) Admin(ctx context.Context, user string) (Admin, error) {
 	a, err := scanAdmin(db.queryRow(ctx, `SELECT `+adminColumns+` FROM admin_user WHERE name = $1`, user))
 	if err != nil {
@@ -141,22 +141,22 @@ func (db AccessReader) Admins(ctx context.Context, limit int) ([]Admin, error) {
 
 // Session is a signed-in administrator.
 type Session struct {
-	Hash      string // of the token
-	User      string
-	Role      fieldmark.Role // the user's; not written
-	Address   string         // the network it was begun from
-	Agent     string         // and the program
-	CreatedAt time.Time
-	SeenAt    time.Time
-	ProvedAt  time.Time // when the password was last given in it
-	Foreign   bool      // the user has no password; not written
-	Factor    bool      // the user has a second factor; not written
+	Hash        string // of the token
+	User        string
+	Role        fieldmark.Role // the user's; not written
+	Address     string         // the network it was begun from
+	Agent       string         // and the program
+	CreatedAt   time.Time
+	SeenAt      time.Time
+	ConfirmedAt time.Time // when the password was last given in it
+	External    bool      // the user has no password; not written
+	HasTOTP     bool      // the user has a second factor; not written
 }
 
 // AddSession adds a session.
 func (t AccessTx) AddSession(ctx context.Context, se Session) error {
 	_, err := t.exec(ctx, `INSERT INTO session (hash, user_name, created_at, seen_at, proved_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		se.Hash, se.User, se.CreatedAt.UnixMicro(), se.SeenAt.UnixMicro(), se.ProvedAt.UnixMicro(), se.Address, se.Agent)
+		se.Hash, se.User, se.CreatedAt.UnixMicro(), se.SeenAt.UnixMicro(), se.ConfirmedAt.UnixMicro(), se.Address, se.Agent)
 	if err != nil {
 		return fmt.Errorf("add a session: %w", err)
 	}
@@ -168,11 +168,11 @@ const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.
 	FROM session s JOIN admin_user a ON a.name = s.user_name `
 
 func scanSession(row scanner) (se Session, err error) {
-	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt}, exactTime{&se.SeenAt}, exactTime{&se.ProvedAt}, &se.Foreign, &se.Factor)
+	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt}, exactTime{&se.SeenAt}, exactTime{&se.ConfirmedAt}, &se.External, &se.HasTOTP)
 	return se, none(err)
 }
 
-// Session reads a session by the hash of its token; the error is ErrNone where
+// Session reads a session by the hash of its token; the error is ErrNotFound where
 // there is none.
 func (db AccessReader) Session(ctx context.Context, hash string) (Session, error) {
 	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE s.hash = $1`, hash))
@@ -202,25 +202,25 @@ func (t AccessTx) TouchSession(ctx context.Context, hash string, at time.Time) e
 	return nil
 }
 
-// ProveSession notes that the password was given in a session.
-func (t AccessTx) ProveSession(ctx context.Context, hash string, at time.Time) error {
+// ConfirmSession notes that the password was given in a session.
+func (t AccessTx) ConfirmSession(ctx context.Context, hash string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE session SET proved_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
 		return fmt.Errorf("prove a session: %w", err)
 	}
 	return nil
 }
 
-// EndSession forgets a session.
-func (t AccessTx) EndSession(ctx context.Context, hash string) error {
+// DeleteSession forgets a session.
+func (t AccessTx) DeleteSession(ctx context.Context, hash string) error {
 	if _, err := t.exec(ctx, `DELETE FROM session WHERE hash = $1`, hash); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
 }
 
-// EndSessionNamed forgets the session whose hash begins so, and returns whose it
-// was; the error is ErrNone where there is none.
-func (t AccessTx) EndSessionNamed(ctx context.Context, name string) (user string, err error) {
+// DeleteSessionByPrefix forgets the session whose hash begins so, and returns whose it
+// was; the error is ErrNotFound where there is none.
+func (t AccessTx) DeleteSessionByPrefix(ctx context.Context, name string) (user string, err error) {
 	err = none(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
 	if err != nil {
 		return "", fmt.Errorf("end a session: %w", err)
@@ -228,16 +228,16 @@ func (t AccessTx) EndSessionNamed(ctx context.Context, name string) (user string
 	return user, nil
 }
 
-// EndSessionsOf forgets all sessions of an administrator.
-func (t AccessTx) EndSessionsOf(ctx context.Context, user string) error {
+// DeleteSessionsOf forgets all sessions of an administrator.
+func (t AccessTx) DeleteSessionsOf(ctx context.Context, user string) error {
 	if _, err := t.exec(ctx, `DELETE FROM session WHERE user_name = $1`, user); err != nil {
 		return fmt.Errorf("end the sessions of %s: %w", user, err)
 	}
 	return nil
 }
 
-// SweepSessions forgets sessions begun or last seen before the given times.
-func (t AccessTx) SweepSessions(ctx context.Context, begun, seen time.Time) error {
+// PruneSessions forgets sessions begun or last seen before the given times.
+func (t AccessTx) PruneSessions(ctx context.Context, begun, seen time.Time) error {
 	_, err := t.exec(ctx, `DELETE FROM session WHERE created_at < $1 OR seen_at < $2`, begun.UnixMicro(), seen.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("sweep sessions: %w", err)
@@ -266,7 +266,7 @@ func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (unti
 func (t AccessTx) LoginThrottle(ctx context.Context, name string) (LoginThrottle, error) {
 	l := LoginThrottle{Name: name}
 	err := none(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`, name).Scan(&l.Failures, exactTime{&l.Until}))
-	if err != nil && !errors.Is(err, ErrNone) {
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return l, fmt.Errorf("read failed sign-ins: %w", err)
 	}
 	return l, nil

@@ -8,17 +8,17 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Audit is an audit that was asked for.
-type Audit struct {
+// AuditJob is an audit that was asked for.
+type AuditJob struct {
 	Brand       fieldmark.Slug
 	RequestedAt time.Time // names the request, to the microsecond
 	Attempts    int       // begun, this one included
 	Owner       string    // who claimed it
 }
 
-// RequestAudit puts a brand in line. One that waits already keeps its place; one
+// EnqueueAudit puts a brand in line. One that waits already keeps its place; one
 // that is being audited will be audited again; one that failed starts over.
-func (t BrandTx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
+func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2, 0, NULL)
 		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at, failure = '',
 			due_at = CASE WHEN audit.failure = '' THEN audit.due_at ELSE excluded.due_at END,
@@ -32,13 +32,13 @@ func (t BrandTx) RequestAudit(ctx context.Context, slug fieldmark.Slug, at time.
 
 // ClaimAudits claims up to limit due audits for owner until the lease ends. A claim
 // counts as an attempt whether its process survives it or not.
-func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]Audit, error) {
+func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]AuditJob, error) {
 	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
 		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL OR a.lease_until <= $2)
 			ORDER BY a.due_at, a.brand LIMIT $3)
 		AND (lease_until IS NULL OR lease_until <= $2)
 		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit, owner)
-	list, err := collect(rows, err, func(row scanner) (a Audit, err error) {
+	list, err := collect(rows, err, func(row scanner) (a AuditJob, err error) {
 		var requested int64
 		err = row.Scan(&a.Brand, &requested, &a.Attempts)
 		a.RequestedAt, a.Owner = time.UnixMicro(requested), owner
@@ -50,9 +50,9 @@ func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.
 	return list, nil
 }
 
-// EndAudit takes a finished audit out of line; one that was asked for again
+// CompleteAudit takes a finished audit out of line; one that was asked for again
 // meanwhile becomes due at once.
-func (t BrandTx) EndAudit(ctx context.Context, a Audit) error {
+func (t BrandTx) CompleteAudit(ctx context.Context, a AuditJob) error {
 	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
 	if err == nil && ended == 0 {
 		err = t.restartAudit(ctx, a)
@@ -64,7 +64,7 @@ func (t BrandTx) EndAudit(ctx context.Context, a Audit) error {
 }
 
 // restartAudit makes an audit due that was asked for again while its owner ran it.
-func (t BrandTx) restartAudit(ctx context.Context, a Audit) error {
+func (t BrandTx) restartAudit(ctx context.Context, a AuditJob) error {
 	t.touched[TopicAudits] = true
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, attempts = 0, due_at = requested_at
 		WHERE brand = $1 AND lease_owner = $2`, string(a.Brand), a.Owner)
@@ -72,7 +72,7 @@ func (t BrandTx) restartAudit(ctx context.Context, a Audit) error {
 }
 
 // RetryAudit puts a failed audit back in line for later, unless its lease was lost.
-func (t BrandTx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
+func (t BrandTx) RetryAudit(ctx context.Context, a AuditJob, due time.Time) error {
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2 AND lease_owner = $3`,
 		due.UnixMicro(), string(a.Brand), a.Owner)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t BrandTx) RetryAudit(ctx context.Context, a Audit, due time.Time) error {
 
 // FailAudit ends an audit without facts, for a reason that is kept until the next
 // is asked for; if one was asked for meanwhile, that one becomes due at once.
-func (t BrandTx) FailAudit(ctx context.Context, a Audit, reason string) error {
+func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error {
 	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2 AND requested_at <= $3 AND lease_owner = $4`,
 		reason, string(a.Brand), a.RequestedAt.UnixMicro(), a.Owner)
 	if err == nil && failed == 0 {
@@ -95,8 +95,8 @@ func (t BrandTx) FailAudit(ctx context.Context, a Audit, reason string) error {
 	return nil
 }
 
-// AuditLine counts the audits that wait and those that run.
-func (db BrandReader) AuditLine(ctx context.Context, now time.Time) (waiting, running int, err error) {
+// CountAudits counts the audits that wait and those that run.
+func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, running int, err error) {
 	err = db.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count audits: %w", err)
@@ -138,16 +138,16 @@ func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due tim
 	return nil
 }
 
-// NoteAudit sets the day of the next audit after one by the given rules.
-func (t BrandTx) NoteAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
+// RecordAudit sets the day of the next audit after one by the given rules.
+func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
 	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(), rules, string(slug)); err != nil {
 		return fmt.Errorf("note the audit of %s: %w", slug, err)
 	}
 	return nil
 }
 
-// NoteStep notes how far an audit has come, while its lease is the owner's.
-func (t BrandTx) NoteStep(ctx context.Context, brand fieldmark.Slug, owner, step string, steps int) error {
+// UpdateAuditProgress notes how far an audit has come, while its lease is the owner's.
+func (t BrandTx) UpdateAuditProgress(ctx context.Context, brand fieldmark.Slug, owner, step string, steps int) error {
 	_, err := t.exec(ctx, `UPDATE audit SET step = $1, steps = $2 WHERE brand = $3 AND lease_owner = $4`, step, steps, string(brand), owner)
 	if err != nil {
 		return fmt.Errorf("note a step of the audit of %s: %w", brand, err)
@@ -155,8 +155,8 @@ func (t BrandTx) NoteStep(ctx context.Context, brand fieldmark.Slug, owner, step
 	return nil
 }
 
-// Audits lists audits in line, those that run first and those that failed last.
-func (db BrandReader) Audits(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
+// AuditRuns lists audits in line, those that run first and those that failed last.
+func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
 	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps, failure
 		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (a fieldmark.AuditRun, err error) {

@@ -26,18 +26,18 @@ func scanAudit(row scanner) (e fieldmark.AuditEntry, err error) {
 	return e, none(err)
 }
 
-// LastAudit reads the newest entry of the audit log, or a zero one.
-func (t AccessTx) LastAudit(ctx context.Context) (fieldmark.AuditEntry, error) {
+// LastAuditEntry reads the newest entry of the audit log, or a zero one.
+func (t AccessTx) LastAuditEntry(ctx context.Context) (fieldmark.AuditEntry, error) {
 	e, err := scanAudit(t.queryRow(ctx, `SELECT `+auditColumns+` FROM audit_log ORDER BY number DESC LIMIT 1`))
-	if err != nil && !errors.Is(err, ErrNone) {
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return e, fmt.Errorf("read the end of the audit log: %w", err)
 	}
 	return e, nil
 }
 
-// AddAudit adds an entry to the audit log. Its number is one more than the
+// AddAuditEntry adds an entry to the audit log. Its number is one more than the
 // newest's; nothing changes an entry.
-func (t AccessTx) AddAudit(ctx context.Context, e *fieldmark.AuditEntry) error {
+func (t AccessTx) AddAuditEntry(ctx context.Context, e *fieldmark.AuditEntry) error {
 	_, err := t.exec(ctx, `INSERT INTO audit_log (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		e.Number, e.At.Micros(), string(e.Kind), e.Actor, e.Act, e.Target, string(e.Before), string(e.After), e.Address, e.Agent, e.Request, e.Sum)
 	if err != nil {
@@ -46,15 +46,15 @@ func (t AccessTx) AddAudit(ctx context.Context, e *fieldmark.AuditEntry) error {
 	return nil
 }
 
-// AuditsAfter lists up to limit entries after a number, the oldest first.
-func (db AccessReader) AuditsAfter(ctx context.Context, after int64, limit int) ([]fieldmark.AuditEntry, error) {
+// AuditEntriesAfter lists up to limit entries after a number, the oldest first.
+func (db AccessReader) AuditEntriesAfter(ctx context.Context, after int64, limit int) ([]fieldmark.AuditEntry, error) {
 	rows, err := db.query(ctx, `SELECT `+auditColumns+` FROM audit_log WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
 	return audits(rows, err)
 }
 
-// AuditsBefore lists up to limit entries before a number, the newest first; 0
+// AuditEntriesBefore lists up to limit entries before a number, the newest first; 0
 // begins at the newest. Actor and target narrow the list where they are not empty.
-func (db AccessReader) AuditsBefore(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
+func (db AccessReader) AuditEntriesBefore(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}

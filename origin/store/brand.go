@@ -39,8 +39,8 @@ func (db BrandReader) Aliases(ctx context.Context, slug fieldmark.Slug) ([]field
 	return slugs, err
 }
 
-// Resolve returns the brand an alias leads to; the error is ErrNone if it is not an alias.
-func (db BrandReader) Resolve(ctx context.Context, alias fieldmark.Slug) (slug fieldmark.Slug, err error) {
+// ResolveAlias returns the brand an alias leads to; the error is ErrNotFound if it is not an alias.
+func (db BrandReader) ResolveAlias(ctx context.Context, alias fieldmark.Slug) (slug fieldmark.Slug, err error) {
 	err = db.queryRow(ctx, `SELECT brand FROM brand_alias WHERE slug = $1`, string(alias)).Scan(&slug)
 	if err != nil {
 		return "", fmt.Errorf("resolve alias %s: %w", alias, none(err))
@@ -58,8 +58,8 @@ func (t BrandTx) PutAlias(ctx context.Context, alias, brand fieldmark.Slug, at f
 	return nil
 }
 
-// DropAlias frees a slug; it reports whether it led to the brand.
-func (t BrandTx) DropAlias(ctx context.Context, alias, brand fieldmark.Slug) (bool, error) {
+// DeleteAlias frees a slug; it reports whether it led to the brand.
+func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (bool, error) {
 	n, err := t.exec(ctx, `DELETE FROM brand_alias WHERE slug = $1 AND brand = $2`, string(alias), string(brand))
 	if err != nil {
 		return false, fmt.Errorf("drop alias %s of %s: %w", alias, brand, err)
@@ -134,7 +134,7 @@ func scanBrand(row scanner) (b Brand, err error) {
 	return b, none(err)
 }
 
-// Brand reads a brand; the error is ErrNone if there is none.
+// Brand reads a brand; the error is ErrNotFound if there is none.
 func (db BrandReader) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, error) {
 	b, err := scanBrand(db.queryRow(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug = $1`, string(slug)))
 	if err != nil {
@@ -169,14 +169,14 @@ func (t BrandTx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
 // HasBrand reports whether there is a brand under slug.
 func (t BrandTx) HasBrand(ctx context.Context, slug fieldmark.Slug) (bool, error) {
 	_, err := t.Brand(ctx, slug)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// CountPublic counts the brands a preview scores.
-func (db BrandReader) CountPublic(ctx context.Context) (n int, err error) {
+// CountPublicBrands counts the brands a preview scores.
+func (db BrandReader) CountPublicBrands(ctx context.Context) (n int, err error) {
 	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM brand WHERE public = 1`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count brands: %w", err)
 	}

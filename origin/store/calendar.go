@@ -113,8 +113,8 @@ func (t MissionTx) TouchCalendar(ctx context.Context, id string, at time.Time) e
 	return nil
 }
 
-// Planned asks for the missions of a calendar.
-type Planned struct {
+// PlanQuery asks for the missions of a calendar.
+type PlanQuery struct {
 	Account   string
 	Assignees []string  // nil: whoever goes
 	From      time.Time // missions that end later than this
@@ -125,7 +125,7 @@ type Planned struct {
 }
 
 // where is the condition both questions share, with its arguments.
-func (p *Planned) where() (string, []any) {
+func (p *PlanQuery) where() (string, []any) {
 	args := []any{p.Account, p.From.UnixMicro(), p.Until.UnixMicro(), p.Ended.UnixMicro()}
 	condition := `account = $1 AND scheduled_end > $2 AND scheduled_start < $3
 		AND NOT (status IN ('CANCELED', 'UNABLE_TO_COMPLETE') AND COALESCE(canceled_at, updated_at) < $4)`
@@ -140,10 +140,10 @@ func (p *Planned) where() (string, []any) {
 	return condition, args
 }
 
-// PlannedVersion names what Planned would find: it stays the same as long as the
+// PlanVersion names what Planned would find: it stays the same as long as the
 // same question has the same answer. Stamps grow, so whatever comes in or changes
 // raises the newest one, and what only goes out lowers the count.
-func (db MissionReader) PlannedVersion(ctx context.Context, p Planned) (string, error) {
+func (db MissionReader) PlanVersion(ctx context.Context, p PlanQuery) (string, error) {
 	condition, args := p.where()
 	var n, newest int64
 	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
@@ -153,8 +153,8 @@ func (db MissionReader) PlannedVersion(ctx context.Context, p Planned) (string, 
 	return fmt.Sprintf("%d %d", n, newest), nil
 }
 
-// Planned lists missions by their start.
-func (db MissionReader) Planned(ctx context.Context, p Planned) ([]Mission, error) {
+// PlannedMissions lists missions by their start.
+func (db MissionReader) PlannedMissions(ctx context.Context, p PlanQuery) ([]Mission, error) {
 	condition, args := p.where()
 	ask := func(side, order string, limit int) ([]Mission, error) {
 		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)

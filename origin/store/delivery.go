@@ -27,7 +27,7 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 		return fail(err)
 	}
 	t.touched[TopicDeliveries] = true
-	return t.wake(ctx, to, at)
+	return t.scheduleDelivery(ctx, to, at)
 }
 
 // unfinished reports whether anything about a topic is still to be sent.
@@ -80,7 +80,7 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 	return list, nil
 }
 
-// Delivery reads a delivery and its attempts; the error is ErrNone where there
+// Delivery reads a delivery and its attempts; the error is ErrNotFound where there
 // is none.
 func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
 	fail := func(err error) (fieldmark.DeliveryRecord, error) {
@@ -105,27 +105,27 @@ func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) 
 
 // Job is a delivery with all that sending it takes of the event.
 type Job struct {
-	ID       string
-	Attempts int // made before this one
-	Base     int // of those, made before the present schedule
-	Claims   int // since the last attempt that was recorded
-	DueAt    time.Time
-	Subject  string
-	Account  string
-	Trace    string // the traceparent of what caused the event
-	Envelope fieldmark.Envelope
+	ID           string
+	Attempts     int // made before this one
+	BaseAttempts int // of those, made before the present schedule
+	Claims       int // since the last attempt that was recorded
+	DueAt        time.Time
+	Subject      string
+	Account      string
+	Trace        string // the traceparent of what caused the event
+	Envelope     fieldmark.Envelope
 }
 
-// Waiting lists the first deliveries to an endpoint that nobody has a lease of,
+// UnleasedDeliveries lists the first deliveries to an endpoint that nobody has a lease of,
 // in the order of their time, which may lie ahead.
-func (t WebhookTx) Waiting(ctx context.Context, endpoint string, limit int) ([]Job, error) {
+func (t WebhookTx) UnleasedDeliveries(ctx context.Context, endpoint string, limit int) ([]Job, error) {
 	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
 		FROM (SELECT x.id, x.attempts, x.base, x.claims, x.due_at, x.event FROM delivery x
 			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
 		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
 	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
 		var data string
-		err = row.Scan(&j.ID, &j.Attempts, &j.Base, &j.Claims, exactTime{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
+		err = row.Scan(&j.ID, &j.Attempts, &j.BaseAttempts, &j.Claims, exactTime{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
 			&j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 		j.Envelope.Data = []byte(data)
 		return j, err
@@ -136,8 +136,8 @@ func (t WebhookTx) Waiting(ctx context.Context, endpoint string, limit int) ([]J
 	return list, nil
 }
 
-// Lease gives a delivery to owner until a time.
-func (t WebhookTx) Lease(ctx context.Context, delivery, owner string, until time.Time) error {
+// LeaseDelivery gives a delivery to owner until a time.
+func (t WebhookTx) LeaseDelivery(ctx context.Context, delivery, owner string, until time.Time) error {
 	if err := t.queueExec(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
 		until.UnixMicro(), owner, delivery); err != nil {
 		return fmt.Errorf("lease delivery %s: %w", delivery, err)
@@ -153,7 +153,7 @@ func (t WebhookTx) FailDelivery(ctx context.Context, endpoint, delivery, reason 
 	if err != nil {
 		return fmt.Errorf("fail delivery %s: %w", delivery, err)
 	}
-	return t.PromoteAll(ctx, endpoint, now)
+	return t.PromoteWaiting(ctx, endpoint, now)
 }
 
 // Attempt is one try to deliver and what follows from it.
@@ -218,9 +218,9 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	return nil
 }
 
-// Promote makes the next delivery about a topic due, if nothing before it is
+// PromoteNext makes the next delivery about a topic due, if nothing before it is
 // still to be sent.
-func (t WebhookTx) Promote(ctx context.Context, endpoint, topic string, now time.Time) error {
+func (t WebhookTx) PromoteNext(ctx context.Context, endpoint, topic string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id = (
 			SELECT d.id FROM delivery d WHERE d.endpoint = $2 AND d.topic = $3 AND d.topic <> '' AND d.state = 'waiting' ORDER BY d.event LIMIT 1)
 		AND NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = $2 AND b.topic = $3 AND b.state = 'due')`,
@@ -231,11 +231,11 @@ func (t WebhookTx) Promote(ctx context.Context, endpoint, topic string, now time
 	return nil
 }
 
-// PromoteAll makes the next delivery due of every topic that has waiting
+// PromoteWaiting makes the next delivery due of every topic that has waiting
 // deliveries and none that is due, and schedules their endpoints. Endpoint ""
 // means all endpoints. Whatever ends or deletes deliveries other than by an
 // attempt calls it in the same transaction.
-func (t WebhookTx) PromoteAll(ctx context.Context, endpoint string, now time.Time) error {
+func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time.Time) error {
 	rows, err := t.query(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id IN (
 			SELECT d.id FROM delivery d JOIN (SELECT w.endpoint, w.topic, MIN(w.event) AS event FROM delivery w
 				WHERE w.state = 'waiting' AND (w.endpoint = $2 OR $2 = '') GROUP BY w.endpoint, w.topic) n
@@ -248,7 +248,7 @@ func (t WebhookTx) PromoteAll(ctx context.Context, endpoint string, now time.Tim
 	}
 	slices.Sort(endpoints)
 	for _, id := range slices.Compact(endpoints) {
-		if err := t.Wake(ctx, id, now); err != nil {
+		if err := t.ScheduleEndpoint(ctx, id, now); err != nil {
 			return err
 		}
 		t.touched[TopicDeliveries] = true
@@ -267,9 +267,9 @@ func (t WebhookTx) ReleaseWaiting(ctx context.Context, endpoint string, now time
 	return nil
 }
 
-// SkipHeld gives up to limit held deliveries of an endpoint up, for a reason;
+// SkipHeldDeliveries gives up to limit held deliveries of an endpoint up, for a reason;
 // with newest the newest about each subject stays, and is due. It returns how many it gave up.
-func (t WebhookTx) SkipHeld(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
 	stays := ``
 	if newest {
 		stays = ` AND EXISTS (SELECT 1 FROM event e JOIN event l ON l.subject = e.subject JOIN delivery y ON y.event = l.number
@@ -281,12 +281,12 @@ func (t WebhookTx) SkipHeld(ctx context.Context, endpoint, reason string, newest
 	if err != nil {
 		return 0, fmt.Errorf("skip what is held for endpoint %s: %w", endpoint, err)
 	}
-	return n, t.PromoteAll(ctx, endpoint, now)
+	return n, t.PromoteWaiting(ctx, endpoint, now)
 }
 
-// Hasten makes up to limit deliveries to an endpoint due that wait for their next
+// ExpediteDeliveries makes up to limit deliveries to an endpoint due that wait for their next
 // try; delivery "" means any. It returns how many.
-func (t WebhookTx) Hasten(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `UPDATE delivery SET due_at = $1, updated_at = $1 WHERE id IN (SELECT x.id FROM delivery x
 		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3 OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
 		now.UnixMicro(), to.ID, delivery, limit)
@@ -297,12 +297,12 @@ func (t WebhookTx) Hasten(ctx context.Context, to *Subscriber, delivery string, 
 		return 0, nil
 	}
 	t.touched[TopicDeliveries] = true
-	return n, t.wake(ctx, to, now)
+	return n, t.scheduleDelivery(ctx, to, now)
 }
 
-// GiveUpEnded gives up deliveries to endpoints that ended while a worker held
+// FailEndedDeliveries gives up deliveries to endpoints that ended while a worker held
 // them who then died, for a reason.
-func (t WebhookTx) GiveUpEnded(ctx context.Context, now time.Time, reason string) error {
+func (t WebhookTx) FailEndedDeliveries(ctx context.Context, now time.Time, reason string) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, lease_until = NULL, lease_owner = NULL
 		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
 		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, reason, now.UnixMicro())
@@ -312,9 +312,9 @@ func (t WebhookTx) GiveUpEnded(ctx context.Context, now time.Time, reason string
 	return nil
 }
 
-// EndLeases frees deliveries whose lease is over, and has their endpoints looked
+// ExpireDeliveryLeases frees deliveries whose lease is over, and has their endpoints looked
 // at.
-func (t WebhookTx) EndLeases(ctx context.Context, now time.Time) error {
+func (t WebhookTx) ExpireDeliveryLeases(ctx context.Context, now time.Time) error {
 	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = NULL, lease_owner = NULL
 		WHERE lease_owner IS NOT NULL AND lease_until <= $1 RETURNING endpoint`, now.UnixMicro())
 	endpoints, err := collect(rows, err, scanText)
@@ -322,7 +322,7 @@ func (t WebhookTx) EndLeases(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("end leases: %w", err)
 	}
 	for _, id := range endpoints {
-		if err := t.Wake(ctx, id, now); err != nil {
+		if err := t.ScheduleEndpoint(ctx, id, now); err != nil {
 			return err
 		}
 		t.touched[TopicDeliveries] = true
@@ -330,8 +330,8 @@ func (t WebhookTx) EndLeases(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Past is an event and what became of it at one endpoint.
-type Past struct {
+// PastEvent is an event and what became of it at one endpoint.
+type PastEvent struct {
 	Delivery string // empty: it was never due there
 	State    fieldmark.DeliveryState
 	Event    int64
@@ -340,13 +340,13 @@ type Past struct {
 	At       fieldmark.Time
 }
 
-func scanPast(row scanner) (p Past, err error) {
+func scanPast(row scanner) (p PastEvent, err error) {
 	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At})
 }
 
 // FailedDeliveries lists deliveries to an endpoint that were given up, of events
 // in a span of time, in order.
-func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time, limit int) ([]Past, error) {
+func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time, limit int) ([]PastEvent, error) {
 	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e ON e.number = d.event
 		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping' ORDER BY d.id LIMIT $5`,
 		endpoint, after, since.UnixMicro(), until.UnixMicro(), limit)
@@ -359,7 +359,7 @@ func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string,
 
 // PastEvents lists an account's events after a number and what became of them at
 // an endpoint, in order.
-func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time, limit int) ([]Past, error) {
+func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time, limit int) ([]PastEvent, error) {
 	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at
 		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
 		WHERE e.account = $2 AND e.account <> '' AND e.number > $3 AND e.at < $4 ORDER BY e.number LIMIT $5`,
@@ -371,9 +371,9 @@ func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, aft
 	return list, nil
 }
 
-// Requeue makes a finished delivery due again under a schedule that begins anew.
+// RequeueDelivery makes a finished delivery due again under a schedule that begins anew.
 // It reports whether it was finished.
-func (t WebhookTx) Requeue(ctx context.Context, delivery string, to *Subscriber, topic string, at time.Time) (bool, error) {
+func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Subscriber, topic string, at time.Time) (bool, error) {
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
 		topic = ""
@@ -391,11 +391,11 @@ func (t WebhookTx) Requeue(ctx context.Context, delivery string, to *Subscriber,
 		return false, nil
 	}
 	t.touched[TopicDeliveries] = true
-	return true, t.wake(ctx, to, at)
+	return true, t.scheduleDelivery(ctx, to, at)
 }
 
-// SubjectOf returns what a delivery is about.
-func (t WebhookTx) SubjectOf(ctx context.Context, delivery string) (string, error) {
+// DeliverySubject returns what a delivery is about.
+func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string, error) {
 	var subject string
 	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).Scan(&subject)
 	if err != nil {
@@ -404,8 +404,8 @@ func (t WebhookTx) SubjectOf(ctx context.Context, delivery string) (string, erro
 	return subject, nil
 }
 
-// JobOf reads what a delivery carries.
-func (db WebhookReader) JobOf(ctx context.Context, delivery string) (Job, error) {
+// DeliveryJob reads what a delivery carries.
+func (db WebhookReader) DeliveryJob(ctx context.Context, delivery string) (Job, error) {
 	var data string
 	j := Job{ID: delivery}
 	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
@@ -417,11 +417,11 @@ func (db WebhookReader) JobOf(ctx context.Context, delivery string) (Job, error)
 	return j, nil
 }
 
-// TrimDeliveries deletes up to limit deliveries that were created before a time,
+// PruneDeliveries deletes up to limit deliveries that were created before a time,
 // with their attempts. Those being sent stay, and those queued again since then,
 // by a resend or a replay, which are not sent yet. What waited for a deleted one
 // is due. It returns how many it deleted.
-func (t WebhookTx) TrimDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) PruneDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
 	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
 		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
 		fieldmark.FirstID(fieldmark.PrefixDelivery, before), before.UnixMicro(), limit)
@@ -439,5 +439,5 @@ func (t WebhookTx) TrimDeliveries(ctx context.Context, before, now time.Time, li
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	return int64(len(ids)), t.PromoteAll(ctx, "", now)
+	return int64(len(ids)), t.PromoteWaiting(ctx, "", now)
 }

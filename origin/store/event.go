@@ -248,10 +248,10 @@ func (db EventReader) NewestEventTime(ctx context.Context, account string) (time
 	return at, nil
 }
 
-// TrimEvents forgets up to limit events from the tail of the log that are older
+// PruneEvents forgets up to limit events from the tail of the log that are older
 // than a time and that no delivery needs. The newest event always stays, so that
 // the log's end is known. It returns how many it forgot.
-func (t EventTx) TrimEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
+func (t EventTx) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	fail := func(err error) (int64, error) { return 0, fmt.Errorf("forget old events: %w", none(err)) }
 	var newest, needed int64
 	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0) FROM event`).Scan(&newest, &needed)

@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// DropFacts takes a brand's facts from it; the revisions stay.
-func (t BrandTx) DropFacts(ctx context.Context, slug fieldmark.Slug) error {
+// ClearFacts takes a brand's facts from it; the revisions stay.
+func (t BrandTx) ClearFacts(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := t.exec(ctx, `UPDATE brand SET facts_digest = NULL, facts_at = NULL WHERE slug = $1`, string(slug))
 	if err != nil {
 		return fmt.Errorf("drop the facts of brand %s: %w", slug, err)
@@ -73,7 +73,7 @@ func scanState(row scanner) (fieldmark.BrandState, error) {
 	return s, nil
 }
 
-// BrandState reads a brand with its facts; the error is ErrNone where there is none.
+// BrandState reads a brand with its facts; the error is ErrNotFound where there is none.
 func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
 	state, err := scanState(db.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.slug = $1`, string(slug)))
 	if err != nil {
@@ -97,10 +97,10 @@ func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, li
 	return list, nil
 }
 
-// Complete adds to states, which are sorted by slug, what else an edge is told of
+// AddHistory adds to states, which are sorted by slug, what else an edge is told of
 // a brand: earlier revisions that were in force at one of times or are the last
 // before the present one, answer samples, and other slugs.
-func (db BrandReader) Complete(ctx context.Context, states []fieldmark.BrandState, times [3]time.Time) error {
+func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandState, times [3]time.Time) error {
 	if len(states) == 0 {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, 
 }
 
 // FactsBody reads a document of facts as it was hashed, if it is or was a
-// brand's; the error is ErrNone where it is not.
+// brand's; the error is ErrNotFound where it is not.
 func (db BrandReader) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
 	var body string
 	err := db.queryRow(ctx, `SELECT f.body FROM facts f WHERE f.digest = $1

@@ -43,12 +43,12 @@ func grouped(t testing.TB, s *store.Store, writes ...func()) {
 }
 
 // openOne opens a mission with its clocks and its event.
-func openOne(ctx context.Context, tx *store.Tx, name store.MissionName, title string) (bool, error) {
+func openOne(ctx context.Context, tx *store.Tx, name store.MissionKey, title string) (bool, error) {
 	at, err := tx.Stamp(ctx)
 	if err != nil {
 		return false, err
 	}
-	m := store.Mission{Account: name.Account, Changed: at, Fingerprint: "sha256:00", Mission: fieldmark.Mission{
+	m := store.Mission{Account: name.Account, ChangedAt: at, Fingerprint: "sha256:00", Mission: fieldmark.Mission{
 		ID: "mis_" + title, Version: 1, Status: fieldmark.MissionNew, CreatedAt: fieldmark.AtMicros(at),
 		MissionRequest: fieldmark.MissionRequest{Source: name.Source, ExternalID: name.ExternalID, Title: title, Priority: fieldmark.PriorityHigh},
 	}}
@@ -56,7 +56,7 @@ func openOne(ctx context.Context, tx *store.Tx, name store.MissionName, title st
 	if err != nil || !added {
 		return false, err
 	}
-	if _, err := tx.Rules(ctx); err != nil {
+	if _, err := tx.SLARules(ctx); err != nil {
 		return false, err
 	}
 	if err := tx.AddSLA(ctx, &m, &store.SLA{Policy: m.Priority, Timers: []sla.Timer{}}); err != nil {
@@ -77,8 +77,8 @@ func withAccount(t testing.TB, s *store.Store) *store.Store {
 	return s
 }
 
-func foreseen(name store.MissionName) store.Foresight {
-	return store.Foresight{Missions: []store.MissionName{name}}
+func foreseen(name store.MissionKey) store.Prefetch {
+	return store.Prefetch{Missions: []store.MissionKey{name}}
 }
 
 // What many members add goes to a server in few statements, every value in its
@@ -89,8 +89,8 @@ func TestForeseenRowsStayWhole(t *testing.T) {
 	var writes []func()
 	for i := range n {
 		writes = append(writes, func() {
-			name := store.MissionName{Account: "a", Source: fmt.Sprint("Source ", i%7), ExternalID: fmt.Sprint(i)}
-			err := s.WriteForeseen(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
+			name := store.MissionKey{Account: "a", Source: fmt.Sprint("Source ", i%7), ExternalID: fmt.Sprint(i)}
+			err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
 				added, err := openOne(ctx, tx, name, fmt.Sprint("title ", i))
 				if err == nil && !added {
 					err = errors.New("the name was taken")
@@ -110,7 +110,7 @@ func TestForeseenRowsStayWhole(t *testing.T) {
 			t.Errorf("read %s: %v", id, err)
 			continue
 		}
-		got := []string{m.Account, m.Source, m.ExternalID, m.Title, string(m.Priority), string(m.Status), string(m.Clocks.Policy)}
+		got := []string{m.Account, m.Source, m.ExternalID, m.Title, string(m.Priority), string(m.Status), string(m.StoredSLA.Policy)}
 		want := []string{"a", fmt.Sprint("Source ", i%7), fmt.Sprint(i), fmt.Sprint("title ", i), "HIGH", "NEW", "HIGH"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
@@ -138,9 +138,9 @@ func TestForeseenRacers(t *testing.T) {
 	for i := range racers * names {
 		writes = append(writes, func() {
 			source := []string{"crm", "CRM"}[i%2] // compared without regard to case
-			name := store.MissionName{Account: "a", Source: source, ExternalID: fmt.Sprint(i % names)}
+			name := store.MissionKey{Account: "a", Source: source, ExternalID: fmt.Sprint(i % names)}
 			var added bool
-			err := s.WriteForeseen(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) (err error) {
+			err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) (err error) {
 				if added, err = openOne(ctx, tx, name, fmt.Sprint(i)); err != nil || added {
 					return err
 				}
@@ -183,7 +183,7 @@ func TestForeseenMembersFailAlone(t *testing.T) {
 			var writes []func()
 			open := func(kind string, i int, told *atomic.Int64, then func(context.Context, *store.Tx) error, ok func(error) bool) {
 				writes = append(writes, func() {
-					name := store.MissionName{Account: "a", Source: kind, ExternalID: fmt.Sprint(i)}
+					name := store.MissionKey{Account: "a", Source: kind, ExternalID: fmt.Sprint(i)}
 					runs := 0
 					defer func() {
 						if recover() != nil {
@@ -196,7 +196,7 @@ func TestForeseenMembersFailAlone(t *testing.T) {
 							t.Errorf("%s %d was run %d times", kind, i, runs)
 						}
 					}()
-					err := s.WriteForeseen(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
+					err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
 						runs++
 						if added, err := openOne(ctx, tx, name, fmt.Sprint(kind, i)); err != nil || !added {
 							return fmt.Errorf("added %v: %w", added, err)
@@ -257,14 +257,14 @@ func TestForeseenMembersFailAlone(t *testing.T) {
 // What a member learned of a name is nothing to the next if it fails.
 func TestForeseenNameIsFreeAgain(t *testing.T) {
 	s := withAccount(t, scratch(t))
-	name := store.MissionName{Account: "a", Source: "crm", ExternalID: "1"}
-	key := store.KeptName{Account: "a", Key: "k"}
-	ahead := store.Foresight{Missions: []store.MissionName{name}, Kept: []store.KeptName{key}}
+	name := store.MissionKey{Account: "a", Source: "crm", ExternalID: "1"}
+	key := store.ResponseKey{Account: "a", Key: "k"}
+	ahead := store.Prefetch{Missions: []store.MissionKey{name}, Responses: []store.ResponseKey{key}}
 	var tries, opened atomic.Int64
 	wrong := errors.New("wrong")
 	try := func() {
-		err := s.WriteForeseen(context.Background(), ahead, func(ctx context.Context, tx *store.Tx) error {
-			if _, err := tx.Kept(ctx, "a", "k", time.UnixMicro(0)); err == nil || !errors.Is(err, store.ErrNone) {
+		err := s.WriteWithPrefetch(context.Background(), ahead, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.SavedResponse(ctx, "a", "k", time.UnixMicro(0)); err == nil || !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			n := tries.Add(1)
@@ -273,7 +273,7 @@ func TestForeseenNameIsFreeAgain(t *testing.T) {
 				err = errors.New("the name was taken")
 			}
 			if err == nil {
-				err = tx.Keep(ctx, store.Kept{Account: "a", Key: "k", Request: "sha256:00", Status: 201, Body: []byte("{}"), At: time.Now()})
+				err = tx.SaveResponse(ctx, store.SavedResponse{Account: "a", Key: "k", Request: "sha256:00", Status: 201, Body: []byte("{}"), At: time.Now()})
 			}
 			if err == nil && n < 3 {
 				err = wrong
@@ -291,7 +291,7 @@ func TestForeseenNameIsFreeAgain(t *testing.T) {
 	if tries.Load() != 3 || opened.Load() != 1 {
 		t.Errorf("%d tries opened %d; want 3, of which the last one did", tries.Load(), opened.Load())
 	}
-	if k, err := s.Kept(t.Context(), "a", "k", time.UnixMicro(0)); err != nil || k.Status != 201 || string(k.Body) != "{}" {
+	if k, err := s.SavedResponse(t.Context(), "a", "k", time.UnixMicro(0)); err != nil || k.Status != 201 || string(k.Body) != "{}" {
 		t.Errorf("kept %+v, %v", k, err)
 	}
 	check(t, s)
@@ -324,8 +324,8 @@ func TestAskedTogether(t *testing.T) {
 				k, err := s.KeyByPublic(ctx, "p"+id)
 				switch {
 				case ctx.Err() != nil:
-				case id == "3" && !errors.Is(err, store.ErrNone):
-					t.Errorf("key 3 = %+v, %v; want %v", k, err, store.ErrNone)
+				case id == "3" && !errors.Is(err, store.ErrNotFound):
+					t.Errorf("key 3 = %+v, %v; want %v", k, err, store.ErrNotFound)
 				case id != "3" && (err != nil || k.ID != id || k.Hash != id):
 					t.Errorf("key %s = %+v, %v", id, k, err)
 				}

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// Kept is an answer that is kept for repeats of the request it was given to.
-type Kept struct {
+// SavedResponse is an answer that is kept for repeats of the request it was given to.
+type SavedResponse struct {
 	Account, Key string
 	Request      fieldmark.Digest
 	Mission      string // the mission it is about; empty when it is about none or several
@@ -24,43 +24,43 @@ type Kept struct {
 const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.sealed = 1, k.at`
 
 // scanKept reads an answer behind other columns.
-func scanKept(row scanner, before ...any) (k Kept, err error) {
+func scanKept(row scanner, before ...any) (k SavedResponse, err error) {
 	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed, exactTime{&k.At})...)
 	return k, none(err)
 }
 
-func kept(ctx context.Context, db querier, account, key string, since time.Time) (Kept, error) {
+func kept(ctx context.Context, db querier, account, key string, since time.Time) (SavedResponse, error) {
 	k, err := scanKept(db.queryRow(ctx, `SELECT `+keptColumns+` FROM idempotency k
 		WHERE k.account = $1 AND k.name = $2 AND k.at > $3`, account, key, since.UnixMicro()))
 	if err != nil {
-		return Kept{}, fmt.Errorf("look for a kept answer: %w", err)
+		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", err)
 	}
 	k.Account, k.Key = account, key
 	return k, nil
 }
 
-// Kept reads the answer kept under an account's key since a time; the error is
-// ErrNone where there is none.
-func (s *Store) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
+// SavedResponse reads the answer kept under an account's key since a time; the error is
+// ErrNotFound where there is none.
+func (s *Store) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	if s.dialect.Prepare {
 		return kept(ctx, s, account, key, since)
 	}
-	k, err := s.responses.Get(ctx, KeptName{account, key})
+	k, err := s.responses.Get(ctx, ResponseKey{account, key})
 	if err == nil && !k.At.After(since) {
-		err = ErrNone
+		err = ErrNotFound
 	}
 	if err != nil {
-		return Kept{}, fmt.Errorf("look for a kept answer: %w", none(err))
+		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", none(err))
 	}
 	k.Account, k.Key = account, key
 	return k, nil
 }
 
-// KeptName is the key of an account's that an answer is kept under.
-type KeptName struct{ Account, Key string }
+// ResponseKey is the key of an account's that an answer is kept under.
+type ResponseKey struct{ Account, Key string }
 
 // prefetchResponses reads saved responses by their keys.
-func (state *txState) prefetchResponses(names []KeptName) commit.Query {
+func (state *txState) prefetchResponses(names []ResponseKey) commit.Query {
 	return commit.Query{Text: responsesQuery, Args: keptNames(names), Scan: func(row commit.Scanner) error {
 		var i int
 		k, err := scanKept(row, &i)
@@ -75,29 +75,29 @@ func (state *txState) prefetchResponses(names []KeptName) commit.Query {
 const responsesQuery = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
 	LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
 
-func keptNames(names []KeptName) []any {
-	return columns(names, func(n KeptName) []string { return []string{n.Account, n.Key} })
+func keptNames(names []ResponseKey) []any {
+	return columns(names, func(n ResponseKey) []string { return []string{n.Account, n.Key} })
 }
 
 // loadResponses reads saved responses for several callers.
-func (s *Store) loadResponses(ctx context.Context, names []KeptName) (map[KeptName]Kept, error) {
+func (s *Store) loadResponses(ctx context.Context, names []ResponseKey) (map[ResponseKey]SavedResponse, error) {
 	return load(ctx, s, names, responsesQuery, keptNames(names), scanKept)
 }
 
-// Kept reads a kept answer as the transaction sees it.
-func (t MissionTx) Kept(ctx context.Context, account, key string, since time.Time) (Kept, error) {
-	k, known := t.state.prefetched.responses[KeptName{account, key}]
+// SavedResponse reads a kept answer as the transaction sees it.
+func (t MissionTx) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
+	k, known := t.state.prefetched.responses[ResponseKey{account, key}]
 	if !known {
 		return kept(ctx, t, account, key, since)
 	}
 	if k == nil || !k.At.After(since) {
-		return Kept{}, fmt.Errorf("look for a kept answer: %w", ErrNone)
+		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", ErrNotFound)
 	}
 	return *k, nil
 }
 
-// Keep keeps an answer in place of one that is too old.
-func (t MissionTx) Keep(ctx context.Context, k Kept) error {
+// SaveResponse keeps an answer in place of one that is too old.
+func (t MissionTx) SaveResponse(ctx context.Context, k SavedResponse) error {
 	fields, err := jsonText(k.Fields)
 	if err != nil {
 		return fmt.Errorf("write the fields of an answer: %w", err)
@@ -114,27 +114,27 @@ func (t MissionTx) Keep(ctx context.Context, k Kept) error {
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
 	}
-	name := KeptName{k.Account, k.Key}
+	name := ResponseKey{k.Account, k.Key}
 	if _, known := t.state.prefetched.responses[name]; known {
 		t.state.prefetched.responses[name], t.responses = &k, append(t.responses, name)
 	}
 	return nil
 }
 
-// DropKept deletes what is kept under an account's key.
-func (t MissionTx) DropKept(ctx context.Context, account, key string) error {
+// DeleteSavedResponse deletes what is kept under an account's key.
+func (t MissionTx) DeleteSavedResponse(ctx context.Context, account, key string) error {
 	if _, err := t.exec(ctx, `DELETE FROM idempotency WHERE account = $1 AND name = $2`, account, key); err != nil {
 		return fmt.Errorf("delete a kept answer: %w", err)
 	}
-	if name := (KeptName{account, key}); t.state.prefetched.responses != nil {
+	if name := (ResponseKey{account, key}); t.state.prefetched.responses != nil {
 		delete(t.state.prefetched.responses, name)
 	}
 	return nil
 }
 
-// SweepKept deletes up to limit answers kept since before a time, the oldest
+// PruneSavedResponses deletes up to limit answers kept since before a time, the oldest
 // first, and says how many.
-func (t MissionTx) SweepKept(ctx context.Context, before time.Time, limit int) (int64, error) {
+func (t MissionTx) PruneSavedResponses(ctx context.Context, before time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `DELETE FROM idempotency WHERE (account, name) IN
 		(SELECT account, name FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)`, before.UnixMicro(), limit)
 	if err != nil {

@@ -45,8 +45,8 @@ func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// NameAccount changes what an account is called.
-func (t AccessTx) NameAccount(ctx context.Context, a fieldmark.Account) error {
+// UpdateAccount changes what an account is called.
+func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account) error {
 	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note, a.ID); err != nil {
 		return fmt.Errorf("name account %s: %w", a.ID, err)
 	}
@@ -221,9 +221,9 @@ func (t AccessTx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Ti
 	return nil
 }
 
-// Ending returns up to limit keys that are in use, are replaced by none, end
+// ExpiringKeys returns up to limit keys that are in use, are replaced by none, end
 // before a time, and whose account was not told so within the last days of them.
-func (t AccessTx) Ending(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
+func (t AccessTx) ExpiringKeys(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
 	rows, err := t.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE expires_at > $1 AND expires_at <= $2
 		AND revoked_at IS NULL AND replaced_by IS NULL AND (told_days = 0 OR told_days > $3) ORDER BY id LIMIT $4`,
 		now.UnixMicro(), before.UnixMicro(), days, limit)
@@ -234,8 +234,8 @@ func (t AccessTx) Ending(ctx context.Context, now, before time.Time, days, limit
 	return list, nil
 }
 
-// ToldOfKey notes that a key's account was told of its end some days before it.
-func (t AccessTx) ToldOfKey(ctx context.Context, id string, days int) error {
+// MarkExpiryNotified notes that a key's account was told of its end some days before it.
+func (t AccessTx) MarkExpiryNotified(ctx context.Context, id string, days int) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET told_days = $1 WHERE id = $2`, days, id); err != nil {
 		return fmt.Errorf("note what was told of key %s: %w", id, err)
 	}

@@ -15,14 +15,14 @@ const (
 	LeaseDelivery LeaseKind = "delivery"
 	LeaseAudit    LeaseKind = "audit"
 	LeasePreview  LeaseKind = "preview"
-	LeaseClocks   LeaseKind = "sla"
+	LeaseSLA      LeaseKind = "sla"
 	LeasePayment  LeaseKind = "payment"
 	LeaseAlert    LeaseKind = "pending_alert"
 )
 
 // leased maps each kind to the column that names its rows.
 var leased = map[LeaseKind]string{
-	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseClocks: "mission", LeasePayment: "id", LeaseAlert: "mission",
+	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id", LeaseAlert: "mission",
 }
 
 // Lease names a row that is worked on.
@@ -49,9 +49,9 @@ var unclaimed = map[LeaseKind]string{
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
-// FreeLeases ends all leases of owner; those of everybody where owner is empty,
+// ReleaseLeases ends all leases of owner; those of everybody where owner is empty,
 // which is right only when no worker runs.
-func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
+func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 	for table := range leased {
 		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+unclaimed[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
@@ -62,7 +62,7 @@ func (t *Tx) FreeLeases(ctx context.Context, owner string) error {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews], t.touched[TopicDeadlines] = true, true, true, true
 		}
 	}
-	return t.WakeAll(ctx)
+	return t.ScheduleEndpoints(ctx)
 }
 
 // What is due to the sweeper, as parts of its claims.

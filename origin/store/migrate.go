@@ -179,7 +179,7 @@ func (s *Store) schema(ctx context.Context, cfg Config) error {
 		return unavailable(err)
 	case !pending:
 		return nil
-	case cfg.KeepSchema:
+	case cfg.NoMigrate:
 		return ErrOldSchema
 	}
 	_, err = Migrate(ctx, cfg)

@@ -163,11 +163,11 @@ func TestMigrateAtOnce(t *testing.T) {
 	if steps, err := store.Steps(t.Context(), cfg); err != nil || len(steps) < 2 || !steps[0].AppliedAt.IsZero() || steps[0].Name != "record" {
 		t.Fatalf("steps of a new record: %+v, %v; want record and others, pending", steps, err)
 	}
-	cfg.KeepSchema = true
+	cfg.NoMigrate = true
 	if s, err := store.Open(t.Context(), cfg); !errors.Is(err, store.ErrOldSchema) {
 		t.Fatalf("open without migrating: %v, %v; want %v", s, err, store.ErrOldSchema)
 	}
-	cfg.KeepSchema = false
+	cfg.NoMigrate = false
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {

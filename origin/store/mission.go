@@ -19,9 +19,9 @@ type MissionTx struct {
 	*tx
 }
 
-// NewestAlerted reads the newest of the missions that alerts under a key were
+// NewestAlertMission reads the newest of the missions that alerts under a key were
 // opened as: those whose external id is the key, a hyphen and more.
-func (t MissionTx) NewestAlerted(ctx context.Context, account, source, key string) (Mission, error) {
+func (t MissionTx) NewestAlertMission(ctx context.Context, account, source, key string) (Mission, error) {
 	// A dot is the character after the hyphen, so this is a stretch of the index
 	// on names.
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
@@ -36,9 +36,9 @@ func (t MissionTx) NewestAlerted(ctx context.Context, account, source, key strin
 	return m, nil
 }
 
-// CountAlerted counts the missions that alerts whose external id begins so were
+// CountAlertMissions counts the missions that alerts whose external id begins so were
 // opened as: the id itself, and those with a hyphen and more after it.
-func (t MissionTx) CountAlerted(ctx context.Context, account, source, externalID string) (int, error) {
+func (t MissionTx) CountAlertMissions(ctx context.Context, account, source, externalID string) (int, error) {
 	var n int
 	err := t.queryRow(ctx, `SELECT COUNT(*) FROM mission WHERE account = $1 AND source_key = $2
 		AND (external_id = $3 OR external_id >= $4 AND external_id < $5)`,
@@ -58,7 +58,7 @@ func (t MissionTx) PutOccurrences(ctx context.Context, m *Mission) error {
 		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE mission SET occurrences = $1, version = $2, updated_at = $3 WHERE id = $4`,
-		seen, m.Version, m.Changed, m.ID)
+		seen, m.Version, m.ChangedAt, m.ID)
 	if err != nil {
 		return fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
@@ -82,7 +82,7 @@ func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert an
 }
 
 // PendingAlert decodes the pending alert of a mission into alert; the error is
-// ErrNone if there is none.
+// ErrNotFound if there is none.
 func (t MissionTx) PendingAlert(ctx context.Context, mission string, alert any) error {
 	err := t.queryRow(ctx, `SELECT alert FROM pending_alert WHERE mission = $1`, mission).Scan(jsonCol{alert})
 	if err != nil {
@@ -111,28 +111,28 @@ type Mission struct {
 	fieldmark.Mission
 	Account     string
 	Fingerprint fieldmark.Digest        // of the request it was opened with
-	Held        fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
-	Changed     int64                   // the stamp of its newest change, which UpdatedAt is cut from
+	HeldFrom    fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
+	ChangedAt   int64                   // the stamp of its newest change, which UpdatedAt is cut from
 	Sequence    int                     // changes of start, end, place and status (RFC 5545, section 3.8.7.4)
 
-	Clocks *SLA     // nil if it was opened before there were any
-	Paid   *Payment // nil if none was spoken of
+	StoredSLA     *SLA     // nil if it was opened before there were any
+	StoredPayment *Payment // nil if none was spoken of
 
 	opened  *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
 	request string                    // what a mission to be added says, as it is kept
 }
 
-// Prepare readies a mission to be added as far as that takes no transaction, for
+// EncodeRequest readies a mission to be added as far as that takes no transaction, for
 // which others would wait. What it says must not change after it.
-func (m *Mission) Prepare() (err error) {
+func (m *Mission) EncodeRequest() (err error) {
 	if m.request, err = jsonText(m.MissionRequest); err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
 	return nil
 }
 
-// Intake is the request the mission was opened with.
-func (m *Mission) Intake() fieldmark.MissionRequest {
+// OriginalRequest is the request the mission was opened with.
+func (m *Mission) OriginalRequest() fieldmark.MissionRequest {
 	if m.opened != nil {
 		return *m.opened
 	}
@@ -142,17 +142,17 @@ func (m *Mission) Intake() fieldmark.MissionRequest {
 // sourceKey is how sources are compared.
 func sourceKey(source string) string { return strings.ToLower(source) }
 
-// MissionName is the natural key of a mission.
-type MissionName struct{ Account, Source, ExternalID string }
+// MissionKey is the natural key of a mission.
+type MissionKey struct{ Account, Source, ExternalID string }
 
-func (n MissionName) compared() MissionName {
+func (n MissionKey) normalized() MissionKey {
 	n.Source = sourceKey(n.Source)
 	return n
 }
 
 // prefetchMissions reads which names are taken.
-func (state *txState) prefetchMissions(missions []MissionName) commit.Query {
-	names := columns(missions, func(n MissionName) []string { return []string{n.Account, n.Source, n.ExternalID} })
+func (state *txState) prefetchMissions(missions []MissionKey) commit.Query {
+	names := columns(missions, func(n MissionKey) []string { return []string{n.Account, n.Source, n.ExternalID} })
 	return commit.Query{Text: takenMissions, Args: names, Scan: func(row commit.Scanner) error {
 		var i int
 		err := row.Scan(&i)
@@ -179,8 +179,8 @@ const missionColumns = `id, account, fingerprint, request, intake, status, held,
 
 func scanMission(row scanner) (m Mission, err error) {
 	var start, end *fieldmark.Time
-	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, jsonCol{&m.MissionRequest}, jsonCol{&m.opened}, &m.Status, &m.Held,
-		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.Changed, nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
+	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, jsonCol{&m.MissionRequest}, jsonCol{&m.opened}, &m.Status, &m.HeldFrom,
+		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.ChangedAt, nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
 		nullTime{&m.StartedAt}, nullTime{&m.CompletedAt}, nullTime{&m.CanceledAt}, nullTime{&m.ClosedAt}, &m.Version,
 		nullTime{&start}, nullTime{&end}, jsonCol{&m.Assignee}, jsonCol{&m.Occurrences}, &m.Sequence)
 	if start != nil && end != nil {
@@ -196,7 +196,7 @@ const insertMission = `INSERT INTO mission (id, account, source_key, external_id
 // that is known nobody waits for the record.
 func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if m.request == "" {
-		if err := m.Prepare(); err != nil {
+		if err := m.EncodeRequest(); err != nil {
 			return false, err
 		}
 	}
@@ -204,9 +204,9 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
-	name := MissionName{m.Account, m.Source, m.ExternalID}.compared()
-	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status), string(m.Held),
-		m.CreatedAt.Micros(), m.Changed, m.Version, string(m.Priority), seen}
+	name := MissionKey{m.Account, m.Source, m.ExternalID}.normalized()
+	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status), string(m.HeldFrom),
+		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen}
 	taken, known := t.state.prefetched.missions[name]
 	if known && taken {
 		return false, nil
@@ -237,7 +237,7 @@ func (t MissionTx) MissionBySource(ctx context.Context, account, source, externa
 	return m, nil
 }
 
-// Mission reads a mission; the error is ErrNone if there is none.
+// Mission reads a mission; the error is ErrNotFound if there is none.
 func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error) {
 	m, err := scanMission(db.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
 	if err == nil {
@@ -249,8 +249,8 @@ func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error)
 	return m, nil
 }
 
-// MoveMission writes where a mission stands now, who is to go and when.
-func (t MissionTx) MoveMission(ctx context.Context, m *Mission) error {
+// UpdateMissionStatus writes where a mission stands now, who is to go and when.
+func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 	reason, err := nullJSON(m.StatusReason)
 	if err != nil {
 		return fmt.Errorf("write the reason of mission %s: %w", m.ID, err)
@@ -266,7 +266,7 @@ func (t MissionTx) MoveMission(ctx context.Context, m *Mission) error {
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
 		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15 WHERE id = $16`,
-		string(m.Status), string(m.Held), reason, m.Changed, nullMicros(m.ScheduledAt), nullMicros(m.DispatchedAt),
+		string(m.Status), string(m.HeldFrom), reason, m.ChangedAt, nullMicros(m.ScheduledAt), nullMicros(m.DispatchedAt),
 		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
 		start, end, assignee, m.Sequence, m.ID)
 	if err != nil {
@@ -275,8 +275,8 @@ func (t MissionTx) MoveMission(ctx context.Context, m *Mission) error {
 	return nil
 }
 
-// EditMission writes what a mission says now; was is what it said before.
-func (t MissionTx) EditMission(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
+// UpdateMissionRequest writes what a mission says now; was is what it said before.
+func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
 	if m.opened == nil {
 		m.opened = &was
 	}
@@ -289,7 +289,7 @@ func (t MissionTx) EditMission(ctx context.Context, m *Mission, was fieldmark.Mi
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE mission SET request = $1, intake = $2, priority = $3, updated_at = $4, version = $5 WHERE id = $6`,
-		request, opened, string(m.Priority), m.Changed, m.Version, m.ID)
+		request, opened, string(m.Priority), m.ChangedAt, m.Version, m.ID)
 	if err != nil {
 		return fmt.Errorf("edit mission %s: %w", m.ID, err)
 	}
@@ -487,10 +487,10 @@ func fill(ctx context.Context, db querier, list []*Mission) error {
 			if counted != nil {
 				s.Rules = *counted
 			}
-			m.Clocks, m.SLA = &s, s.wire()
+			m.StoredSLA, m.SLA = &s, s.wire()
 		}
 		if pay := p.payment(); pay != nil {
-			m.Paid, m.Payment = pay, &pay.Payment
+			m.StoredPayment, m.Payment = pay, &pay.Payment
 		}
 		return none, nil
 	})

@@ -77,7 +77,7 @@ func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) 
 	return m, err
 }
 
-// ModulePlan reads which modules score; the error is ErrNone if there is none.
+// ModulePlan reads which modules score; the error is ErrNotFound if there is none.
 func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a JOIN module m ON m.digest = a.digest `
 	var event, newest int64
@@ -88,7 +88,7 @@ func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePla
 	before, err := scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 AND a.digest <> $1 ORDER BY a.event DESC LIMIT 1`, string(plan.Digest)), &newest, &percent)
 	if err == nil {
 		plan.Previous = &before
-	} else if !errors.Is(err, ErrNone) {
+	} else if !errors.Is(err, ErrNotFound) {
 		return plan, fmt.Errorf("read the module before: %w", err)
 	}
 	latest, err := scanSigned(db.queryRow(ctx, chosen+`ORDER BY a.event DESC LIMIT 1`), &newest, &percent)
@@ -110,7 +110,7 @@ func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fi
 	return m, nil
 }
 
-// Module reads the bytes of a kept module; the error is ErrNone where there is none.
+// Module reads the bytes of a kept module; the error is ErrNotFound where there is none.
 func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
 	if err := none(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
@@ -165,9 +165,9 @@ func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 	return p, err
 }
 
-// RequestPreview puts a preview in line, in place of an earlier one of the module.
+// EnqueuePreview puts a preview in line, in place of an earlier one of the module.
 // One that is being worked on is begun again.
-func (t ModuleTx) RequestPreview(ctx context.Context, p fieldmark.ModulePreview) error {
+func (t ModuleTx) EnqueuePreview(ctx context.Context, p fieldmark.ModulePreview) error {
 	_, err := t.exec(ctx, `INSERT INTO preview (`+previewColumns+`) VALUES ($1, $2, $3, 0, 0, '', NULL, $4)
 		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0, error = '', result = NULL,
 		requested_at = excluded.requested_at, lease_until = NULL, lease_owner = NULL, claims = 0`,
@@ -199,8 +199,8 @@ func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease ti
 	return list, nil
 }
 
-// NotePreview writes how far a preview is, unless its owner has lost it.
-func (t ModuleTx) NotePreview(ctx context.Context, owner string, p fieldmark.ModulePreview) error {
+// UpdatePreview writes how far a preview is, unless its owner has lost it.
+func (t ModuleTx) UpdatePreview(ctx context.Context, owner string, p fieldmark.ModulePreview) error {
 	var result *string
 	if p.Result != nil {
 		text, err := json.Marshal(p.Result)
@@ -217,7 +217,7 @@ func (t ModuleTx) NotePreview(ctx context.Context, owner string, p fieldmark.Mod
 	return nil
 }
 
-// Preview reads a module's preview; the error is ErrNone where none was asked for.
+// Preview reads a module's preview; the error is ErrNotFound where none was asked for.
 func (db ModuleReader) Preview(ctx context.Context, digest fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p, err := scanPreview(db.queryRow(ctx, `SELECT `+previewColumns+` FROM preview WHERE digest = $1`, string(digest)))
 	if err != nil {

@@ -73,7 +73,7 @@ func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error
 	if err != nil {
 		return fmt.Errorf("add payment %s: %w", p.ID, err)
 	}
-	m.Paid, m.Payment = p, &p.Payment
+	m.StoredPayment, m.Payment = p, &p.Payment
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease t
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
-// PaymentMission returns whose payment it is; the error is ErrNone where there
+// PaymentMission returns whose payment it is; the error is ErrNotFound where there
 // is none.
 func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
 	if err := t.queryRow(ctx, `SELECT mission FROM payment WHERE id = $1`, id).Scan(&mission); err != nil {
@@ -175,7 +175,7 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 		CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt, Refunds: []fieldmark.Refund{}}, nil
 }
 
-// Payment reads a payment with its mission and refunds; the error is ErrNone
+// Payment reads a payment with its mission and refunds; the error is ErrNotFound
 // where there is none.
 func (db MissionReader) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
 	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))

@@ -123,7 +123,7 @@ func TestHeadMoved(t *testing.T) {
 	if err := s.Write(t.Context(), write); err == nil {
 		t.Error("a write was kept although the log grew beside it")
 	}
-	if err := s.WriteForeseen(t.Context(), store.Foresight{}, write); err == nil {
+	if err := s.WriteWithPrefetch(t.Context(), store.Prefetch{}, write); err == nil {
 		t.Error("a foreseen write was kept although the log grew beside it")
 	}
 	events, err := s.Events(t.Context(), 0, 10, 1<<20)
@@ -187,8 +187,8 @@ func TestDatabaseAwayForAWhile(t *testing.T) {
 func TestUnstorableNames(t *testing.T) {
 	s := scratch(t)
 	for _, name := range []string{"a\x00b", "a\xffb"} {
-		if _, err := s.Brand(t.Context(), fieldmark.Slug(name)); err == nil || !strings.Contains(err.Error(), store.ErrNone.Error()) {
-			t.Errorf("brand %q: %v, want %v", name, err, store.ErrNone)
+		if _, err := s.Brand(t.Context(), fieldmark.Slug(name)); err == nil || !strings.Contains(err.Error(), store.ErrNotFound.Error()) {
+			t.Errorf("brand %q: %v, want %v", name, err, store.ErrNotFound)
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ErrNone says that there is no such row.
-var ErrNone = errors.New("no such row")
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("no such row")
 
-// NotFound turns ErrNone into CodeNotFound with a detail for the caller. It returns
+// NotFound turns ErrNotFound into CodeNotFound with a detail for the caller. It returns
 // other errors, and nil, unchanged.
 func NotFound(err error, format string, args ...any) error {
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNotFound) {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, format, args...)
 	}
 	return err
@@ -76,10 +76,10 @@ func unavailable(err error) error {
 
 func isUnavailable(err error) bool { return fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) }
 
-// none turns sql.ErrNoRows into ErrNone.
+// none turns sql.ErrNoRows into ErrNotFound.
 func none(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNone
+		return ErrNotFound
 	}
 	return unavailable(err)
 }
@@ -133,8 +133,8 @@ func (s *Store) queryRow(ctx context.Context, text string, args ...any) *sql.Row
 
 // observeRead reports how long a query took that began at a time.
 func (s *Store) observeRead(began time.Time) {
-	if s.events.Read != nil {
-		s.events.Read(time.Since(began))
+	if s.events.Query != nil {
+		s.events.Query(time.Since(began))
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// Rules are the policies and calendars in force: those of the program, and in
+// SLARules are the policies and calendars in force: those of the program, and in
 // their place what an operator set. They must not be changed.
-type Rules struct {
-	Revision  int64 // 0 while nothing was ever set
-	Policies  map[fieldmark.Priority]fieldmark.SLAPolicy
-	Calendars map[string]fieldmark.SLACalendar
+type SLARules struct {
+	Revision      int64 // 0 while nothing was ever set
+	Policies      map[fieldmark.Priority]fieldmark.SLAPolicy
+	BusinessHours map[string]fieldmark.SLACalendar
 }
 
 // The kinds of rule.
@@ -28,19 +28,19 @@ const (
 const rulesQuery = `SELECT kind, name, body, revision FROM sla_rule`
 
 // newRules are those of the program.
-func defaultRules() *Rules {
-	r := &Rules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, Calendars: map[string]fieldmark.SLACalendar{}}
+func defaultRules() *SLARules {
+	r := &SLARules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, BusinessHours: map[string]fieldmark.SLACalendar{}}
 	for _, p := range sla.DefaultPolicies() {
 		r.Policies[p.Priority] = p
 	}
 	for _, c := range sla.DefaultCalendars() {
-		r.Calendars[c.Name] = c
+		r.BusinessHours[c.Name] = c
 	}
 	return r
 }
 
 // scan reads a rule that was set.
-func (r *Rules) scan(row commit.Scanner) error {
+func (r *SLARules) scan(row commit.Scanner) error {
 	var kind, name, body string
 	var revision int64
 	if err := row.Scan(&kind, &name, &body, &revision); err != nil {
@@ -51,7 +51,7 @@ func (r *Rules) scan(row commit.Scanner) error {
 }
 
 // put takes a rule as it is kept.
-func (r *Rules) put(kind, name, body string) (err error) {
+func (r *SLARules) put(kind, name, body string) (err error) {
 	switch {
 	case body == "":
 	case kind == rulePolicy:
@@ -61,13 +61,13 @@ func (r *Rules) put(kind, name, body string) (err error) {
 	case kind == ruleCalendar:
 		var c fieldmark.SLACalendar
 		err = json.Unmarshal([]byte(body), &c)
-		r.Calendars[name] = c
+		r.BusinessHours[name] = c
 	}
 	return err
 }
 
-// Rules reads the active rules.
-func (db MissionReader) Rules(ctx context.Context) (*Rules, error) {
+// SLARules reads the active rules.
+func (db MissionReader) SLARules(ctx context.Context) (*SLARules, error) {
 	r := defaultRules()
 	rows, err := db.query(ctx, rulesQuery)
 	_, err = collect(rows, err, func(row scanner) (none struct{}, err error) { return none, r.scan(row) })
@@ -77,22 +77,22 @@ func (db MissionReader) Rules(ctx context.Context) (*Rules, error) {
 	return r, nil
 }
 
-// Rules reads the rules as the transaction sees them. Every new mission asks for
+// SLARules reads the rules as the transaction sees them. Every new mission asks for
 // them, so members of a group share the answer.
-func (t MissionTx) Rules(ctx context.Context) (r *Rules, err error) {
+func (t MissionTx) SLARules(ctx context.Context) (r *SLARules, err error) {
 	if t.state.rules == nil {
-		t.state.rules, err = t.MissionReader.Rules(ctx)
+		t.state.rules, err = t.MissionReader.SLARules(ctx)
 	}
 	return t.state.rules, err
 }
 
-// PutPolicy sets the policy of a priority; nil is the program's own again.
-func (t MissionTx) PutPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
+// PutSLAPolicy sets the policy of a priority; nil is the program's own again.
+func (t MissionTx) PutSLAPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
 	return t.putRule(ctx, rulePolicy, string(priority), p, p == nil, at)
 }
 
-// PutCalendar sets a calendar; nil takes it away, or is the program's own again.
-func (t MissionTx) PutCalendar(ctx context.Context, name string, c *fieldmark.SLACalendar, at time.Time) error {
+// PutBusinessHours sets a calendar; nil takes it away, or is the program's own again.
+func (t MissionTx) PutBusinessHours(ctx context.Context, name string, c *fieldmark.SLACalendar, at time.Time) error {
 	return t.putRule(ctx, ruleCalendar, name, c, c == nil, at)
 }
 
@@ -151,7 +151,7 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("add the clocks of mission %s: %w", m.ID, err)
 	}
-	m.Clocks, m.SLA = s, s.wire()
+	m.StoredSLA, m.SLA = s, s.wire()
 	return nil
 }
 
@@ -166,13 +166,13 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("put the clocks of mission %s: %w", m.ID, err)
 	}
-	m.Clocks, m.SLA = s, s.wire()
+	m.StoredSLA, m.SLA = s, s.wire()
 	return nil
 }
 
-// NoteSLAEvent takes down that something is told of a clock under the id of an
+// AddSLAEvent takes down that something is told of a clock under the id of an
 // event, and reports false if it was told before.
-func (t MissionTx) NoteSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
+func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle, string(c.Type), c.Turn, event, at.UnixMicro())
 	if err != nil {
@@ -181,16 +181,16 @@ func (t MissionTx) NoteSLAEvent(ctx context.Context, mission string, c sla.Chang
 	return n > 0, nil
 }
 
-// ClaimClocks takes up to limit missions whose clocks have something to take
+// ClaimSLAs takes up to limit missions whose clocks have something to take
 // down, or were counted by older rules than those in force, for owner until the
 // lease ends. Both are read off an index: what it costs follows what is due.
-func (t MissionTx) ClaimClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
+func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueClocks+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 	if err != nil || len(due) >= limit {
 		return due, err
 	}
-	r, err := t.Rules(ctx)
+	r, err := t.SLARules(ctx)
 	if err != nil || r.Revision == 0 {
 		return due, err
 	}

@@ -47,7 +47,7 @@ func TestSweepPlans(t *testing.T) {
 func claimClocks(t testing.TB, s *store.Store, owner string, now time.Time, limit int) (ids []string) {
 	t.Helper()
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, err = tx.ClaimClocks(ctx, owner, now, now.Add(time.Minute), limit)
+		ids, err = tx.ClaimSLAs(ctx, owner, now, now.Add(time.Minute), limit)
 		return err
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func BenchmarkSweep(b *testing.B) {
 					if n := len(claimClocks(b, s, "one", now, 256)); n != 256 {
 						b.Fatalf("%d are due", n)
 					}
-					err := s.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.FreeLeases(ctx, "one") })
+					err := s.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseLeases(ctx, "one") })
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -19,7 +19,7 @@ type StatsTx struct {
 }
 
 // PutNode notes what a node says of itself and returns what it said before; the
-// error is not ErrNone for one that is new, whose former report is zero.
+// error is not ErrNotFound for one that is new, whose former report is zero.
 func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fieldmark.NodeReport, err error) {
 	list, err := nodes(ctx, t, `SELECT report, seen_at FROM node WHERE id = $1`, r.Node)
 	if err != nil {
@@ -62,8 +62,8 @@ func nodes(ctx context.Context, db querier, text string, args ...any) ([]fieldma
 	return list, nil
 }
 
-// DropNodes forgets nodes not heard of since.
-func (t StatsTx) DropNodes(ctx context.Context, since fieldmark.Time) error {
+// PruneNodes forgets nodes not heard of since.
+func (t StatsTx) PruneNodes(ctx context.Context, since fieldmark.Time) error {
 	if _, err := t.exec(ctx, `DELETE FROM node WHERE seen_at < $1`, since.Micros()); err != nil {
 		return fmt.Errorf("forget nodes: %w", err)
 	}
@@ -74,23 +74,23 @@ func (t StatsTx) DropNodes(ctx context.Context, since fieldmark.Time) error {
 // an operator needs, and a look must not cost more the worse things are.
 const maxCounted = 100_000
 
-// Vitals are what an operator watches of a record.
-type Vitals struct {
-	Event   int64         // number of the newest event
-	Backlog int           // deliveries that wait for us, maxCounted at most
-	Oldest  time.Duration // how long the one of them that is due longest has been due
-	Held    int           // deliveries that wait for their endpoint, maxCounted at most
-	Stopped int           // endpoints that get nothing at present
-	Failing int           // endpoints whose deliveries fail
-	Open    int           // enabled endpoints whose circuit is open
+// Stats are what an operator watches of a record.
+type Stats struct {
+	Event       int64         // number of the newest event
+	Backlog     int           // deliveries that wait for us, maxCounted at most
+	Oldest      time.Duration // how long the one of them that is due longest has been due
+	Held        int           // deliveries that wait for their endpoint, maxCounted at most
+	Stopped     int           // endpoints that get nothing at present
+	Failing     int           // endpoints whose deliveries fail
+	CircuitOpen int           // enabled endpoints whose circuit is open
 
 	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCounted at most in all
 	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCounted at most
-	Late     time.Duration                   // how long the latest of those
+	MaxDelay time.Duration                   // how long the latest of those
 }
 
-// Vitals looks at the record as of now.
-func (db StatsReader) Vitals(ctx context.Context, now time.Time) (v Vitals, err error) {
+// Stats looks at the record as of now.
+func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err error) {
 	if v.Event, err = (EventReader{db.querier}).Head(ctx); err != nil {
 		return v, err
 	}
@@ -110,7 +110,7 @@ func (db StatsReader) Vitals(ctx context.Context, now time.Time) (v Vitals, err 
 	}
 	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END),
 		COUNT(CASE WHEN state = 'enabled' AND open_until > $1 THEN 1 END)
-		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.Open)
+		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.CircuitOpen)
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
@@ -118,7 +118,7 @@ func (db StatsReader) Vitals(ctx context.Context, now time.Time) (v Vitals, err 
 }
 
 // missionVitals counts missions and clocks.
-func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Vitals) error {
+func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Stats) error {
 	v.Missions = map[fieldmark.MissionStatus]int{}
 	for _, status := range fieldmark.OpenStatuses() {
 		v.Missions[status] = 0
@@ -147,7 +147,7 @@ func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Vital
 		return fmt.Errorf("count clocks: %w", err)
 	}
 	if due > 0 {
-		v.Late = now.Sub(time.UnixMicro(due))
+		v.MaxDelay = now.Sub(time.UnixMicro(due))
 	}
 	return nil
 }

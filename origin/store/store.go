@@ -20,21 +20,21 @@ import (
 
 // Config names a database: a file of SQLite or a PostgreSQL server.
 type Config struct {
-	Path       string // of the SQLite file; created, readable by its owner only, if it does not exist
-	URL        string // postgres://… of a PostgreSQL database; then Path is ignored
-	Readers    int    // connections that read; 0 means twice the processors, at least 4
-	KeepSchema bool   // return ErrOldSchema for a database older than this program instead of migrating it
+	Path      string // of the SQLite file; created, readable by its owner only, if it does not exist
+	URL       string // postgres://… of a PostgreSQL database; then Path is ignored
+	Readers   int    // connections that read; 0 means twice the processors, at least 4
+	NoMigrate bool   // return ErrOldSchema for a database older than this program instead of migrating it
 
 	Tracer *trace.Tracer // records a span for each write; may be nil
-	Events Events        // for metrics
+	Hooks  Hooks         // for metrics
 }
 
-// Events are functions to call when something happens, for metrics. Each may be
+// Hooks are functions to call when something happens, for metrics. Each may be
 // nil. They run while callers wait and must be quick.
-type Events struct {
-	Wrote func(took time.Duration, writes int) // a transaction ended that ran this many callers' writes
-	Read  func(took time.Duration)             // a query returned its first row
-	Told  func(fieldmark.EventType)            // an event was committed
+type Hooks struct {
+	Commit func(took time.Duration, writes int) // a transaction ended that ran this many callers' writes
+	Query  func(took time.Duration)             // a query returned its first row
+	Event  func(fieldmark.EventType)            // an event was committed
 	// Refused: the database answered and did not write, for example because its
 	// disk is full.
 	Refused func()
@@ -87,18 +87,18 @@ type Store struct {
 	group   *commit.Group[*write]
 	state   txState
 	tracer  *trace.Tracer
-	events  Events
+	events  Hooks
 
 	// Reads that come with every request.
 	keys      commit.Loader[string, Key]
-	responses commit.Loader[KeptName, Kept]
+	responses commit.Loader[ResponseKey, SavedResponse]
 
 	prepared sync.Map // SQL text -> *sql.Stmt of readers
 }
 
 // Open opens the database cfg names, and creates and migrates it as needed.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dialect: sqlite(), tracer: cfg.Tracer, events: cfg.Events}
+	s := &Store{dialect: sqlite(), tracer: cfg.Tracer, events: cfg.Hooks}
 	name := redacted(cfg.URL)
 	if cfg.URL != "" {
 		s.dialect = postgres()
@@ -147,7 +147,7 @@ func (s *Store) readLogID(ctx context.Context) error {
 		return none(s.queryRow(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&s.logID))
 	}
 	err := read()
-	if !errors.Is(err, ErrNone) {
+	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	err = s.Write(ctx, func(ctx context.Context, t *Tx) error {

@@ -299,7 +299,7 @@ func TestStampIsRecorded(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	var told atomic.Int64
 	cfg := storetest.New(t)
-	cfg.Events.Refused = func() { told.Add(1) }
+	cfg.Hooks.Refused = func() { told.Add(1) }
 	s, err := store.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ type tx struct {
 
 	// What to restore in state if the function fails.
 	events    int64 // numbered before
-	missions  []MissionName
-	responses []KeptName
+	missions  []MissionKey
+	responses []ResponseKey
 }
 
 func newTx(db *commit.Tx, state *txState) *Tx {
@@ -82,32 +82,32 @@ type txState struct {
 	args       func([]any) []any
 	log        logState
 	endpoints  map[string][]Subscriber // by account
-	rules      *Rules                  // nil until they are read
+	rules      *SLARules               // nil until they are read
 	prefetched prefetched
 
 	// Sums over the writes of a transaction, for Done.
 	touched [topics]bool
 }
 
-// Foresight names rows that a write will ask for. Each query is a round trip to
+// Prefetch names rows that a write will ask for. Each query is a round trip to
 // the server, and all members of a group wait for it; the rows of all members are
 // read at once, with the begin of the transaction. A write may read rows it did
 // not name, and need not read those it did.
-type Foresight struct {
-	Missions []MissionName // that may be added
-	Kept     []KeptName    // of responses that may be saved or repeated
+type Prefetch struct {
+	Missions  []MissionKey  // that may be added
+	Responses []ResponseKey // of responses that may be saved or repeated
 }
 
 // prefetched holds what was read ahead. A name that is not in a map is unknown.
 type prefetched struct {
-	missions  map[MissionName]bool // whether there is one
-	responses map[KeptName]*Kept   // nil if there is none
+	missions  map[MissionKey]bool            // whether there is one
+	responses map[ResponseKey]*SavedResponse // nil if there is none
 }
 
 // write is one call of Store.Write.
 type write struct {
 	fn    func(context.Context, *Tx) error
-	ahead *Foresight // nil: fn must not run twice
+	ahead *Prefetch // nil: fn must not run twice
 	store *Store
 	tx    *Tx
 }
@@ -143,9 +143,9 @@ func (w *write) Committed() {
 	for topic, hit := range w.tx.touched {
 		w.store.state.touched[topic] = w.store.state.touched[topic] || hit
 	}
-	if w.store.events.Told != nil {
+	if w.store.events.Event != nil {
 		for _, kind := range w.tx.emitted {
-			w.store.events.Told(kind)
+			w.store.events.Event(kind)
 		}
 	}
 }
@@ -160,8 +160,8 @@ func (s *Store) newGroup() *commit.Group[*write] {
 		Prefetch: s.prefetch,
 		End:      s.state.updateLog,
 		Done: func(took time.Duration, writes int) {
-			if s.events.Wrote != nil {
-				s.events.Wrote(took, writes)
+			if s.events.Commit != nil {
+				s.events.Commit(took, writes)
 			}
 			s.watch.notify(s.state.touched)
 		},
@@ -172,19 +172,19 @@ func (s *Store) newGroup() *commit.Group[*write] {
 // reads anyway.
 func (s *Store) prefetch(writes []*write) []commit.Query {
 	state := &s.state
-	state.prefetched = prefetched{make(map[MissionName]bool), make(map[KeptName]*Kept)}
-	var missions []MissionName
-	var responses []KeptName
+	state.prefetched = prefetched{make(map[MissionKey]bool), make(map[ResponseKey]*SavedResponse)}
+	var missions []MissionKey
+	var responses []ResponseKey
 	accounts := make(map[string]bool)
 	for _, w := range writes {
 		for _, name := range w.ahead.Missions {
-			name = name.compared()
+			name = name.normalized()
 			if _, ok := state.prefetched.missions[name]; !ok {
 				state.prefetched.missions[name] = false
 				missions, accounts[name.Account] = append(missions, name), true
 			}
 		}
-		for _, name := range w.ahead.Kept {
+		for _, name := range w.ahead.Responses {
 			if _, ok := state.prefetched.responses[name]; !ok {
 				state.prefetched.responses[name] = nil
 				responses = append(responses, name)
@@ -214,17 +214,17 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	return s.write(ctx, nil, fn)
 }
 
-// WriteForeseen is Write of a function that names the rows it will ask for and may
+// WriteWithPrefetch is Write of a function that names the rows it will ask for and may
 // run twice. To a server the statements of all such functions of a group are sent
 // together, without savepoints. If one fails, the server does not say whose it
 // was: the transaction is undone, and each function runs once more, by itself. So
 // fn must have no effects but those on the database and results that the second
 // run overwrites.
-func (s *Store) WriteForeseen(ctx context.Context, ahead Foresight, fn func(context.Context, *Tx) error) error {
+func (s *Store) WriteWithPrefetch(ctx context.Context, ahead Prefetch, fn func(context.Context, *Tx) error) error {
 	return s.write(ctx, &ahead, fn)
 }
 
-func (s *Store) write(ctx context.Context, ahead *Foresight, fn func(context.Context, *Tx) error) error {
+func (s *Store) write(ctx context.Context, ahead *Prefetch, fn func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

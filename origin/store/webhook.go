@@ -20,22 +20,22 @@ type WebhookTx struct {
 	*tx
 }
 
-// Ready is an endpoint that may have something to send.
-type Ready struct {
+// DueEndpoint is an endpoint that may have something to send.
+type DueEndpoint struct {
 	Endpoint
-	Flying int   // deliveries under a lease
-	Err    error // why the row cannot be decoded; then only ID is valid
+	InFlight int   // deliveries under a lease
+	Err      error // why the row cannot be decoded; then only ID is valid
 }
 
-// ReadyEndpoints lists up to limit enabled endpoints whose time to be looked at
+// DueEndpoints lists up to limit enabled endpoints whose time to be looked at
 // has come, those that have waited longest first. A row that cannot be decoded is
 // in the list with its error, so that it does not hold up the others.
-func (t WebhookTx) ReadyEndpoints(ctx context.Context, now time.Time, limit int) ([]Ready, error) {
+func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) ([]DueEndpoint, error) {
 	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
-	list, err := collect(rows, err, func(row scanner) (r Ready, err error) {
-		if r.Endpoint, err = scanEndpointWith(row, &r.Flying); err != nil && r.ID != "" {
-			return Ready{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
+	list, err := collect(rows, err, func(row scanner) (r DueEndpoint, err error) {
+		if r.Endpoint, err = scanEndpointWith(row, &r.InFlight); err != nil && r.ID != "" {
+			return DueEndpoint{Endpoint: Endpoint{Endpoint: fieldmark.Endpoint{ID: r.ID}}, Err: err}, nil
 		}
 		return r, err
 	})
@@ -45,9 +45,9 @@ func (t WebhookTx) ReadyEndpoints(ctx context.Context, now time.Time, limit int)
 	return list, nil
 }
 
-// PutClock writes when an endpoint is to be looked at again and up to when its
+// PutEndpointSchedule writes when an endpoint is to be looked at again and up to when its
 // rate is used.
-func (t WebhookTx) PutClock(ctx context.Context, endpoint string, wake, rate time.Time) error {
+func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wake, rate time.Time) error {
 	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake), exactMicros(rate), endpoint); err != nil {
 		return fmt.Errorf("set the clock of endpoint %s: %w", endpoint, err)
 	}
@@ -61,9 +61,9 @@ func (t WebhookTx) NewestEndpoint(ctx context.Context, now time.Time) (string, e
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
 }
 
-// WakeAll has every endpoint looked at that nobody would look at although
+// ScheduleEndpoints has every endpoint looked at that nobody would look at although
 // something is due to it: after a stop, and where an older program wrote.
-func (t WebhookTx) WakeAll(ctx context.Context) error {
+func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {
 	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
 	if err != nil {
@@ -79,14 +79,14 @@ func (t WebhookTx) WakeAll(ctx context.Context) error {
 // Replay is a replay and how far it has come.
 type Replay struct {
 	fieldmark.Replay
-	AtDelivery string // the last delivery looked at
-	AtEvent    int64  // the last event looked at
+	LastDelivery string // the last delivery looked at
+	LastEvent    int64  // the last event looked at
 }
 
 const replayColumns = `id, endpoint, request, state, at_delivery, at_event, looked, queued, created_at, updated_at`
 
 func scanReplay(row scanner) (r Replay, err error) {
-	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.AtDelivery, &r.AtEvent, &r.Looked, &r.Queued,
+	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.LastDelivery, &r.LastEvent, &r.Looked, &r.Queued,
 		timeCol{&r.CreatedAt}, timeCol{&r.UpdatedAt})
 	return r, none(err)
 }
@@ -98,7 +98,7 @@ func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
 		return fmt.Errorf("write replay %s: %w", r.ID, err)
 	}
 	_, err = t.exec(ctx, `INSERT INTO replay (`+replayColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		r.ID, r.EndpointID, request, string(r.State), r.AtDelivery, r.AtEvent, r.Looked, r.Queued, r.CreatedAt.Micros(), r.UpdatedAt.Micros())
+		r.ID, r.EndpointID, request, string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued, r.CreatedAt.Micros(), r.UpdatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("add replay %s: %w", r.ID, err)
 	}
@@ -109,7 +109,7 @@ func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
 // PutReplay writes how far a replay has come.
 func (t WebhookTx) PutReplay(ctx context.Context, r *Replay) error {
 	_, err := t.exec(ctx, `UPDATE replay SET state = $1, at_delivery = $2, at_event = $3, looked = $4, queued = $5, updated_at = $6 WHERE id = $7`,
-		string(r.State), r.AtDelivery, r.AtEvent, r.Looked, r.Queued, r.UpdatedAt.Micros(), r.ID)
+		string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued, r.UpdatedAt.Micros(), r.ID)
 	if err != nil {
 		return fmt.Errorf("write replay %s: %w", r.ID, err)
 	}
@@ -136,7 +136,7 @@ func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay
 	return list, nil
 }
 
-// RunningReplay reads a replay anew; the error is ErrNone when it is done.
+// RunningReplay reads a replay anew; the error is ErrNotFound when it is done.
 func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error) {
 	r, err := scanReplay(t.queryRow(ctx, `SELECT `+replayColumns+` FROM replay WHERE id = $1 AND state = 'running'`, id))
 	if err != nil {
@@ -157,24 +157,24 @@ func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error
 
 // Endpoint is an address that gets webhooks, with all that is kept about it.
 type Endpoint struct {
-	fieldmark.Endpoint             // with settings as they may be shown
-	Secret             string      // encrypted
-	OldSecrets         []OldSecret // from before rotations, the newest first
-	Credentials        string      // encrypted: values of headers and secrets of auth; empty where there are none
-	Health             string      // JSON of how it has been doing
-	Changed            time.Time   // when anything but its health and its clocks changed
-	EndpointClock
+	fieldmark.Endpoint                  // with settings as they may be shown
+	Secret             string           // encrypted
+	PreviousSecrets    []PreviousSecret // from before rotations, the newest first
+	Credentials        string           // encrypted: values of headers and secrets of auth; empty where there are none
+	Health             string           // JSON of how it has been doing
+	ChangedAt          time.Time        // when anything but its health and its clocks changed
+	EndpointSchedule
 }
 
-// EndpointClock says when an endpoint may be sent something.
-type EndpointClock struct {
+// EndpointSchedule says when an endpoint may be sent something.
+type EndpointSchedule struct {
 	OpenUntil time.Time // its circuit is open until then; zero: closed
 	RateAt    time.Time // up to when its rate is used
 	WakeAt    time.Time // when there may be something to send; zero: not by itself
 }
 
-// OldSecret is a secret that signs too until a time.
-type OldSecret struct {
+// PreviousSecret is a secret that signs too until a time.
+type PreviousSecret struct {
 	Secret string         `json:"secret"` // encrypted
 	Until  fieldmark.Time `json:"until"`
 }
@@ -186,8 +186,8 @@ func scanEndpoint(row scanner) (Endpoint, error) { return scanEndpointWith(row) 
 
 func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
 	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, jsonCol{&e.Events}, &e.Description, &e.Secret, timeCol{&e.CreatedAt}, nullTime{&e.ExpiresAt},
-		jsonCol{&e.EndpointSettings}, &e.Credentials, jsonCol{&e.OldSecrets}, &e.PublicKey,
-		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.Changed}, &e.Health, exactTime{&e.OpenUntil}, exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
+		jsonCol{&e.EndpointSettings}, &e.Credentials, jsonCol{&e.PreviousSecrets}, &e.PublicKey,
+		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.ChangedAt}, &e.Health, exactTime{&e.OpenUntil}, exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
 	return e, none(err)
 }
 
@@ -212,14 +212,14 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("write the settings of endpoint %s: %w", e.ID, err)
 	}
-	old, err := jsonText(e.OldSecrets)
+	old, err := jsonText(e.PreviousSecrets)
 	if err != nil {
 		return fmt.Errorf("write the secrets of endpoint %s: %w", e.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5, credentials = $6, old_secrets = $7,
 		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0 WHERE id = $14`,
 		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, boolInt(e.Ordering == fieldmark.OrderingMission),
-		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.Changed), e.ID)
+		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.ChangedAt), e.ID)
 	if err != nil {
 		return fmt.Errorf("change endpoint %s: %w", e.ID, err)
 	}
@@ -228,9 +228,9 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	return nil
 }
 
-// PutHealth writes how an endpoint has been doing; since is when it began to
+// PutEndpointHealth writes how an endpoint has been doing; since is when it began to
 // fail, zero when it does not, and until is how long its circuit is open.
-func (t WebhookTx) PutHealth(ctx context.Context, id, health string, since, until time.Time) error {
+func (t WebhookTx) PutEndpointHealth(ctx context.Context, id, health string, since, until time.Time) error {
 	err := t.queueExec(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, exactMicros(since), exactMicros(until), id)
 	if err != nil {
 		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
@@ -240,7 +240,7 @@ func (t WebhookTx) PutHealth(ctx context.Context, id, health string, since, unti
 }
 
 // Endpoint reads an endpoint that is neither deleted nor expired; the error is
-// ErrNone if there is none.
+// ErrNotFound if there is none.
 func (db WebhookReader) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
 	e, err := scanEndpoint(db.queryRow(ctx, `SELECT `+endpointColumns+` FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, id, now.UnixMicro()))
@@ -256,13 +256,13 @@ type Subscriber struct {
 	Events  []string
 	Ordered bool
 	Enabled bool
-	EndpointClock
+	EndpointSchedule
 	account   string
 	expiresAt *fieldmark.Time
 }
 
-// Wants reports whether the endpoint subscribed to e.
-func (s *Subscriber) Wants(e fieldmark.EventType) bool {
+// Subscribes reports whether the endpoint subscribed to e.
+func (s *Subscriber) Subscribes(e fieldmark.EventType) bool {
 	return slices.ContainsFunc(s.Events, func(p string) bool { return fieldmark.MatchEvent(p, e) })
 }
 
@@ -310,16 +310,16 @@ func (t WebhookTx) Subscribers(ctx context.Context, account string, now time.Tim
 	return list, nil
 }
 
-// wake has an endpoint looked at, at once or when its circuit lets something
+// scheduleDelivery has an endpoint looked at, at once or when its circuit lets something
 // through, if it is not to be looked at by then.
-func (t WebhookTx) wake(ctx context.Context, s *Subscriber, now time.Time) error {
+func (t WebhookTx) scheduleDelivery(ctx context.Context, s *Subscriber, now time.Time) error {
 	if s.OpenUntil.After(now) {
 		now = s.OpenUntil
 	}
 	if !s.Enabled || !s.WakeAt.IsZero() && !s.WakeAt.After(now) {
 		return nil
 	}
-	if err := t.Wake(ctx, s.ID, now); err != nil {
+	if err := t.ScheduleEndpoint(ctx, s.ID, now); err != nil {
 		return err
 	}
 	for _, list := range t.state.endpoints {
@@ -332,8 +332,8 @@ func (t WebhookTx) wake(ctx context.Context, s *Subscriber, now time.Time) error
 	return nil
 }
 
-// Wake has an endpoint looked at by a time.
-func (t WebhookTx) Wake(ctx context.Context, id string, by time.Time) error {
+// ScheduleEndpoint has an endpoint looked at by a time.
+func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time) error {
 	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
 	if err != nil {
 		return fmt.Errorf("wake endpoint %s: %w", id, err)
@@ -365,9 +365,9 @@ func (db WebhookReader) FailingEndpoints(ctx context.Context, since time.Time, l
 	return list, nil
 }
 
-// EndEndpoint deletes an endpoint and gives up what was due to it, for a reason.
+// DeleteEndpoint deletes an endpoint and gives up what was due to it, for a reason.
 // It reports whether the endpoint was there.
-func (t WebhookTx) EndEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
+func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
 	if err != nil {
 		return false, fmt.Errorf("end endpoint %s: %w", id, err)

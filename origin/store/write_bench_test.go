@@ -32,14 +32,14 @@ func BenchmarkWrite(b *testing.B) {
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						title := fmt.Sprint(n.Add(1))
-						name := store.MissionName{Account: "a", Source: "s", ExternalID: title}
+						name := store.MissionKey{Account: "a", Source: "s", ExternalID: title}
 						write := func(ctx context.Context, tx *store.Tx) error {
 							_, err := openOne(ctx, tx, name, title)
 							return err
 						}
 						var err error
 						if ahead {
-							err = s.WriteForeseen(context.Background(), foreseen(name), write)
+							err = s.WriteWithPrefetch(context.Background(), foreseen(name), write)
 						} else {
 							err = s.Write(context.Background(), write)
 						}

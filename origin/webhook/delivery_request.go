@@ -31,7 +31,7 @@ func (s *Service) RequestOf(ctx context.Context, endpoint, delivery string, at t
 	if err := of(&row, "", err); err != nil {
 		return r, err
 	}
-	job, err := s.store.JobOf(ctx, delivery)
+	job, err := s.store.DeliveryJob(ctx, delivery)
 	if err != nil {
 		return r, store.NotFound(err, "the event is no longer kept")
 	}

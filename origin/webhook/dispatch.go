@@ -234,7 +234,7 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, tried []result) erro
 			return err
 		}
 		if r.settings.Ordering == fieldmark.OrderingMission && r.over() {
-			if err := tx.Promote(ctx, r.to, r.job.Subject, time.Now()); err != nil {
+			if err := tx.PromoteNext(ctx, r.to, r.job.Subject, time.Now()); err != nil {
 				return err
 			}
 		}
@@ -255,7 +255,7 @@ func (r *result) over() bool {
 
 // next is when to try a failed message again; zero: never.
 func (r *result) next(jitter float64) time.Time {
-	wait, ok := ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.Base, r.attempt, jitter)
+	wait, ok := ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.BaseAttempts, r.attempt, jitter)
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
 		return time.Time{}
 	}
@@ -283,7 +283,7 @@ func (s *Service) record(r *result) store.Attempt {
 func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, tried []result) error {
 	now := time.Now()
 	e, err := tx.Endpoint(ctx, id, now)
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil // it ended meanwhile
 	}
 	if err != nil {
@@ -324,9 +324,9 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 		return nil
 	}
 	if until := h.ProbeAt.Std(); h.Circuit == fieldmark.CircuitOpen && until.After(now) {
-		return tx.Wake(ctx, id, until)
+		return tx.ScheduleEndpoint(ctx, id, until)
 	}
-	return tx.Wake(ctx, id, now)
+	return tx.ScheduleEndpoint(ctx, id, now)
 }
 
 // claimDue takes up to free messages that are due, going round the endpoints,
@@ -335,7 +335,7 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 	if free <= 0 {
 		return nil, time.Time{}, nil
 	}
-	ready, err := tx.ReadyEndpoints(ctx, now, maxReady)
+	ready, err := tx.DueEndpoints(ctx, now, maxReady)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -344,7 +344,7 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 		h, err := readReady(e)
 		if err != nil {
 			s.sent.noteUnreadable(e.ID, err, s.log)
-			if err := tx.PutClock(ctx, e.ID, now.Add(unreadableRetry), e.RateAt); err != nil {
+			if err := tx.PutEndpointSchedule(ctx, e.ID, now.Add(unreadableRetry), e.RateAt); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
@@ -366,7 +366,7 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 
 // readReady returns the health of a ready endpoint. The error is about its row
 // alone, not about the database.
-func readReady(e *store.Ready) (*Health, error) {
+func readReady(e *store.DueEndpoint) (*Health, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -375,19 +375,19 @@ func readReady(e *store.Ready) (*Health, error) {
 
 // claimFor takes what is due to one endpoint, within its limits, and says when
 // to look at it again: zero, when the end of something on the wire will.
-func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h *Health, now time.Time,
+func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.DueEndpoint, h *Health, now time.Time,
 	most int) (jobs []result, wake time.Time, err error) {
 
 	rate := e.RateAt
 	if e.State != fieldmark.EndpointEnabled {
-		return nil, wake, tx.PutClock(ctx, e.ID, wake, rate)
+		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
 	}
-	room := h.Room(now, flightLimit(&e.EndpointSettings)) - e.Flying
+	room := h.Room(now, flightLimit(&e.EndpointSettings)) - e.InFlight
 	if room <= 0 {
 		if h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()) {
 			wake = h.ProbeAt.Std()
 		}
-		return nil, wake, tx.PutClock(ctx, e.ID, wake, rate)
+		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
 	}
 	if s.store.Shared() {
 		// Half of it, so that the next look, which may be another origin's, finds
@@ -413,7 +413,7 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h 
 		case !pass.take():
 			wake = pass.at
 		default:
-			if err := tx.Lease(ctx, j.ID, s.jobs.Worker(), now.Add(job.LeaseDuration)); err != nil {
+			if err := tx.LeaseDelivery(ctx, j.ID, s.jobs.Worker(), now.Add(job.LeaseDuration)); err != nil {
 				return nil, wake, err
 			}
 			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID, settings: &e.EndpointSettings})
@@ -421,14 +421,14 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.Ready, h 
 		}
 		break
 	}
-	return jobs, wake, tx.PutClock(ctx, e.ID, wake, pass.used)
+	return jobs, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, pass.used)
 }
 
 // dueJobs lists the first deliveries to an endpoint that are under no lease. Those
 // whose process ended during every attempt fail instead.
 func (s *Service) dueJobs(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
 	for {
-		list, err := tx.Waiting(ctx, endpoint, limit)
+		list, err := tx.UnleasedDeliveries(ctx, endpoint, limit)
 		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= job.MaxClaims })
 		if err != nil || lost < 0 {
 			return list, err

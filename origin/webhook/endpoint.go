@@ -66,7 +66,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 	row := store.Endpoint{Endpoint: fieldmark.Endpoint{
 		ID: fieldmark.NewID(fieldmark.PrefixWebhook, now), Account: account, URL: r.URL, Events: r.Events,
 		Description: r.Description, State: fieldmark.EndpointEnabled, CreatedAt: fieldmark.At(now),
-	}, Changed: now}
+	}, ChangedAt: now}
 	if r.Paused {
 		row.State, row.StateReason = fieldmark.EndpointPaused, reasonPaused
 	}
@@ -157,7 +157,7 @@ func putHealth(ctx context.Context, tx *store.Tx, id string, h *Health) error {
 	if err != nil {
 		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
 	}
-	return tx.PutHealth(ctx, id, string(b), h.FailingSince.Std(), h.ProbeAt.Std())
+	return tx.PutEndpointHealth(ctx, id, string(b), h.FailingSince.Std(), h.ProbeAt.Std())
 }
 
 // shown is an endpoint as its owner may see it.
@@ -172,7 +172,7 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	e := row.Endpoint
 	e.EndpointSettings = withDefaults(e.EndpointSettings)
 	e.Signing = signingOf(row)
-	for _, old := range row.OldSecrets {
+	for _, old := range row.PreviousSecrets {
 		if old.Until.Std().After(time.Now()) {
 			e.OldSecretsUntil = append(e.OldSecretsUntil, old.Until)
 		}
@@ -216,7 +216,7 @@ func errNoEndpoint() error {
 
 // of reports whether an endpoint may be seen by an account; "" sees all.
 func of(e *store.Endpoint, account string, err error) error {
-	if errors.Is(err, store.ErrNone) || err == nil && account != "" && e.Account != account {
+	if errors.Is(err, store.ErrNotFound) || err == nil && account != "" && e.Account != account {
 		return errNoEndpoint()
 	}
 	return err
@@ -258,8 +258,8 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 			return err
 		}
 		before := row
-		if row.Changed = now; !now.After(before.Changed) { // Changed names what senders were built from
-			row.Changed = before.Changed.Add(time.Microsecond)
+		if row.ChangedAt = now; !now.After(before.ChangedAt) { // Changed names what senders were built from
+			row.ChangedAt = before.ChangedAt.Add(time.Microsecond)
 		}
 		if err := change(ctx, tx, &row); err != nil {
 			return err
@@ -322,7 +322,7 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 		return err
 	}
 	if row.Ordering == fieldmark.OrderingMission && r.Ordering != fieldmark.OrderingMission {
-		if err := tx.ReleaseWaiting(ctx, row.ID, row.Changed); err != nil {
+		if err := tx.ReleaseWaiting(ctx, row.ID, row.ChangedAt); err != nil {
 			return err
 		}
 	}
@@ -417,7 +417,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 		if err := of(&row, account, err); err != nil {
 			return err
 		}
-		if _, err = tx.EndEndpoint(ctx, id, reasonDeleted, time.Now()); err != nil {
+		if _, err = tx.DeleteEndpoint(ctx, id, reasonDeleted, time.Now()); err != nil {
 			return err
 		}
 		return s.didEndpoint(ctx, tx, "endpoint.delete", &row, nil)
@@ -437,7 +437,7 @@ func (s *Service) endExpired(ctx context.Context) error {
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.EndEndpoint(ctx, id, reasonExpired, now); err != nil {
+			if _, err := tx.DeleteEndpoint(ctx, id, reasonExpired, now); err != nil {
 				return err
 			}
 		}

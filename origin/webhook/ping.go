@@ -73,7 +73,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 // after an attempt that succeeded.
 func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error {
 	e, err := tx.Endpoint(ctx, id, time.Now())
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil // it ended meanwhile
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 	if err := putHealth(ctx, tx, id, h); err != nil {
 		return err
 	}
-	return tx.Wake(ctx, id, time.Now())
+	return tx.ScheduleEndpoint(ctx, id, time.Now())
 }
 
 // addPing writes a test into the log, leased to this process from the start.
@@ -108,7 +108,7 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark
 		if err := tx.AddDelivery(ctx, ping.ID, &to, event.Number, "", now); err != nil {
 			return err
 		}
-		return tx.Lease(ctx, ping.ID, s.jobs.Worker(), now.Add(pingLease))
+		return tx.LeaseDelivery(ctx, ping.ID, s.jobs.Worker(), now.Add(pingLease))
 	})
 }
 

@@ -81,7 +81,7 @@ func parseDeliveryCursor(cursor string) (string, error) {
 // Delivery returns a delivery to an endpoint with everything that was tried.
 func (s *Service) Delivery(ctx context.Context, endpoint, id string) (fieldmark.DeliveryRecord, error) {
 	r, err := s.store.Delivery(ctx, id, time.Now())
-	if errors.Is(err, store.ErrNone) || err == nil && r.EndpointID != endpoint {
+	if errors.Is(err, store.ErrNotFound) || err == nil && r.EndpointID != endpoint {
 		return r, errNoDelivery()
 	}
 	return r, err
@@ -98,15 +98,15 @@ func (s *Service) Resend(ctx context.Context, endpoint, id string) (fieldmark.De
 		if err != nil {
 			return store.NotFound(err, "there is no such endpoint")
 		}
-		subject, err := tx.SubjectOf(ctx, id)
+		subject, err := tx.DeliverySubject(ctx, id)
 		if err != nil {
 			return store.NotFound(err, "there is no such delivery")
 		}
 		now := time.Now()
-		if queued, err := tx.Requeue(ctx, id, &to, subject, now); queued || err != nil {
+		if queued, err := tx.RequeueDelivery(ctx, id, &to, subject, now); queued || err != nil {
 			return err
 		}
-		_, err = tx.Hasten(ctx, &to, id, now, 1)
+		_, err = tx.ExpediteDeliveries(ctx, &to, id, now, 1)
 		return err
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Service) StartReplay(ctx context.Context, account, endpoint string, r f
 		CreatedAt: fieldmark.At(now), UpdatedAt: fieldmark.At(now),
 	}}
 	if r.AfterEvent != nil {
-		replay.AtEvent = *r.AfterEvent
+		replay.LastEvent = *r.AfterEvent
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddReplay(ctx, &replay) })
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *Service) tryReplayStep(ctx context.Context, id string) (ok bool) {
 func (s *Service) replayStep(ctx context.Context, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RunningReplay(ctx, id)
-		if errors.Is(err, store.ErrNone) {
+		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -246,18 +246,18 @@ func (s *Service) replayStep(ctx context.Context, id string) error {
 		}
 		now := time.Now()
 		e, err := tx.Endpoint(ctx, r.EndpointID, now)
-		if errors.Is(err, store.ErrNone) {
+		if errors.Is(err, store.ErrNotFound) {
 			r.State = fieldmark.ReplayDone
 			return tx.PutReplay(ctx, &r)
 		}
 		if err != nil {
 			return err
 		}
-		var past []store.Past
+		var past []store.PastEvent
 		if r.AfterEvent != nil {
-			past, err = tx.PastEvents(ctx, e.ID, e.Account, r.AtEvent, r.Until.Std(), replayStep)
+			past, err = tx.PastEvents(ctx, e.ID, e.Account, r.LastEvent, r.Until.Std(), replayStep)
 		} else {
-			past, err = tx.FailedDeliveries(ctx, e.ID, r.AtDelivery, r.FailedSince.Std(), r.Until.Std(), replayStep)
+			past, err = tx.FailedDeliveries(ctx, e.ID, r.LastDelivery, r.FailedSince.Std(), r.Until.Std(), replayStep)
 		}
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *Service) replayStep(ctx context.Context, id string) error {
 			return err
 		}
 		for i, p := range past {
-			r.AtEvent, r.AtDelivery = p.Event, p.Delivery
+			r.LastEvent, r.LastDelivery = p.Event, p.Delivery
 			r.Looked++
 			// A microsecond apart, so that they go out in the order they happened.
 			queued, err := again(ctx, tx, &to, &r, p, now.Add(time.Duration(i)*time.Microsecond))
@@ -287,18 +287,18 @@ func (s *Service) replayStep(ctx context.Context, id string) error {
 }
 
 // again queues one message of a replay, if it is wanted and not on its way.
-func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.Past, at time.Time) (bool, error) {
+func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent, at time.Time) (bool, error) {
 	switch {
 	case r.AfterEvent == nil:
-		return tx.Requeue(ctx, p.Delivery, to, p.Subject, at)
-	case !to.Wants(p.Type) || p.Type == fieldmark.EventPing:
+		return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
+	case !to.Subscribes(p.Type) || p.Type == fieldmark.EventPing:
 		return false, nil
 	case p.Delivery == "":
 		return true, tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, at), to, p.Event, p.Subject, at)
 	case r.MissingOnly && p.State == fieldmark.DeliveryDone:
 		return false, nil
 	}
-	return tx.Requeue(ctx, p.Delivery, to, p.Subject, at)
+	return tx.RequeueDelivery(ctx, p.Delivery, to, p.Subject, at)
 }
 
 // PollEvents lists an account's events after a number, as webhooks carry them.
@@ -376,10 +376,10 @@ func (s *Service) prune(ctx context.Context) error {
 	}
 	return errors.Join(
 		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
-			return tx.TrimDeliveries(ctx, before, now, forgetAtOnce)
+			return tx.PruneDeliveries(ctx, before, now, forgetAtOnce)
 		}),
 		trim(s.keepEvents, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
-			return tx.TrimEvents(ctx, before, forgetAtOnce)
+			return tx.PruneEvents(ctx, before, forgetAtOnce)
 		}),
 	)
 }

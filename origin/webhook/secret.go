@@ -57,19 +57,19 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 		if err := validation.Errors(bad).Err(); err != nil {
 			return err
 		}
-		until := fieldmark.At(row.Changed.Add(time.Duration(overlap) * time.Hour))
-		live := []store.OldSecret{{Secret: row.Secret, Until: until}}
-		for _, old := range row.OldSecrets {
-			if old.Until.Std().After(row.Changed) {
+		until := fieldmark.At(row.ChangedAt.Add(time.Duration(overlap) * time.Hour))
+		live := []store.PreviousSecret{{Secret: row.Secret, Until: until}}
+		for _, old := range row.PreviousSecrets {
+			if old.Until.Std().After(row.ChangedAt) {
 				live = append(live, old)
 			}
 		}
-		row.OldSecrets = slices.DeleteFunc(live, func(o store.OldSecret) bool { return !o.Until.Std().After(row.Changed) })
-		if len(row.OldSecrets) >= MaxKeys {
+		row.PreviousSecrets = slices.DeleteFunc(live, func(o store.PreviousSecret) bool { return !o.Until.Std().After(row.ChangedAt) })
+		if len(row.PreviousSecrets) >= MaxKeys {
 			return fieldmark.Errorf(fieldmark.CodeValidationFailed, "%d secrets are live already; wait until the oldest ends, or rotate with overlapHours 0", MaxKeys)
 		}
 		if overlap == 0 {
-			row.OldSecrets = nil // the old ones are out as well: this is how a leak is answered
+			row.PreviousSecrets = nil // the old ones are out as well: this is how a leak is answered
 		}
 		s.keepSecret(row, secret)
 		return nil
@@ -97,7 +97,7 @@ func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, 
 		return set, err
 	}
 	sealed := []string{row.Secret}
-	for _, old := range row.OldSecrets {
+	for _, old := range row.PreviousSecrets {
 		if old.Until.Std().After(time.Now()) {
 			sealed = append(sealed, old.Secret)
 		}

@@ -28,7 +28,7 @@ func (s *Service) outlet(e *store.Endpoint) (*Outlet, error) {
 	s.outlets.mu.Lock()
 	defer s.outlets.mu.Unlock()
 	if kept, ok := s.outlets.all[e.ID]; ok {
-		if kept.changed.Equal(e.Changed) {
+		if kept.changed.Equal(e.ChangedAt) {
 			return kept.Outlet, nil
 		}
 		kept.Close()
@@ -43,7 +43,7 @@ func (s *Service) outlet(e *store.Endpoint) (*Outlet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %s: %w", e.ID, err)
 	}
-	s.outlets.all[e.ID] = keptOutlet{o, e.Changed}
+	s.outlets.all[e.ID] = keptOutlet{o, e.ChangedAt}
 	return o, nil
 }
 
@@ -59,7 +59,7 @@ func (s *Service) newOutlet(e *store.Endpoint) (*Outlet, error) {
 	if err := add(e.Secret, time.Time{}); err != nil {
 		return nil, err
 	}
-	for _, old := range e.OldSecrets {
+	for _, old := range e.PreviousSecrets {
 		if err := add(old.Secret, old.Until.Std()); err != nil {
 			return nil, err
 		}

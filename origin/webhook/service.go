@@ -92,19 +92,19 @@ func (s *Service) Run(ctx context.Context) error {
 
 // endLeases makes deliveries due whose process stopped, and wakes their endpoints.
 func (s *Service) endLeases(ctx context.Context) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndLeases(ctx, time.Now()) })
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
 }
 
 // review repairs what a process may have left behind that stopped between two
 // transactions, and disables or warns about endpoints that fail.
 func (s *Service) review(ctx context.Context) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(tx.PromoteAll(ctx, "", time.Now()), tx.WakeAll(ctx), FailDeleted(ctx, tx))
+		return errors.Join(tx.PromoteWaiting(ctx, "", time.Now()), tx.ScheduleEndpoints(ctx), FailDeleted(ctx, tx))
 	})
 	return errors.Join(err, s.judgeFailing(ctx))
 }
 
 // FailDeleted fails the deliveries to deleted endpoints that no process is sending.
 func FailDeleted(ctx context.Context, tx *store.Tx) error {
-	return tx.GiveUpEnded(ctx, time.Now(), reasonDeleted)
+	return tx.FailEndedDeliveries(ctx, time.Now(), reasonDeleted)
 }

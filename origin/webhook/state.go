@@ -14,7 +14,7 @@ import (
 // setState changes an endpoint's state. One that is enabled begins with a clean
 // slate: its owner says that it works.
 func (s *Service) setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
-	at := fieldmark.At(row.Changed)
+	at := fieldmark.At(row.ChangedAt)
 	row.State, row.StateReason, row.StateAt = to, reason, &at
 	if to == fieldmark.EndpointPaused && reason == "" {
 		row.StateReason = reasonPaused
@@ -48,7 +48,7 @@ func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.Held
 				return err
 			}
 			var err error
-			n, err = tx.SkipHeld(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now, maxSkippedAtOnce)
+			n, err = tx.SkipHeldDeliveries(ctx, id, reasonSkipped, choice == fieldmark.HeldNewest, before, now, maxSkippedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -80,7 +80,7 @@ func (s *Service) hastenHeld(ctx context.Context, id string) error {
 			if err != nil {
 				return store.NotFound(err, "there is no such endpoint")
 			}
-			n, err = tx.Hasten(ctx, &to, "", now, maxSkippedAtOnce)
+			n, err = tx.ExpediteDeliveries(ctx, &to, "", now, maxSkippedAtOnce)
 			return err
 		})
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) hastenHeld(ctx context.Context, id string) error {
 // disable ends sending to an endpoint and tells its account.
 func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, reason string, now time.Time) error {
 	at := fieldmark.At(now)
-	e.State, e.StateReason, e.StateAt, e.Changed = fieldmark.EndpointDisabled, reason, &at, now
+	e.State, e.StateReason, e.StateAt, e.ChangedAt = fieldmark.EndpointDisabled, reason, &at, now
 	if err := tx.PutEndpoint(ctx, e); err != nil {
 		return err
 	}
