@@ -135,3 +135,18 @@ type Envelope struct {
 	Timestamp Time            `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 }
+
+// EndpointNotice is the data of webhook.failing and webhook.disabled.
+type EndpointNotice struct {
+	EndpointID   string        `json:"endpointId"`
+	URL          string        `json:"url"`
+	State        EndpointState `json:"state"`
+	Reason       string        `json:"reason,omitempty"` // why it was disabled
+	FailingSince Time          `json:"failingSince" format:"date-time"`
+	LastError    string        `json:"lastError,omitempty"`
+}
+
+// Ping is the data of ping, a test message.
+type Ping struct {
+	EndpointID string `json:"endpointId"`
+}

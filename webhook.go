@@ -232,11 +232,6 @@ type SecretRequest struct {
 // AllMissionEvents is the pattern an endpoint gets when it names none.
 const AllMissionEvents = "mission.*"
 
-// ValidEventPattern reports whether a subscription pattern can match anything.
-func ValidEventPattern(pattern string) bool {
-	return slices.ContainsFunc(WebhookEvents(), func(k EventKind) bool { return MatchEvent(pattern, k.Type) })
-}
-
 // MatchEvent reports whether a subscription pattern covers an event type: the
 // type itself, a kind and .*, or * alone.
 func MatchEvent(pattern string, t EventType) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -97,7 +98,7 @@ func TestWire(t *testing.T) {
 // TestEventWire pins a whole message of every type of event, so that none can
 // change or be left out unseen.
 func TestEventWire(t *testing.T) {
-	for _, k := range fieldmark.WebhookEvents() {
+	for _, k := range event.Kinds() {
 		e, err := k.ExampleEnvelope()
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +111,7 @@ func TestEventWire(t *testing.T) {
 // types: what is told and not described cannot be subscribed to.
 func TestEveryEventIsDescribed(t *testing.T) {
 	for _, e := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
-		if _, ok := fieldmark.KindOf(e); !ok {
+		if _, ok := event.KindOf(e); !ok {
 			t.Errorf("%s is no row of WebhookEvents", e)
 		}
 	}

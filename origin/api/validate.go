@@ -20,6 +20,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
@@ -307,7 +308,7 @@ func checkScopes(scopes []fieldmark.Scope) (errs validationErrors) {
 
 func checkPatterns(patterns []string) (errs validationErrors) {
 	for i, pattern := range patterns {
-		if !fieldmark.ValidEventPattern(pattern) {
+		if !event.ValidPattern(pattern) {
 			errs.add("/events/"+strconv.Itoa(i), "enum", "must be an event type, or a group such as mission.*")
 		}
 	}

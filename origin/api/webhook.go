@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -150,7 +151,7 @@ func (s *server) resendDelivery(ctx context.Context, d deliveryRef) (fieldmark.D
 // pollEvents lists an account's events for receivers that webhooks cannot reach.
 func (s *server) pollEvents(c *call) (page fieldmark.PolledEvents, err error) {
 	patterns := c.params.values["type"]
-	invalid := func(p string) bool { return !fieldmark.ValidEventPattern(p) }
+	invalid := func(p string) bool { return !event.ValidPattern(p) }
 	if slices.ContainsFunc(patterns, invalid) {
 		return page, paramError("type", "enum", "must be an event type, or a group and .*")
 	}
@@ -169,7 +170,7 @@ func (s *server) listEventTypes(c *call) error {
 // from the Go type of the example, and an example message.
 func describeEvents() (document, error) {
 	var types []fieldmark.EventTypeInfo
-	for _, k := range fieldmark.WebhookEvents() {
+	for _, k := range event.Kinds() {
 		reg := huma.NewMapRegistry("#/$defs/", huma.DefaultSchemaNamer)
 		reg.RegisterTypeAlias(reflect.TypeFor[fieldmark.Time](), reflect.TypeFor[time.Time]())
 		root := reg.Schema(reflect.TypeOf(k.Example), true, "")
@@ -190,7 +191,7 @@ func describeEvents() (document, error) {
 		if err != nil {
 			return document{}, err
 		}
-		types = append(types, fieldmark.EventTypeInfo{Type: k.Type, Description: k.Does, Schema: text, Example: example})
+		types = append(types, fieldmark.EventTypeInfo{Type: k.Type, Description: k.Summary, Schema: text, Example: example})
 	}
 	b, err := encode(list(types))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 )
 
 const hooksPath = fieldmark.PathWebhooks
@@ -109,7 +110,7 @@ func TestEventTypes(t *testing.T) {
 	w := newWorld(t, nil)
 	var types fieldmark.List[fieldmark.EventTypeInfo]
 	w.must(200, ask{method: "GET", path: hooksPath + "/event-types"}, &types)
-	if len(types.Data) != len(fieldmark.WebhookEvents()) {
+	if len(types.Data) != len(event.Kinds()) {
 		t.Errorf("%d types, want every row of the table", len(types.Data))
 	}
 	for _, info := range types.Data {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -128,7 +129,7 @@ func checkEndpoint(r *fieldmark.EndpointRequest) []fieldmark.FieldError {
 		bad.Add("/events", "too_long", fmt.Sprintf("at most %d patterns", maxEventPatterns))
 	}
 	for i, p := range r.Events {
-		if !fieldmark.ValidEventPattern(p) {
+		if !event.ValidPattern(p) {
 			bad.Add(fmt.Sprintf("/events/%d", i), "enum", "must be an event type, a kind and .*, or *")
 		} else if slices.Contains(r.Events[:i], p) {
 			bad.Add(fmt.Sprintf("/events/%d", i), "conflict", "is there twice")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/trace"
+	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
@@ -27,7 +28,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if r.Type == "" {
 		r.Type = fieldmark.EventPing
 	}
-	kind, ok := fieldmark.KindOf(r.Type)
+	kind, ok := event.KindOf(r.Type)
 	if !ok {
 		return none, validation.Error("/type", "enum", "must be a type of event")
 	}
@@ -91,7 +92,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 }
 
 // addPing writes a test into the log, leased to this process from the start.
-func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind fieldmark.EventKind) (store.Job, error) {
+func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kind) (store.Job, error) {
 	now := time.Now()
 	data, err := json.Marshal(kind.Example)
 	if err != nil {
