@@ -46,31 +46,31 @@ const (
 	badgeProxyControl = "public, max-age=60, s-maxage=300" + badgeControlTail
 )
 
-// form is a form of a badge, by the end of its address.
-type form uint8
+// badgeFormat is a form of a badge, by the end of its address.
+type badgeFormat uint8
 
 const (
-	formSVG form = iota
-	formJSON
-	formPNG
+	formatSVG badgeFormat = iota
+	formatJSON
+	formatPNG
 )
 
-var formTypes = [...]string{formSVG: "image/svg+xml; charset=utf-8", formJSON: "application/json", formPNG: "image/png"}
+var formatTypes = [...]string{formatSVG: "image/svg+xml; charset=utf-8", formatJSON: "application/json", formatPNG: "image/png"}
 
 // badgeRequest is a parsed request for a badge.
 type badgeRequest struct {
-	slug    fieldmark.Slug
-	form    form
-	look    badge.Look
-	scale   int  // of a PNG
-	seconds int  // asked for; 0 if not
-	proxied bool // an image proxy asks, which shows no answer but 200
+	slug       fieldmark.Slug
+	format     badgeFormat
+	options    badge.Options
+	scale      int  // of a PNG
+	seconds    int  // asked for; 0 if not
+	imageProxy bool // an image proxy asks, which shows no answer but 200
 }
 
-// badges is what a node keeps for drawing.
-type badges struct {
-	painter badge.Painter
-	pngs    *pngs
+// badgeRenderers is what a node keeps for drawing.
+type badgeRenderers struct {
+	svg badge.Renderer
+	png *pngRenderer
 }
 
 // serveBadge answers GET /api/badge/{slug}, with .svg, .json or .png behind it,
@@ -93,18 +93,18 @@ func (e *Edge) serveBadge(ctx *fasthttp.RequestCtx) {
 		e.badgeError(ctx, &r, err)
 		return
 	}
-	if r.form == formPNG {
+	if r.format == formatPNG {
 		e.servePNG(ctx, &r)
 		return
 	}
-	e.serveDrawn(ctx, &r)
+	e.serveBadgeEntry(ctx, &r)
 }
 
-// serveDrawn answers a request for a badge from the cache, or draws it.
-func (e *Edge) serveDrawn(ctx *fasthttp.RequestCtx, r *badgeRequest) {
+// serveBadgeEntry answers a request for a badge from the cache, or draws it.
+func (e *Edge) serveBadgeEntry(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	if r.look.Label != "" {
+	if r.options.Label != "" {
 		// A badge with a free label is drawn for each request and not kept, in any
 		// form: otherwise a client could fill the cache with labels.
 		entry, err := e.fillBadge(rc, *r)
@@ -115,7 +115,7 @@ func (e *Edge) serveDrawn(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 		e.sendBadge(ctx, entry, cache.SourceNone, r.seconds)
 		return
 	}
-	if err := e.moduleLoaded(); err != nil {
+	if err := e.requireModule(); err != nil {
 		e.badgeError(ctx, r, err)
 		return
 	}
@@ -162,49 +162,49 @@ func namesImageProxy(agent []byte) bool {
 	return false
 }
 
-var badgeForms = []struct {
+var badgeSuffixes = []struct {
 	suffix string
-	form   form
-}{{".svg", formSVG}, {".json", formJSON}, {".png", formPNG}}
+	form   badgeFormat
+}{{".svg", formatSVG}, {".json", formatJSON}, {".png", formatPNG}}
 
 // parseBadge reads a request. What it has read is good for showing an error.
 func parseBadge(ctx *fasthttp.RequestCtx) (badgeRequest, error) {
-	r := badgeRequest{scale: 1, proxied: isImageProxy(ctx)}
+	r := badgeRequest{scale: 1, imageProxy: isImageProxy(ctx)}
 	slug := string(ctx.Path()[len(fieldmark.PathBadge):])
-	for _, f := range badgeForms {
+	for _, f := range badgeSuffixes {
 		if rest, ok := strings.CutSuffix(slug, f.suffix); ok {
-			slug, r.form = rest, f.form
+			slug, r.format = rest, f.form
 			break
 		}
 	}
 	query := ctx.QueryArgs()
 	get := func(name string) string { return string(query.Peek(name)) }
 	var err error
-	if r.proxied, err = softly(get("soft"), r.proxied); err != nil {
+	if r.imageProxy, err = parseSoft(get("soft"), r.imageProxy); err != nil {
 		return r, err
 	}
-	if r.look, err = badge.ParseLook(get); err != nil {
+	if r.options, err = badge.ParseOptions(get); err != nil {
 		return r, err
 	}
 	if r.seconds, err = cacheSeconds(get("cacheSeconds")); err != nil {
 		return r, err
 	}
-	if r.form == formPNG {
-		if r.scale, err = scaleOf(get("scale")); err != nil {
+	if r.format == formatPNG {
+		if r.scale, err = parseScale(get("scale")); err != nil {
 			return r, err
 		}
-		if !r.look.Drawable() {
+		if !r.options.Drawable() {
 			return r, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "a PNG can show a label of Latin, Greek or Cyrillic letters only")
 		}
 	}
 	if !fieldmark.ValidSlug(slug) {
-		return r, noBrand()
+		return r, brandNotFound()
 	}
 	r.slug = fieldmark.Slug(slug)
 	return r, nil
 }
 
-func softly(value string, proxied bool) (bool, error) {
+func parseSoft(value string, proxied bool) (bool, error) {
 	switch value {
 	case "", "0":
 		return proxied, nil
@@ -225,7 +225,7 @@ func cacheSeconds(value string) (int, error) {
 	return n, nil
 }
 
-func scaleOf(value string) (int, error) {
+func parseScale(value string) (int, error) {
 	if value == "" {
 		return 1, nil
 	}
@@ -238,18 +238,18 @@ func scaleOf(value string) (int, error) {
 // key is the badge's own address, without what does not change it.
 func (r *badgeRequest) key() string {
 	base := fieldmark.PathBadge + string(r.slug)
-	switch r.form {
-	case formJSON:
+	switch r.format {
+	case formatJSON:
 		// Of a look, the data have only the words.
-		return base + ".json" + badge.Look{Lang: r.look.Lang, Label: r.look.Label}.Query()
-	case formPNG:
-		key := base + ".png" + r.look.Query()
+		return base + ".json" + badge.Options{Lang: r.options.Lang, Label: r.options.Label}.Query()
+	case formatPNG:
+		key := base + ".png" + r.options.Query()
 		if r.scale != 1 {
 			key += "#" + strconv.Itoa(r.scale)
 		}
 		return key
 	}
-	return base + r.look.Query()
+	return base + r.options.Query()
 }
 
 // themeQuery is what a theme adds to a pill's own address, of the themes that
@@ -262,7 +262,7 @@ func badgeKey(slug fieldmark.Slug, theme badge.Theme) string {
 }
 
 func (e *Edge) badgeFill(slug fieldmark.Slug, theme badge.Theme) cache.Fill {
-	r := badgeRequest{slug: slug, look: badge.Look{Theme: theme}, scale: 1}
+	r := badgeRequest{slug: slug, options: badge.Options{Theme: theme}, scale: 1}
 	return func(ctx context.Context) (*cache.Entry, error) { return e.fillBadge(ctx, r) }
 }
 
@@ -273,13 +273,13 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		return nil, err
 	}
 	page := e.cfg.BaseURL + fieldmark.PathBrandPage + string(r.slug)
-	body, err := e.drawBadge(ctx, score, &r, page)
+	body, err := e.renderBadge(ctx, score, &r, page)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(body)
 	fields := append([]string{
-		"Content-Type", formTypes[r.form],
+		"Content-Type", formatTypes[r.format],
 		"Cache-Control", badgeCacheControl,
 		"Link", "<" + page + `>; rel="describedby"`,
 		"Surrogate-Key", "brand-" + string(r.slug),
@@ -291,7 +291,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 		Body: body, Status: http.StatusOK, Value: newHead(`"`+hex.EncodeToString(sum[:12])+`"`, fields...),
 		Fresh: min(derivedFresh, entry.Fresh), OnError: derivedOnError,
 	}
-	if r.form == formSVG && r.look.Query() == themeQuery[min(int(r.look.Theme), len(themeQuery)-1)] {
+	if r.format == formatSVG && r.options.Query() == themeQuery[min(int(r.options.Theme), len(themeQuery)-1)] {
 		// These may be served while they are drawn again, because a change of
 		// the score draws them again before anybody asks.
 		drawn.Stale = derivedStale
@@ -299,13 +299,13 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 	return packEntry(drawn).From(entry), nil
 }
 
-// rankedFresh is how long a badge drawn from the ranking alone is kept.
-const rankedFresh = retryAfter
+// rankingBadgeFresh is how long a badge drawn from the ranking alone is kept.
+const rankingBadgeFresh = retryAfter
 
 // badgeScore returns what a badge is drawn from, and the entry it came with. A
 // score that cannot be had is made up for by what the ranking says.
 func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
-	event := e.follow.cursor.Load() // before the ranking is read
+	event := e.replica.applied.Load() // before the ranking is read
 	ranked, ok := e.rankings.Score(slug)
 	if ok {
 		var cancel context.CancelFunc
@@ -319,19 +319,19 @@ func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.
 	if !ok || fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return nil, nil, err
 	}
-	return ranked, &cache.Entry{AsOf: event, Born: time.Now(), Fresh: rankedFresh,
+	return ranked, &cache.Entry{AsOf: event, Born: time.Now(), Fresh: rankingBadgeFresh,
 		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
 }
 
-func (e *Edge) drawBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
-	switch r.form {
-	case formJSON:
-		return badge.EndpointOf(score, r.look, badgeSeconds, page)
-	case formPNG:
-		return e.badges.pngs.draw(ctx, func() ([]byte, error) { return badge.PNG(badge.Of(score), r.look, r.scale) })
+func (e *Edge) renderBadge(ctx context.Context, score *fieldmark.Score, r *badgeRequest, page string) ([]byte, error) {
+	switch r.format {
+	case formatJSON:
+		return badge.EndpointOf(score, r.options, badgeSeconds, page)
+	case formatPNG:
+		return e.badges.png.render(ctx, func() ([]byte, error) { return badge.PNG(badge.Of(score), r.options, r.scale) })
 	}
 	// Kept for long: without the room that drawing took.
-	return bytes.Clone(e.badges.painter.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.look)), nil
+	return bytes.Clone(e.badges.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
 }
 
 // badgeError says in the picture what is wrong. Browsers show it whatever the
@@ -342,7 +342,7 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 		return
 	}
 	fe := publicError(err)
-	if r.form == formJSON {
+	if r.format == formatJSON {
 		e.fail(ctx, fe)
 		return
 	}
@@ -357,17 +357,17 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 		h.Set("X-Badge-Status", "invalid")
 	}
 	setRetryAfter(ctx, status, fe.RetryAfter)
-	if r.proxied && (status == http.StatusNotFound || status == http.StatusBadRequest) {
+	if r.imageProxy && (status == http.StatusNotFound || status == http.StatusBadRequest) {
 		status = http.StatusOK
 	}
-	body, kind := e.drawError(ctx, fe, r), r.form
+	body, kind := e.renderBadgeError(ctx, fe, r), r.format
 	if body == nil {
-		body, kind = badge.AppendError(nil, fe, r.look), formSVG
+		body, kind = badge.AppendError(nil, fe, r.options), formatSVG
 	}
 	for i := 0; i < len(badgeFields); i += 2 {
 		h.Set(badgeFields[i], badgeFields[i+1])
 	}
-	h.Set("Content-Type", formTypes[kind])
+	h.Set("Content-Type", formatTypes[kind])
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", badgeErrorSeconds))
 	if fe.Code == fieldmark.CodeRateLimited || fe.Code == fieldmark.CodeOverloaded {
 		h.Set("Cache-Control", "no-store") // it concerns this client, and others share its cache
@@ -377,18 +377,18 @@ func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) 
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// drawError draws what is wrong in the form that was asked for, or nothing if
+// renderBadgeError draws what is wrong in the form that was asked for, or nothing if
 // that is an SVG or cannot be done.
-func (e *Edge) drawError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
-	if r.form != formPNG {
+func (e *Edge) renderBadgeError(ctx *fasthttp.RequestCtx, fe *fieldmark.Error, r *badgeRequest) []byte {
+	if r.format != formatPNG {
 		if fe.Code == fieldmark.CodeNotFound {
-			return badge.AppendSVG(nil, badge.Badge{}, r.look)
+			return badge.AppendSVG(nil, badge.Badge{}, r.options)
 		}
 		return nil
 	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	body, err := e.badges.pngs.error(rc, fe, r)
+	body, err := e.badges.png.error(rc, fe, r)
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeOverloaded) {
 		e.log.Error("draw an error", "err", err)
 	}

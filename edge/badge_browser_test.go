@@ -83,7 +83,7 @@ func TestBadgePixels(t *testing.T) {
 	pair := func(b badge.Badge, query string) {
 		q, err := url.ParseQuery(query)
 		must(t, err)
-		l, err := badge.ParseLook(q.Get)
+		l, err := badge.ParseOptions(q.Get)
 		must(t, err)
 		l.Outline = true
 		if l.Theme == badge.Auto {
@@ -127,7 +127,7 @@ func TestBadgeAnimation(t *testing.T) {
 	page.WriteString(`<!doctype html>`)
 	for _, style := range browserStyles {
 		for _, animate := range []bool{false, true} {
-			page.Write(badge.AppendSVG(nil, browserBadges[1], badge.Look{Style: style, Animate: animate}))
+			page.Write(badge.AppendSVG(nil, browserBadges[1], badge.Options{Style: style, Animate: animate}))
 		}
 	}
 	var got struct {
@@ -162,7 +162,7 @@ func TestBadgeInIsolatedPage(t *testing.T) {
 	h := badgeHouse(t)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
-		_, _ = w.Write(badge.AppendSVG(nil, badge.Badge{}, badge.Look{}))
+		_, _ = w.Write(badge.AppendSVG(nil, badge.Badge{}, badge.Options{}))
 	}))
 	t.Cleanup(plain.Close)
 	// Another host name is another site, as a badge's always is.

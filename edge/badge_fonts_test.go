@@ -93,7 +93,7 @@ func scaleAdvances(font []byte, factor float64) {
 func TestBadgeTextFits(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(`<!doctype html><meta charset="utf-8">`)
-	add := func(b badge.Badge, l badge.Look) {
+	add := func(b badge.Badge, l badge.Options) {
 		image := string(badge.AppendSVG(nil, b, l))
 		page.WriteString(strings.Replace(image, "<svg ", fmt.Sprintf("<svg data-look=%q ", l.Query()), 1))
 	}
@@ -102,11 +102,11 @@ func TestBadgeTextFits(t *testing.T) {
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal, badge.ForTheBadge} {
 		for lang := range badge.Languages() {
 			for _, b := range browserBadges {
-				add(b, badge.Look{Style: style, Lang: badge.Lang(lang)})
+				add(b, badge.Options{Style: style, Lang: badge.Lang(lang)})
 			}
 		}
 		for _, label := range labels {
-			add(browserBadges[0], badge.Look{Style: style, Label: label})
+			add(browserBadges[0], badge.Options{Style: style, Label: label})
 		}
 	}
 	address := serve(t, page.String())

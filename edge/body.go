@@ -26,9 +26,9 @@ const (
 	maxUploads = upstream.MaxConns / 2
 )
 
-// takeBody reads a short body. It reports whether the request can be answered;
+// bufferBody reads a short body. It reports whether the request can be answered;
 // if not, it was.
-func (e *Edge) takeBody(ctx *fasthttp.RequestCtx) bool {
+func (e *Edge) bufferBody(ctx *fasthttp.RequestCtx) bool {
 	if !ctx.Request.IsBodyStream() {
 		return true
 	}
@@ -48,9 +48,9 @@ func (e *Edge) wholeBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	return nil
 }
 
-// leaveBody closes the connection behind a body that was not read to its end:
+// closeUnread closes the connection behind a body that was not read to its end:
 // nobody may take the rest for a request.
-func leaveBody(ctx *fasthttp.RequestCtx) {
+func closeUnread(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
 		ctx.SetConnectionClose()
 	}

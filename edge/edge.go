@@ -102,8 +102,8 @@ type Edge struct {
 	modules   *modules
 	rankings  ranking.Store
 	cursorKey ranking.CursorKey
-	badges    badges
-	follow    follower
+	badges    badgeRenderers
+	replica   replicaState
 
 	inflight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
@@ -111,7 +111,7 @@ type Edge struct {
 	leaving  atomic.Bool // the node was told to stop
 	limits   *limits
 
-	edition edition // of the origin
+	originVersion originVersion // of the origin
 }
 
 // New checks cfg and builds a node that has not started anything.
@@ -140,8 +140,8 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.RateLimit == RateLimitShared && cfg.RedisURL == "" {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
-	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badges{pngs: newPNGs()},
-		follow: follower{backlog: newBacklog()}}
+	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(), id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), badges: badgeRenderers{png: newPNGs()},
+		replica: replicaState{backlog: newBacklog()}}
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
@@ -201,9 +201,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer e.close()
 	g, ctx := errgroup.WithContext(ctx)
 	if e.cfg.NodeToken != "" {
-		g.Go(func() error { return e.keepUp(ctx) })
-		g.Go(func() error { return e.keepRanked(ctx) })
-		g.Go(func() error { return e.report(ctx) })
+		g.Go(func() error { return e.replicate(ctx) })
+		g.Go(func() error { return e.runRanker(ctx) })
+		g.Go(func() error { return e.runReports(ctx) })
 	}
 	g.Go(func() error { return e.conns.Run(ctx) })
 	g.Go(func() error { e.compressor.Run(ctx.Done()); return nil })
@@ -242,7 +242,7 @@ func (e *Edge) Ready() error {
 	if e.cfg.NodeToken == "" {
 		return nil
 	}
-	if e.moduleLoaded() != nil {
+	if e.requireModule() != nil {
 		return errors.New("no scoring module is loaded")
 	}
 	if e.rankings.Current() == nil {

@@ -180,7 +180,7 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 // about its event log: the token must not be shown to a site that the edge is put
 // before, which may pass it on to anybody.
 func (e *Edge) identify(h http.Header, client string) {
-	if e.cfg.NodeToken == "" || !e.follow.proved.Load() {
+	if e.cfg.NodeToken == "" || !e.replica.originProven.Load() {
 		return
 	}
 	h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)

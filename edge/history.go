@@ -40,7 +40,7 @@ func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
 	rest = "/" + rest
 	switch {
 	case !fieldmark.ValidSlug(slug):
-		e.fail(ctx, noBrand())
+		e.fail(ctx, brandNotFound())
 	case !deeper:
 		e.serveScore(ctx, fieldmark.Slug(slug))
 	case rest == historySlash:
@@ -52,9 +52,9 @@ func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// queryTimes reads parameters that are times or days, each at most once, and
+// parseTimes reads parameters that are times or days, each at most once, and
 // hands any other to more, which says whether it knows it.
-func queryTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string, more func(name, value string) (code, detail string, ok bool)) error {
+func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string, more func(name, value string) (code, detail string, ok bool)) error {
 	var bad []fieldmark.FieldError
 	seen := map[string]bool{}
 	for k, v := range ctx.QueryArgs().All() {
@@ -66,7 +66,7 @@ func queryTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known stri
 			code, detail = "conflict", "must be given once"
 		case isTime:
 			var ok bool
-			if *to, ok = parseMoment(value); !ok {
+			if *to, ok = parseTime(value); !ok {
 				code, detail = "format", "must be an RFC 3339 time, or a day such as 2026-11-21"
 			}
 		default:
@@ -85,8 +85,8 @@ func queryTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known stri
 	return &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable", Fields: bad}
 }
 
-// parseMoment reads a time to the second, or a day as its last one.
-func parseMoment(text string) (time.Time, bool) {
+// parseTime reads a time to the second, or a day as its last one.
+func parseTime(text string) (time.Time, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.AddDate(0, 0, 1).Add(-time.Second), true
 	}
@@ -94,7 +94,7 @@ func parseMoment(text string) (time.Time, bool) {
 	return at.UTC().Truncate(time.Second), err == nil
 }
 
-// serveScoreAt answers GET /api/v1/score/{slug}?asOf=: what the facts of then come
+// serveScoreAt answers GET /api/v1/score/{slug}?agedUntil=: what the facts of then come
 // to by today's module, judged as of then.
 func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at time.Time) {
 	now := time.Now()
@@ -114,8 +114,8 @@ func (e *Edge) serveScoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, at ti
 			at = time.Now()
 		}
 		state, asOf, err := e.cfg.Origin.BrandStateAt(ctx, slug, at)
-		if err := notHere(slug, &state, err); err != nil {
-			return nil, 0, senseless(err)
+		if err := asNotFound(slug, &state, err); err != nil {
+			return nil, 0, asUnavailable(err)
 		}
 		score, err := e.assessBy(ctx, m, state, at)
 		return score, asOf, err
@@ -131,17 +131,17 @@ func badParameter(name, code, detail string) error {
 // force, and keeps it like a score.
 func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, suffix, control string,
 	derive func(ctx context.Context, m *wasm.Module) (doc any, asOf int64, err error)) {
-	if err := e.known(slug); err != nil {
-		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+	if err := e.checkExists(slug); err != nil {
+		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	if err := e.moduleLoaded(); err != nil {
+	if err := e.requireModule(); err != nil {
 		e.fail(ctx, err)
 		return
 	}
 	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
-		known := e.follow.module.Load() // before the module is read
-		registry, _ := e.modules.of(slug)
+		known := e.replica.moduleAsOf.Load() // before the module is read
+		registry, _ := e.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
 		if err != nil {
 			return nil, errNoModule
@@ -161,7 +161,7 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		return entry, nil
 	})
 	if err != nil {
-		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
 	e.send(ctx, entry, from)
@@ -180,14 +180,14 @@ func jsonEntry(body []byte, control string) *cache.Entry {
 // historyQuery is a request for a history, checked.
 type historyQuery struct {
 	from, to time.Time // without a to: the present, whenever it is answered
-	open     bool
+	untilNow bool
 	step     string
 }
 
 // key names the answer; an open end is one name for all of a day.
 func (q *historyQuery) key() string {
 	to := "now"
-	if !q.open {
+	if !q.untilNow {
 		to = q.to.Format(time.RFC3339)
 	}
 	return q.step + "/" + q.from.Format(time.DateOnly) + "/" + to
@@ -195,7 +195,7 @@ func (q *historyQuery) key() string {
 
 func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, error) {
 	q := historyQuery{step: fieldmark.StepDay}
-	err := queryTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step", func(name, value string) (string, string, bool) {
+	err := parseTimes(ctx, map[string]*time.Time{"from": &q.from, "to": &q.to}, "from, to and step", func(name, value string) (string, string, bool) {
 		if name != "step" {
 			return "", "", false
 		}
@@ -208,7 +208,7 @@ func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, e
 		return q, err
 	}
 	if q.to.IsZero() || q.to.After(now) {
-		q.to, q.open = now.UTC(), true
+		q.to, q.untilNow = now.UTC(), true
 	}
 	if q.from.IsZero() {
 		q.from = q.to.AddDate(0, 0, -historyDays)
@@ -217,13 +217,13 @@ func parseHistoryQuery(ctx *fasthttp.RequestCtx, now time.Time) (historyQuery, e
 	switch {
 	case q.from.After(q.to):
 		return q, badParameter("from", "range", "must be before to")
-	case int(q.to.Sub(q.from)/q.every()) >= fieldmark.MaxHistoryPoints:
+	case int(q.to.Sub(q.from)/q.stepDuration()) >= fieldmark.MaxHistoryPoints:
 		return q, badParameter("from", "range", fmt.Sprintf("must be less than %d steps before to", fieldmark.MaxHistoryPoints))
 	}
 	return q, nil
 }
 
-func (q *historyQuery) every() time.Duration {
+func (q *historyQuery) stepDuration() time.Duration {
 	if q.step == fieldmark.StepWeek {
 		return 7 * 24 * time.Hour
 	}
@@ -240,12 +240,12 @@ func (e *Edge) serveHistory(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	key := fieldmark.PathScore + string(slug) + historySlash + "/" + q.key()
 	e.serveDerived(ctx, slug, key, historySlash, scoreCacheControl, func(ctx context.Context, m *wasm.Module) (any, int64, error) {
 		q := q
-		if q.open {
+		if q.untilNow {
 			q.to = time.Now().UTC()
 		}
 		past, asOf, err := e.cfg.Origin.BrandHistory(ctx, slug, q.from, q.to)
-		if err := notHere(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
-			return nil, 0, senseless(err)
+		if err := asNotFound(slug, &fieldmark.BrandState{Brand: past.Brand}, err); err != nil {
+			return nil, 0, asUnavailable(err)
 		}
 		h, err := historyOf(ctx, m, &past, q)
 		return h, asOf, err
@@ -258,9 +258,9 @@ const (
 	chartWeeks = 52
 )
 
-// past is the history that a brand's page draws, by the module in force.
-func (e *Edge) past(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
-	registry, _ := e.modules.of(slug)
+// brandHistory is the history that a brand's page draws, by the module in force.
+func (e *Edge) brandHistory(ctx context.Context, slug fieldmark.Slug) (*fieldmark.ScoreHistory, error) {
+	registry, _ := e.modules.registryFor(slug)
 	m, release, err := registry.Acquire()
 	if err != nil {
 		return nil, errNoModule
@@ -288,7 +288,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 	}
 	next := 0 // the first revision that is not yet
 	for at := q.from; at.Before(q.to); {
-		at = at.Add(q.every())
+		at = at.Add(q.stepDuration())
 		if at.After(q.to) {
 			at = q.to
 		}
@@ -397,11 +397,11 @@ func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix 
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there are no such facts"))
 		return
 	}
-	if err := e.known(slug); err != nil {
-		e.failOf(ctx, err, fieldmark.PathScore, suffix)
+	if err := e.checkExists(slug); err != nil {
+		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
 		return
 	}
-	e.serveNamed(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl, []string{string(fieldmark.TagBrand(slug))},
+	e.serveDigest(ctx, digest, fieldmark.PathScore+string(slug)+suffix, "application/json", factsControl, []string{string(fieldmark.TagBrand(slug))},
 		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
 }
 
@@ -413,16 +413,16 @@ func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such module"))
 		return
 	}
-	e.serveNamed(ctx, digest, fieldmark.PathModules+string(digest), "application/wasm", foreverControl, nil,
+	e.serveDigest(ctx, digest, fieldmark.PathModules+string(digest), "application/wasm", foreverControl, nil,
 		func(ctx context.Context) ([]byte, int64, error) {
-			asOf := e.follow.purged.Load()
+			asOf := e.replica.purged.Load()
 			body, err := e.cfg.Origin.Module(ctx, digest)
 			return body, asOf, err
 		})
 }
 
-// serveNamed answers bytes that their digest names, once they were seen to be it.
-func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string, tags []string,
+// serveDigest answers bytes that their digest names, once they were seen to be it.
+func (e *Edge) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key, kind, control string, tags []string,
 	fetch func(ctx context.Context) ([]byte, int64, error)) {
 	if err := noParameters(ctx); err != nil {
 		e.fail(ctx, err)
@@ -434,10 +434,10 @@ func (e *Edge) serveNamed(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, key
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
 		}
 		if err != nil {
-			return nil, senseless(err)
+			return nil, asUnavailable(err)
 		}
 		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
-			return nil, senseless(fmt.Errorf("asked for %s and got %s", digest, got))
+			return nil, asUnavailable(fmt.Errorf("asked for %s and got %s", digest, got))
 		}
 		entry := newEntry(body, `"`+string(digest)+`"`,
 			"Content-Type", kind,

@@ -8,49 +8,51 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/ranking"
+	"github.com/fieldmark/fieldmark/edge/site"
 )
 
 // boardTags are on whatever is made of one ranking. Only an operator purges it.
 var boardTags = []string{string(fieldmark.TagBoard)}
 
-// ofBoard marks an entry that is made of one ranking. Its key names the ranking,
+// taggedBoard marks an entry that is made of one ranking. Its key names the ranking,
 // which is in memory, so it is as new as the newest purge: a purge has it made
 // again, from the same ranking until all brands are ranked again.
-func (e *Edge) ofBoard(entry *cache.Entry) *cache.Entry {
-	entry.Tags, entry.AsOf = boardTags, e.follow.purged.Load()
+func (e *Edge) taggedBoard(entry *cache.Entry) *cache.Entry {
+	entry.Tags, entry.AsOf = boardTags, e.replica.purged.Load()
 	return entry
 }
 
-// strictness is what becomes of parameters nobody knows. Programs are told: a
+// unknownParameters is what becomes of parameters nobody knows. Programs are told: a
 // misspelt filter must not look like an unfiltered list. People are not: links
 // they follow carry the marks of whoever sent them.
-type strictness bool
+type unknownParameters bool
 
 const (
-	strict  strictness = true
-	lenient strictness = false
+	rejectUnknown unknownParameters = true
+	ignoreUnknown unknownParameters = false
 )
 
 // boardParameters are what a leaderboard can be asked for.
 const boardParameters = "niche, language, basis, minConfidence, limit and cursor"
 
 // parseBoardQuery reads the query of a leaderboard and tells all complaints at once.
-func parseBoardQuery(args *fasthttp.Args, s strictness) (ranking.Query, error) {
+func parseBoardQuery(args *fasthttp.Args, s unknownParameters) (ranking.Query, error) {
 	q := ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: fieldmark.DefaultBoardLimit}
 	var bad []fieldmark.FieldError
 	seen := map[string]bool{}
 	for k, v := range args.All() {
 		key, value := string(k), string(v)
-		read, ok := boardReaders[key]
+		read, ok := boardParsers[key]
 		code, detail := "", ""
 		switch {
-		case s == lenient && (!ok || value == ""): // a form sends what was left empty
+		case s == ignoreUnknown && (!ok || value == ""): // a form sends what was left empty
 		case !ok:
 			bad = append(bad, unknownParameter(key, boardParameters))
 		case seen[key]:
@@ -68,8 +70,8 @@ func parseBoardQuery(args *fasthttp.Args, s strictness) (ranking.Query, error) {
 	return q, nil
 }
 
-// boardReaders read one parameter each, or say what is wrong with it.
-var boardReaders = map[string]func(q *ranking.Query, value string) (code, detail string){
+// boardParsers read one parameter each, or say what is wrong with it.
+var boardParsers = map[string]func(q *ranking.Query, value string) (code, detail string){
 	"niche": func(q *ranking.Query, value string) (code, detail string) {
 		if q.Filter.Niche = value; !fieldmark.ValidSlug(value) {
 			return "pattern", "must be the slug of a niche"
@@ -137,8 +139,8 @@ func unknownParameter(name, known string) fieldmark.FieldError {
 	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field", Detail: "unknown parameter; known: " + known}
 }
 
-// board finds the ranking and the place a query asks for.
-func (e *Edge) board(q ranking.Query) (*ranking.Snapshot, int, error) {
+// findRanking finds the ranking and the place a query asks for.
+func (e *Edge) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 	if q.Cursor == "" {
 		if s := e.rankings.Current(); s != nil {
 			return s, 0, nil
@@ -164,12 +166,12 @@ const boardFresh = time.Hour
 
 // serveBoard answers GET /api/v1/leaderboard.
 func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
-	q, err := parseBoardQuery(ctx.QueryArgs(), strict)
+	q, err := parseBoardQuery(ctx.QueryArgs(), rejectUnknown)
 	if err != nil {
 		e.fail(ctx, err)
 		return
 	}
-	s, offset, err := e.board(q)
+	s, offset, err := e.findRanking(q)
 	if err != nil {
 		e.fail(ctx, err)
 		return
@@ -190,11 +192,83 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 			"X-Content-Type-Options", "nosniff",
 			"Access-Control-Allow-Origin", "*")
 		entry.Fresh = boardFresh
-		return e.ofBoard(entry), nil
+		return e.taggedBoard(entry), nil
 	})
 	if err != nil {
 		e.fail(ctx, err)
 		return
 	}
 	e.send(ctx, entry, from)
+}
+
+const (
+	// maxSearch is the longest name looked for, in bytes.
+	maxSearch = 100
+	// maxChoices is how many niches a form offers, the largest. A select of
+	// hundreds is no help, and the page has a weight to keep.
+	maxChoices = 60
+)
+
+// serveHome answers GET /: the leaderboard for people.
+func (e *Edge) serveHome(ctx *fasthttp.RequestCtx) {
+	q, err := parseBoardQuery(ctx.QueryArgs(), ignoreUnknown)
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	search := strings.TrimSpace(string(ctx.QueryArgs().Peek("q")))
+	if len(search) > maxSearch || !utf8.ValidString(search) {
+		e.failPage(ctx, badParameter("q", "length", "must be text of at most "+strconv.Itoa(maxSearch)+" bytes"), "")
+		return
+	}
+	s, offset, err := e.findRanking(q)
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	if search != "" {
+		q.Cursor, q.Limit, offset = "", fieldmark.MaxBoardLimit, 0
+	}
+	key := "page/board/" + s.Key() + "/" + q.Key(offset) + "/" + strconv.Quote(strings.ToLower(search))
+	e.servePage(ctx, key, "", func(context.Context) (*cache.Entry, error) {
+		body, err := e.site.AppendBoard(nil, e.boardPage(s, &q, offset, search))
+		if err != nil {
+			return nil, err
+		}
+		return e.taggedBoard(newPageEntry(body)), nil
+	})
+}
+
+// searchHome answers GET /?q=.
+func (e *Edge) searchHome(ctx *fasthttp.RequestCtx) route {
+	return e.get(ctx, routePage, e.serveHome)
+}
+
+// boardPage gathers what a page of the leaderboard shows.
+func (e *Edge) boardPage(s *ranking.Snapshot, q *ranking.Query, offset int, search string) site.BoardPage {
+	p := site.BoardPage{
+		BaseURL: e.cfg.BaseURL, Cursor: q.Cursor, Search: search, Ranked: s.RankedCount(), Pending: s.Pending, Unreachable: s.Unreachable,
+		Niches: choices(s.Niches(q.Filter, maxChoices)), Languages: choices(s.Languages()), HasFull: s.HasFull(),
+	}
+	if search == "" {
+		p.Board = s.Page(q, offset, e.cursorKey)
+	} else {
+		p.Board, p.Unranked = s.Search(q, search)
+	}
+	if q.Filter.Basis == fieldmark.BasisFull {
+		return p
+	}
+	for _, it := range p.Board.Items {
+		p.Past = append(p.Past, s.Row(it.Slug).Past())
+	}
+	return p
+}
+
+// choices are the facets of a ranking as a form offers them.
+func choices(facets []ranking.Facet) []site.Choice {
+	all := make([]site.Choice, len(facets))
+	for i, f := range facets {
+		all[i] = site.Choice(f)
+	}
+	return all
 }

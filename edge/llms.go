@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/edge/site"
 )
 
 // How answers that follow from their request alone are kept. They cannot
@@ -27,28 +28,28 @@ import (
 const (
 	llmsFresh   = 24 * time.Hour
 	llmsOnError = 7 * 24 * time.Hour
-	// maxKept bounds one kept answer, in bytes: twice the longest llms.txt and
+	// maxStoredAnswer bounds one kept answer, in bytes: twice the longest llms.txt and
 	// llms-full.txt together, as JSON may escape a character into six. Ordinary
 	// ones have two thousand.
-	maxKept = 320 << 10
+	maxStoredAnswer = 320 << 10
 	// maxAnswer bounds what is read of one answer before it is given up: every
 	// byte of both files escaped.
 	maxAnswer = 1 << 20
 )
 
-// edition is the origin's edition as last heard from it.
-type edition struct{ heard atomic.Pointer[string] }
+// originVersion is the origin's edition as last heard from it.
+type originVersion struct{ value atomic.Pointer[string] }
 
-// learn notes what the origin says of itself; saying nothing tells nothing.
-func (e *edition) learn(said string) {
-	if said != "" && said != e.now() {
-		e.heard.Store(&said)
+// set notes what the origin says of itself; saying nothing tells nothing.
+func (e *originVersion) set(said string) {
+	if said != "" && said != e.get() {
+		e.value.Store(&said)
 	}
 }
 
-// now is the edition last heard of, empty before the first.
-func (e *edition) now() string {
-	if s := e.heard.Load(); s != nil {
+// get is the edition last heard of, empty before the first.
+func (e *originVersion) get() string {
+	if s := e.value.Load(); s != nil {
 		return *s
 	}
 	return ""
@@ -66,8 +67,8 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 		e.pass(ctx)
 		return routePassed
 	}
-	known := e.edition.now()
-	key := q.key(known)
+	known := e.originVersion.get()
+	key := q.cacheKey(known)
 	if entry, state := e.cache.Get(key); state == cache.Fresh {
 		e.send(ctx, entry, cache.SourceHit)
 		return routeLLMs
@@ -76,7 +77,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	defer cancel()
 	id, client := requestID(ctx), e.client(ctx).String()
 	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {
-		return e.fillLLMs(fc, q, known, id, client)
+		return e.fetchLLMs(fc, q, known, id, client)
 	})
 	if u, ok := errors.AsType[*uncacheable](err); ok {
 		entry, from, err = u.entry, cache.SourceNone, nil
@@ -143,8 +144,8 @@ func canonical(body []byte, asJSON bool) []byte {
 	return bytes.Clone(body)
 }
 
-// key names the answer to q by an origin of some edition.
-func (q llmsRequest) key(edition string) string {
+// cacheKey names the answer to q by an origin of some edition.
+func (q llmsRequest) cacheKey(edition string) string {
 	h := sha256.New()
 	for _, part := range []string{edition, http.MethodPost, q.path, q.accept, q.contentType} {
 		h.Write([]byte(part))
@@ -165,10 +166,10 @@ func (*uncacheable) Error() string { return "the answer is not stored" }
 // Unwrap keeps the cache from remembering the answer.
 func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 
-// fillLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
+// fetchLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
 // as the error it tells of.
-func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
-	asOf := e.follow.purged.Load() // it follows from its request, so it is as new as we are
+func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
+	asOf := e.replica.purged.Load() // it follows from its request, so it is as new as we are
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(), bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
@@ -193,24 +194,24 @@ func (e *Edge) fillLLMs(ctx context.Context, q llmsRequest, known, requestID, cl
 		return nil, passError(err)
 	}
 	if len(body) > maxAnswer {
-		return nil, senseless(fmt.Errorf("the origin's answer to %s is larger than %d bytes", q.path, maxAnswer))
+		return nil, asUnavailable(fmt.Errorf("the origin's answer to %s is larger than %d bytes", q.path, maxAnswer))
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, refusal(resp, body)
+		return nil, problemError(resp, body)
 	}
 	told := resp.Header.Get(fieldmark.HeaderEdition)
 	entry := newLLMsEntry(resp.Header, body)
 	entry.AsOf = asOf
-	e.edition.learn(told)
-	if told == "" || told != known || len(body) > maxKept {
+	e.originVersion.set(told)
+	if told == "" || told != known || len(body) > maxStoredAnswer {
 		return nil, &uncacheable{entry}
 	}
 	return entry, nil
 }
 
-// refusal reads the problem of an answer. It keeps no request id: who shares
+// problemError reads the problem of an answer. It keeps no request id: who shares
 // the answer has one of their own.
-func refusal(resp *http.Response, body []byte) error {
+func problemError(resp *http.Response, body []byte) error {
 	var p fieldmark.Problem
 	if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
 		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later",
@@ -237,4 +238,172 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 	entry := newEntry(body, h.Get("Etag"), fields...)
 	entry.Fresh, entry.OnError = llmsFresh, llmsOnError
 	return entry
+}
+
+// llmsFormFields are the fields of the page's form; any other is nobody's.
+var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about", "content"}
+
+// serveLLMsPage answers /llms-txt: GET shows the forms, POST what came of one.
+func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
+	if !ctx.IsPost() {
+		return e.get(ctx, routePage, func(ctx *fasthttp.RequestCtx) {
+			e.servePage(ctx, "page/llms", "", func(context.Context) (*cache.Entry, error) {
+				return pageEntry(e.site.AppendLLMs(nil, site.LLMsPage{BaseURL: e.cfg.BaseURL}))
+			})
+		})
+	}
+	if err := e.wholeBody(ctx, fieldmark.MaxLintBody); err != nil {
+		e.failPage(ctx, err, "")
+		return routePage
+	}
+	args, form := ctx.PostArgs(), map[string]string{}
+	for _, name := range llmsFormFields {
+		if v := string(args.Peek(name)); v != "" {
+			form[name] = strings.ReplaceAll(v, "\r\n", "\n") // as browsers send line breaks
+		}
+	}
+	check := string(args.Peek("do")) == "check"
+	p := site.LLMsPage{BaseURL: e.cfg.BaseURL, Form: form}
+	made, err := e.llmsAnswer(ctx, check, form)
+	if err == nil && !check && args.Has("download") {
+		e.sendDownload(ctx, made.Content)
+		return routePage
+	}
+	status, after := http.StatusOK, time.Duration(0)
+	if err != nil {
+		fe := publicError(err)
+		status, after, p.Errors = fe.Code.Status(), fe.RetryAfter, fieldErrors(fe, check)
+	} else {
+		p.Result = made.result(check, form["content"])
+	}
+	body, err := e.site.AppendLLMs(nil, p)
+	e.sendPage(ctx, status, body, err)
+	if err == nil {
+		setRetryAfter(ctx, status, after)
+	}
+	return routePage
+}
+
+func (e *Edge) sendDownload(ctx *fasthttp.RequestCtx, content string) {
+	h := &ctx.Response.Header
+	h.SetContentType("text/markdown; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="llms.txt"`)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	sendOnce(ctx, http.StatusOK, []byte(content))
+}
+
+// fieldErrors puts a refusal at the fields it is about.
+func fieldErrors(fe *fieldmark.Error, check bool) map[string]string {
+	all := map[string]string{}
+	for _, f := range fe.Fields {
+		name := strings.TrimPrefix(f.Pointer, "/")
+		switch {
+		case name == "contact/email":
+			name = "email"
+		case strings.HasPrefix(name, "links/"):
+			name = "about"
+		}
+		if all[name] == "" {
+			all[name] = f.Detail
+		}
+	}
+	if len(all) == 0 {
+		all[""] = fe.Detail
+	}
+	if check {
+		return map[string]string{"content": fe.Detail}
+	}
+	return all
+}
+
+// llmsDocument is what the page shows of either answer of the origin.
+type llmsDocument struct {
+	Content  string      `json:"content"`
+	Lint     *lintReport `json:"lint"`
+	Warnings []struct {
+		Message string `json:"message"`
+	} `json:"warnings"`
+	Install struct {
+		LinkHeader string `json:"linkHeader"`
+		HTMLLink   string `json:"htmlLink"`
+	} `json:"install"`
+	lintReport
+}
+
+// lintReport is what the linter says.
+type lintReport struct {
+	Level  int `json:"level"`
+	Issues []struct {
+		Code     string `json:"code"`
+		Severity string `json:"severity"`
+		Line     int    `json:"line"`
+		Message  string `json:"message"`
+	} `json:"issues"`
+}
+
+func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
+	verdict := &a.lintReport
+	r := &site.LLMsResult{Made: !check, Content: sent}
+	if !check {
+		r.Content, r.Header, r.Link = a.Content, a.Install.LinkHeader, a.Install.HTMLLink
+		if a.Lint != nil {
+			verdict = a.Lint
+		}
+	}
+	r.Level = verdict.Level
+	for _, i := range verdict.Issues {
+		r.Issues = append(r.Issues, site.LLMsIssue{Line: i.Line, Severity: i.Severity, Message: i.Message, Code: i.Code})
+	}
+	for _, w := range a.Warnings {
+		r.Notes = append(r.Notes, w.Message)
+	}
+	return r
+}
+
+// llmsAnswer asks what the API is asked, through the same cache: what the page was
+// told, a program is told from here too.
+func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]string) (*llmsDocument, error) {
+	q := llmsRequest{path: fieldmark.PathLLMsLint, accept: "application/json", contentType: "text/markdown", body: []byte(form["content"])}
+	if !check {
+		raw, err := json.Marshal(llmsRequestBody(form))
+		if err != nil {
+			return nil, err
+		}
+		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json", body: raw}
+	}
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	known, id, client := e.originVersion.get(), requestID(ctx), e.client(ctx).String()
+	entry, _, err := e.cache.Fetch(rc, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
+		return e.fetchLLMs(fc, q, known, id, client)
+	})
+	if u, ok := errors.AsType[*uncacheable](err); ok {
+		entry, err = u.entry, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer := &llmsDocument{}
+	if err := json.NewDecoder(bytes.NewReader(entry.Body)).Decode(answer); err != nil {
+		return nil, asUnavailable(err)
+	}
+	return answer, nil
+}
+
+// llmsRequestBody is a form as the API takes it.
+func llmsRequestBody(form map[string]string) map[string]any {
+	order := map[string]any{}
+	for _, name := range []string{"name", "niche", "description", "uniqueValue", "url", "language"} {
+		if v := strings.TrimSpace(form[name]); v != "" {
+			order[name] = v
+		}
+	}
+	if v := strings.TrimSpace(form["email"]); v != "" {
+		order["contact"] = map[string]any{"email": v}
+	}
+	if v := strings.TrimSpace(form["about"]); v != "" {
+		order["links"] = []any{map[string]any{"title": "About", "url": v}}
+	}
+	return order
 }

@@ -44,14 +44,14 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	if err := e.moduleLoaded(); err != nil {
+	if err := e.requireModule(); err != nil {
 		e.fail(ctx, err)
 		return
 	}
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
 	entry, from, err := e.cache.Fetch(rc, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
-		known := e.follow.module.Load() // before the module is read
+		known := e.replica.moduleAsOf.Load() // before the module is read
 		doc, err := e.method()
 		if err != nil {
 			return nil, err
@@ -72,14 +72,14 @@ func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
 	e.send(ctx, entry, from)
 }
 
-// seeMethodology answers GET /methodology: the same for people.
-func (e *Edge) seeMethodology(ctx *fasthttp.RequestCtx) {
-	if err := e.moduleLoaded(); err != nil {
+// serveMethodologyPage answers GET /methodology: the same for people.
+func (e *Edge) serveMethodologyPage(ctx *fasthttp.RequestCtx) {
+	if err := e.requireModule(); err != nil {
 		e.failPage(ctx, err, "")
 		return
 	}
 	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
-		known := e.follow.module.Load()
+		known := e.replica.moduleAsOf.Load()
 		doc, err := e.method()
 		if err != nil {
 			return nil, err

@@ -14,15 +14,16 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
 const (
-	// despiteFresh is how long a page may be kept that was made of a score the
+	// fallbackFresh is how long a page may be kept that was made of a score the
 	// present module could not make: until it is taken back or mended.
-	despiteFresh = 5 * time.Second
-	// shares is how finely brands are divided for a trial.
-	shares = 10_000
+	fallbackFresh = 5 * time.Second
+	// canaryShares is how finely brands are divided for a trial.
+	canaryShares = 10_000
 )
 
 // errNoModule is returned while no scoring module is loaded.
@@ -33,33 +34,33 @@ var errNoModule = fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "this node h
 type modules struct {
 	engine  *wasm.Engine
 	active  *wasm.Registry
-	trial   atomic.Pointer[trial] // nil: none
-	keys    []fieldmark.ModuleKey // who may vouch for a module; none: nobody needs to
-	builtin []fieldmark.Digest    // welcome without a signature: they came with the program
+	canary  atomic.Pointer[canary] // nil: none
+	keys    []fieldmark.ModuleKey  // who may vouch for a module; none: nobody needs to
+	builtin []fieldmark.Digest     // welcome without a signature: they came with the program
 	log     *slog.Logger
 
-	generation atomic.Int64                             // how many were put in force
-	problem    atomic.Pointer[string]                   // why the wanted one is not in force
-	unscored   atomic.Pointer[string]                   // the brand that the active one failed for most recently, and why
-	fallen     atomic.Pointer[fieldmark.ModuleRollback] // the last that was taken back
-	took       func(fieldmark.ModuleRef)                // counts a rollback
+	generation    atomic.Int64                             // how many were put in force
+	problem       atomic.Pointer[string]                   // why the wanted one is not in force
+	unscored      atomic.Pointer[string]                   // the brand that the active one failed for most recently, and why
+	lastRollback  atomic.Pointer[fieldmark.ModuleRollback] // the last that was taken back
+	countRollback func(fieldmark.ModuleRef)                // counts a rollback
 
 	rolledBack atomic.Bool   // and the follower has not dealt with it
 	wake       chan struct{} // has the follower look at once
-	news       chan struct{} // has the origin told at once
+	report     chan struct{} // has the origin told at once
 }
 
-// trial is a module that scores some brands while another scores all others. Its
+// canary is a module that scores some brands while another scores all others. Its
 // registry holds the other one too, to which it falls back after faults.
-type trial struct {
+type canary struct {
 	registry *wasm.Registry
-	canary   fieldmark.ModuleCanary
+	plan     fieldmark.ModuleCanary
 }
 
 func newModules(cfg Config, m *meters) (*modules, error) {
 	s := &modules{
-		keys: cfg.ModuleKeys, builtin: cfg.BuiltIn, log: cfg.Log, took: m.rollback,
-		wake: make(chan struct{}, 1), news: make(chan struct{}, 1),
+		keys: cfg.ModuleKeys, builtin: cfg.BuiltIn, log: cfg.Log, countRollback: m.rollback,
+		wake: make(chan struct{}, 1), report: make(chan struct{}, 1),
 	}
 	var err error
 	if s.engine, err = wasm.New(wasm.Config{WASI: cfg.WASI, Observer: m.observer()}); err != nil {
@@ -71,46 +72,46 @@ func newModules(cfg Config, m *meters) (*modules, error) {
 
 // onRollback is called by whoever met the fault that was too much.
 func (s *modules) onRollback(r wasm.Rollback) {
-	s.fallen.Store(&fieldmark.ModuleRollback{
+	s.lastRollback.Store(&fieldmark.ModuleRollback{
 		From: r.From, To: r.To, Kind: string(r.Last.Kind), Error: r.Last.Err.Error(), At: fieldmark.At(time.Now()),
 	})
 	s.log.Error("a scoring module went wrong; the one before is back", "from", r.From.Digest, "to", r.To.Digest, "fault", r.Last.Kind, "err", r.Last.Err)
-	s.took(r.From)
+	s.countRollback(r.From)
 	s.generation.Add(1)
 	s.rolledBack.Store(true)
-	poke(s.wake)
-	poke(s.news)
+	notify(s.wake)
+	notify(s.report)
 }
 
-// poke leaves a word for one who listens now or later.
-func poke(c chan struct{}) {
+// notify leaves a word for one who listens now or later.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// refuse notes why the wanted module does not score.
-func (s *modules) refuse(err error) {
+// recordRefusal notes why the wanted module does not score.
+func (s *modules) recordRefusal(err error) {
 	text := err.Error()
 	if old := s.problem.Swap(&text); old == nil || *old != text {
 		s.log.Error("scoring module refused; the one in force stays", "err", err)
-		poke(s.news)
+		notify(s.report)
 	}
 }
 
-// admit refuses a module nobody vouches for, where somebody must.
-func (s *modules) admit(m fieldmark.SignedModule) error {
+// checkSignature refuses a module nobody vouches for, where somebody must.
+func (s *modules) checkSignature(m fieldmark.SignedModule) error {
 	if slices.Contains(s.builtin, m.Digest) {
 		return nil
 	}
 	return fieldmark.CheckSigned(m.Digest, m.Signature, s.keys)
 }
 
-// of returns the registry whose module scores a brand, and whether on trial.
-func (s *modules) of(slug fieldmark.Slug) (*wasm.Registry, bool) {
-	if t := s.trial.Load(); t != nil && t.covers(slug) {
-		if ref, err := t.registry.Ref(); err == nil && ref.Digest == t.canary.Digest {
+// registryFor returns the registry whose module scores a brand, and whether on trial.
+func (s *modules) registryFor(slug fieldmark.Slug) (*wasm.Registry, bool) {
+	if t := s.canary.Load(); t != nil && t.covers(slug) {
+		if ref, err := t.registry.Ref(); err == nil && ref.Digest == t.plan.Digest {
 			return t.registry, true
 		}
 	}
@@ -119,14 +120,14 @@ func (s *modules) of(slug fieldmark.Slug) (*wasm.Registry, bool) {
 
 // covers says whether a brand belongs to the share on trial. It is the same
 // share on every node, other modules have another, and a larger one has it in it.
-func (t *trial) covers(slug fieldmark.Slug) bool {
-	sum := sha256.Sum256([]byte(string(t.canary.Digest) + "\x00" + string(slug)))
-	return binary.BigEndian.Uint64(sum[:8])%shares < uint64(t.canary.Percent)*(shares/100)
+func (t *canary) covers(slug fieldmark.Slug) bool {
+	sum := sha256.Sum256([]byte(string(t.plan.Digest) + "\x00" + string(slug)))
+	return binary.BigEndian.Uint64(sum[:8])%canaryShares < uint64(t.plan.Percent)*(canaryShares/100)
 }
 
 // digest names the module that scores a brand here; empty before the first.
 func (s *modules) digest(slug fieldmark.Slug) fieldmark.Digest {
-	registry, _ := s.of(slug)
+	registry, _ := s.registryFor(slug)
 	ref, err := registry.Ref()
 	if err != nil {
 		return ""
@@ -134,10 +135,10 @@ func (s *modules) digest(slug fieldmark.Slug) fieldmark.Digest {
 	return ref.Digest
 }
 
-// moduleLoaded returns errNoModule before the first module is loaded. Handlers check
+// requireModule returns errNoModule before the first module is loaded. Handlers check
 // it before a fill begins: the cache remembers a failed fill for a second, in which
 // the module may come.
-func (e *Edge) moduleLoaded() error {
+func (e *Edge) requireModule() error {
 	if _, err := e.modules.active.Ref(); err != nil {
 		return errNoModule
 	}
@@ -147,7 +148,7 @@ func (e *Edge) moduleLoaded() error {
 // close frees every module; nobody scores any more.
 func (s *modules) close(ctx context.Context) error {
 	var errs []error
-	if t := s.trial.Swap(nil); t != nil {
+	if t := s.canary.Swap(nil); t != nil {
 		errs = append(errs, t.registry.Close())
 	}
 	return errors.Join(append(errs, s.active.Close(), s.engine.Close(ctx))...)
@@ -155,7 +156,7 @@ func (s *modules) close(ctx context.Context) error {
 
 // assess scores one brand by the module that is in force for it.
 func (e *Edge) assess(ctx context.Context, state fieldmark.BrandState, now time.Time) (fieldmark.Score, error) {
-	registry, onTrial := e.modules.of(state.Brand.Slug)
+	registry, onTrial := e.modules.registryFor(state.Brand.Slug)
 	m, release, err := registry.Acquire()
 	if onTrial && errors.Is(err, wasm.ErrNoModule) { // the trial ended just now
 		registry, onTrial = e.modules.active, false
@@ -186,7 +187,7 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 	since(e.meters.scores, began)
 	score := fieldmark.NewScore(state.Brand, a)
 	score.SetVisibility(state.Visibility, now)
-	if err := e.compare(ctx, m, &score, &state, now); err != nil {
+	if err := e.setTrends(ctx, m, &score, &state, now); err != nil {
 		return fieldmark.Score{}, fmt.Errorf("score the past of %s: %w", state.Brand.Slug, err)
 	}
 	return score, nil
@@ -198,15 +199,15 @@ func isFault(err error) bool {
 	return ok
 }
 
-// despite answers for a brand that the module in force cannot score and of which
+// fallbackScore answers for a brand that the module in force cannot score and of which
 // nothing is cached: by the module before, or else without a score. Whoever asks
 // shall not suffer from a bad module.
-func (e *Edge) despite(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
+func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
 	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
-	if err := notHere(slug, &state, err); err != nil {
-		return nil, senseless(err)
+	if err := asNotFound(slug, &state, err); err != nil {
+		return nil, asUnavailable(err)
 	}
-	registry, _ := e.modules.of(slug)
+	registry, _ := e.modules.registryFor(slug)
 	score := fieldmark.NewScore(state.Brand, fieldmark.PendingAssessment())
 	score.Status = fieldmark.StatusInsufficientData
 	if m, release, err := registry.AcquirePrevious(); err == nil {
@@ -219,23 +220,209 @@ func (e *Edge) despite(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, 
 		score.Methodology, score.Module = m.Methodology(), m.Ref()
 		release()
 	}
-	entry, err := newScoreEntry(score, min(asOf, e.follow.module.Load()))
+	entry, err := newScoreEntry(score, min(asOf, e.replica.moduleAsOf.Load()))
 	if err != nil {
 		return nil, err
 	}
-	entry.Born, entry.Fresh = time.Now(), despiteFresh
+	entry.Born, entry.Fresh = time.Now(), fallbackFresh
 	entry.Value.(*scoreValue).stale = true
 	return entry, nil
 }
 
-// forgive lets the module that an activation names be put in force again.
-func (s *modules) forgive(data json.RawMessage) {
+// clearRollback lets the module that an activation names be put in force again.
+func (s *modules) clearRollback(data json.RawMessage) {
 	var ref fieldmark.ModuleRef
 	if json.Unmarshal(data, &ref) != nil {
 		return
 	}
 	s.active.ClearRollback(ref.Digest)
-	if t := s.trial.Load(); t != nil {
+	if t := s.canary.Load(); t != nil {
 		t.registry.ClearRollback(ref.Digest)
 	}
+}
+
+const (
+	// refusedRetry is when a module that was refused is tried again: the machine
+	// may have been too busy to compile it in time.
+	refusedRetry = time.Minute
+	// reportEvery is how often the origin hears of a node that has no news; it
+	// forgets one it has not heard of for some minutes.
+	reportEvery = 30 * time.Second
+)
+
+// loadModules puts in force what the origin says. A module that is refused is
+// noted, and what was in force stays; only a node that has none yet fails.
+func (r *ranker) loadModules(ctx context.Context) error {
+	e := r.edge
+	plan, err := e.cfg.Origin.ModulePlan(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the active module: %w", err)
+	}
+	r.loadedAt = time.Now()
+	_, none := e.modules.active.Ref()
+	if none != nil && plan.Previous != nil {
+		// It is made ready first, so that this node too has something to go back to.
+		if err := r.activate(ctx, e.modules.active, *plan.Previous); err != nil {
+			e.log.Warn("the scoring module before the active one is not available", "err", err)
+		}
+	}
+	err = r.activate(ctx, e.modules.active, plan.SignedModule)
+	if _, none = e.modules.active.Ref(); none != nil {
+		return err
+	}
+	trying := r.startCanary(ctx, plan)
+	if err := errors.Join(err, trying); err != nil {
+		if no, ok := errors.AsType[*refusedModule](err); ok {
+			e.modules.recordRefusal(no.err)
+			return nil
+		}
+		return err // of asking: the next attempt may have an answer
+	}
+	e.modules.problem.Store(nil)
+	return nil
+}
+
+// refusedModule is the error of a module that came and may not score here.
+type refusedModule struct{ err error }
+
+func (r *refusedModule) Error() string { return r.err.Error() }
+
+// activate fetches a module, unless it is there, proves it and swaps it in.
+func (r *ranker) activate(ctx context.Context, into *wasm.Registry, m fieldmark.SignedModule) error {
+	e := r.edge
+	if ref, err := into.Ref(); err == nil && ref.Digest == m.Digest {
+		return nil
+	}
+	if err := e.modules.checkSignature(m); err != nil {
+		return &refusedModule{err}
+	}
+	code, err := e.cfg.Origin.Module(ctx, m.Digest)
+	if err != nil {
+		return fmt.Errorf("fetch module %s: %w", m.Digest, err)
+	}
+	ref, err := wasm.Ref(code)
+	if err == nil && ref.Digest != m.Digest {
+		return fmt.Errorf("asked for module %s and got %s", m.Digest, ref.Digest)
+	}
+	if err == nil {
+		_, err = into.Activate(ctx, code)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &refusedModule{err}
+	}
+	if into == e.modules.active {
+		e.modules.generation.Add(1)
+		e.log.Info("scoring module loaded", "name", ref.Name, "version", ref.Version, "digest", ref.Digest)
+		notify(e.modules.report)
+	}
+	return nil
+}
+
+// startCanary begins, changes or ends the trial of a module on a share of the brands.
+func (r *ranker) startCanary(ctx context.Context, plan fieldmark.ModulePlan) error {
+	s := r.edge.modules
+	old := s.canary.Load()
+	if plan.Canary == nil {
+		if s.canary.Store(nil); old != nil {
+			notify(s.report)
+			return old.registry.Close()
+		}
+		return nil
+	}
+	if old != nil && old.plan.Digest == plan.Canary.Digest {
+		s.canary.Store(&canary{registry: old.registry, plan: *plan.Canary})
+		return r.activate(ctx, old.registry, plan.Canary.SignedModule) // it may have been taken back, and forgiven since
+	}
+	registry, err := wasm.NewRegistry(wasm.RegistryConfig{Engine: s.engine, RolledBack: s.onRollback})
+	if err != nil {
+		return err
+	}
+	for _, m := range []fieldmark.SignedModule{plan.SignedModule, plan.Canary.SignedModule} {
+		if err := r.activate(ctx, registry, m); err != nil {
+			return errors.Join(err, registry.Close())
+		}
+	}
+	s.canary.Store(&canary{registry: registry, plan: *plan.Canary})
+	r.edge.log.Info("scoring module on trial", "digest", plan.Canary.Digest, "percent", plan.Canary.Percent)
+	notify(s.report)
+	if old != nil {
+		return old.registry.Close()
+	}
+	return nil
+}
+
+// clearRollbacks lets modules be activated again that were taken back here, because an
+// operator has activated them since.
+func (r *ranker) clearRollbacks(activations []fieldmark.Event) {
+	for i := range activations {
+		r.edge.modules.clearRollback(activations[i].Data)
+	}
+}
+
+// scoreRow scores a brand for the ranking. A module that cannot keeps the line it
+// gave the brand before; without one the brand is known but not ranked.
+func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.BrandState, now time.Time) (*ranking.Row, *fieldmark.Score, error) {
+	score, err := e.assessBy(ctx, m, state, now)
+	if err == nil {
+		return ranking.NewRow(&score), &score, nil
+	}
+	e.modules.active.Report(m, err)
+	if !isFault(err) {
+		return nil, nil, err
+	}
+	if ref, active := e.modules.active.Ref(); active != nil || ref != m.Ref() {
+		return nil, nil, fmt.Errorf("the module was taken back: %w", err)
+	}
+	e.modules.unscored.Store(new(fmt.Sprintf("%s: %s", state.Brand.Slug, err)))
+	var old *ranking.Row
+	if s := e.rankings.Current(); s != nil && s.Method.Module == m.Ref() {
+		old = s.Row(state.Brand.Slug)
+	}
+	return ranking.NewFailed(state.Brand.Slug, old), nil, nil
+}
+
+// runReports tells the origin which module scores here, whenever that changes and
+// now and then, until ctx ends.
+func (e *Edge) runReports(ctx context.Context) error {
+	again := time.NewTicker(reportEvery)
+	defer again.Stop()
+	for {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := e.cfg.Origin.ReportNode(ctx, e.Report()); err != nil && ctx.Err() == nil {
+			e.log.Debug("tell the origin of this node", "err", err) // the follower has said that it is away
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		case <-e.modules.report:
+		}
+	}
+}
+
+// Report says which module scores on this node, why not the wanted one, and
+// whether there are brands that it cannot score.
+func (e *Edge) Report() fieldmark.NodeReport {
+	s := e.modules
+	r := fieldmark.NodeReport{Node: e.id, Address: e.cfg.BaseURL, Generation: s.generation.Load(), RolledBack: s.lastRollback.Load(),
+		Cursor: e.replica.applied.Load(), Hits: int64(e.meters.hits.Get()), Misses: int64(e.meters.misses.Get()), Version: e.cfg.Version}
+	if ref, err := s.active.Ref(); err == nil {
+		r.Module = ref
+	}
+	if t := s.canary.Load(); t != nil {
+		if ref, err := t.registry.Ref(); err == nil && ref.Digest == t.plan.Digest {
+			r.Canary = &t.plan
+		}
+	}
+	if problem := s.problem.Load(); problem != nil {
+		r.Error = *problem
+	} else if now := e.rankings.Current(); now != nil && now.Failed > 0 && now.Method.Module == r.Module {
+		r.Error = fmt.Sprintf("the module cannot score %d of the brands, most recently %s", now.Failed, *s.unscored.Load())
+	}
+	return r
 }

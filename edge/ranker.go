@@ -40,27 +40,27 @@ const (
 // Only its own goroutine touches it.
 type ranker struct {
 	edge *Edge
-	done wanted // what was dealt with
+	done requests // what was dealt with
 
-	ranking *ranking.Snapshot // nil: none
-	module  *wasm.Module      // that the ranking was made by; nil: none
-	release func()            // gives up the module
-	cost    time.Duration     // what the last publication took
-	tried   time.Time         // when the wanted module was last asked for
-	purge   bool              // scores of the module before may have been stored
+	ranking     *ranking.Snapshot // nil: none
+	module      *wasm.Module      // that the ranking was made by; nil: none
+	release     func()            // gives up the module
+	publishTime time.Duration     // what the last publication took
+	loadedAt    time.Time         // when the wanted module was last asked for
+	purgeScores bool              // scores of the module before may have been stored
 
-	pass    *rankPass                // nil: none is under way
-	changed map[fieldmark.Slug]int64 // brands that were ranked since the pass began
+	pass              *rankPass                // nil: none is under way
+	changedDuringPass map[fieldmark.Slug]int64 // brands that were ranked since the pass began
 
-	aged  []fieldmark.Slug // brands to be scored again for their age
-	asOf  time.Time        // the time up to which ages were looked at
-	daily time.Time        // when all brands are ranked again without a cause
+	aged         []fieldmark.Slug // brands to be scored again for their age
+	agedUntil    time.Time        // the time up to which ages were looked at
+	nextFullPass time.Time        // when all brands are ranked again without a cause
 }
 
-// keepRanked keeps the ranking in step with what the log says until ctx ends.
-func (e *Edge) keepRanked(ctx context.Context) error {
+// runRanker keeps the ranking in step with what the log says until ctx ends.
+func (e *Edge) runRanker(ctx context.Context) error {
 	r := &ranker{edge: e}
-	defer r.drop()
+	defer r.reset()
 	pause := backoffFirst
 	for ctx.Err() == nil {
 		err := r.step(ctx)
@@ -83,17 +83,17 @@ func (e *Edge) keepRanked(ctx context.Context) error {
 // step deals with what has come up since the last one, or waits for it.
 func (r *ranker) step(ctx context.Context) error {
 	e := r.edge
-	w, activations := e.follow.backlog.state()
-	r.forgive(activations)
-	r.purge = r.purge || len(activations) > 0
+	w, activations := e.replica.backlog.state()
+	r.clearRollbacks(activations)
+	r.purgeScores = r.purgeScores || len(activations) > 0
 	if w.attached != r.done.attached {
-		r.drop() // it may be of brands that the log does not know, or by a bad module
+		r.reset() // it may be of brands that the log does not know, or by a bad module
 		r.done.attached = w.attached
 	}
 	if w.attached == 0 {
 		return r.wait(ctx)
 	}
-	if w.modules != r.done.modules || e.modules.problem.Load() != nil && time.Since(r.tried) > refusedRetry {
+	if w.modules != r.done.modules || e.modules.problem.Load() != nil && time.Since(r.loadedAt) > refusedRetry {
 		if err := r.refreshModules(ctx, w); err != nil {
 			return err
 		}
@@ -104,11 +104,11 @@ func (r *ranker) step(ctx context.Context) error {
 	if r.ranking == nil {
 		return r.wait(ctx)
 	}
-	if batch := e.follow.backlog.batch(rankBatch); len(batch) > 0 {
+	if batch := e.replica.backlog.batch(rankBatch); len(batch) > 0 {
 		return r.rerank(ctx, batch)
 	}
-	e.follow.caughtUp()
-	if now := time.Now(); now.Sub(r.asOf) >= agedEvery {
+	e.replica.publishProgress()
+	if now := time.Now(); now.Sub(r.agedUntil) >= agedEvery {
 		r.findAged(now)
 	}
 	if len(r.aged) > 0 {
@@ -132,49 +132,49 @@ func (r *ranker) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-passed:
-	case <-r.edge.follow.backlog.ready:
+	case <-r.edge.replica.backlog.ready:
 	case <-t.C:
 	}
 	return nil
 }
 
 // refreshModules loads what the origin names as the modules to score with.
-func (r *ranker) refreshModules(ctx context.Context, w wanted) error {
+func (r *ranker) refreshModules(ctx context.Context, w requests) error {
 	e := r.edge
 	before, none := e.modules.active.Ref()
 	if err := r.loadModules(ctx); err != nil {
 		return err
 	}
 	r.done.modules = w.modules
-	e.follow.backlog.moduleLoaded(w.modules, e.follow.module.Store)
+	e.replica.backlog.moduleLoaded(w.modules, e.replica.moduleAsOf.Store)
 	now, _ := e.modules.active.Ref()
-	if r.purge || none == nil && now != before {
+	if r.purgeScores || none == nil && now != before {
 		// What was filled meanwhile was scored by the old one, and is marked as no
 		// newer than the last event at which that was known to be right.
-		e.cache.Purge(max(e.follow.module.Load(), 1), string(fieldmark.TagModule))
+		e.cache.Purge(max(e.replica.moduleAsOf.Load(), 1), string(fieldmark.TagModule))
 	}
-	r.purge = false
+	r.purgeScores = false
 	return nil
 }
 
-// superseded reports whether a ranking was made by another module than the active
+// isSuperseded reports whether a ranking was made by another module than the active
 // one.
-func (r *ranker) superseded(m *wasm.Module) bool {
+func (r *ranker) isSuperseded(m *wasm.Module) bool {
 	ref, err := r.edge.modules.active.Ref()
 	return err == nil && m.Ref() != ref
 }
 
-// publish shows the ranking that rank makes.
-func (r *ranker) publish(rank func() *ranking.Snapshot) {
+// setRanking shows the ranking that rank makes.
+func (r *ranker) setRanking(rank func() *ranking.Snapshot) {
 	began := time.Now()
 	r.ranking = rank()
 	r.edge.rankings.Set(r.ranking)
-	r.cost = time.Since(began)
+	r.publishTime = time.Since(began)
 }
 
-// drop gives up the ranking, the module it was made by, and a pass.
-func (r *ranker) drop() {
-	r.endPass()
+// reset gives up the ranking, the module it was made by, and a pass.
+func (r *ranker) reset() {
+	r.cancelPass()
 	if r.ranking != nil {
 		r.release()
 	}
@@ -186,7 +186,7 @@ func (r *ranker) drop() {
 // could be scored is shown even if some could not.
 func (r *ranker) rerank(ctx context.Context, batch map[fieldmark.Slug]int64) error {
 	e := r.edge
-	rows, failed := r.scoreAll(ctx, r.module, batch)
+	rows, failed := r.rescoreAll(ctx, r.module, batch)
 	if len(rows) == 0 {
 		return failed
 	}
@@ -199,16 +199,16 @@ func (r *ranker) rerank(ctx context.Context, batch map[fieldmark.Slug]int64) err
 	if withdrawn {
 		e.rankings.DropHistory()
 	} else {
-		sleep(ctx, r.cost)
+		sleep(ctx, r.publishTime)
 	}
-	r.publish(func() *ranking.Snapshot { return r.ranking.Apply(rows) })
+	r.setRanking(func() *ranking.Snapshot { return r.ranking.Apply(rows) })
 	if r.pass != nil {
 		for slug, event := range applied {
-			r.changed[slug] = event
+			r.changedDuringPass[slug] = event
 		}
 	}
-	e.follow.backlog.applied(applied)
-	e.follow.caughtUp()
+	e.replica.backlog.applied(applied)
+	e.replica.publishProgress()
 	r.refresh(ctx, applied)
 	return failed
 }
@@ -218,7 +218,7 @@ func (r *ranker) rerankAged(ctx context.Context) error {
 	batch := map[fieldmark.Slug]int64{}
 	n := min(rankBatch, len(r.aged))
 	for _, slug := range r.aged[:n] {
-		batch[slug] = r.edge.follow.purged.Load()
+		batch[slug] = r.edge.replica.purged.Load()
 	}
 	if err := r.rerank(ctx, batch); err != nil {
 		return err
@@ -233,30 +233,30 @@ func (r *ranker) findAged(now time.Time) {
 	for row := range r.ranking.Ranked() {
 		at := fieldmark.AtMicros(row.AsOf()).Std()
 		for _, limit := range fieldmark.AgeLimits() {
-			if due := at.Add(limit); due.Before(now) && !due.Before(r.asOf) {
+			if due := at.Add(limit); due.Before(now) && !due.Before(r.agedUntil) {
 				r.aged = append(r.aged, row.Slug())
 				break
 			}
 		}
 	}
-	r.asOf = now
+	r.agedUntil = now
 }
 
-// scoreAll scores brands as of an event each. A nil row is a brand that is not
+// rescoreAll scores brands as of an event each. A nil row is a brand that is not
 // public any more. With an error come the rows of all brands but those that
 // failed.
-func (r *ranker) scoreAll(ctx context.Context, m *wasm.Module, batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*ranking.Row, error) {
+func (r *ranker) rescoreAll(ctx context.Context, m *wasm.Module, batch map[fieldmark.Slug]int64) (map[fieldmark.Slug]*ranking.Row, error) {
 	var mu sync.Mutex
 	rows := make(map[fieldmark.Slug]*ranking.Row, len(batch))
 	var g errgroup.Group // without a context: one brand that fails stops no other
 	g.SetLimit(scoreAtOnce)
 	for slug, event := range batch {
 		g.Go(func() error {
-			row, err := r.edge.scoreAgain(ctx, m, slug, event)
+			row, err := r.edge.rescore(ctx, m, slug, event)
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeNotFound):
 				r.edge.cache.PurgeHard(event, string(fieldmark.TagBrand(slug))) // withdrawn: not even served in need
-				if m, ok := errors.AsType[moved](err); ok {
+				if m, ok := errors.AsType[redirectError](err); ok {
 					row = ranking.NewAlias(slug, m.to)
 				}
 			case err != nil:
@@ -272,9 +272,9 @@ func (r *ranker) scoreAll(ctx context.Context, m *wasm.Module, batch map[fieldma
 	return rows, err
 }
 
-// scoreAgain scores a brand after an event, by the ranking's module. It shares
+// rescore scores a brand after an event, by the ranking's module. It shares
 // the score with the cache, and so with the fleet, where that is of use.
-func (e *Edge) scoreAgain(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*ranking.Row, error) {
+func (e *Edge) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug, event int64) (*ranking.Row, error) {
 	entry, _, err := e.deriveScore(ctx, slug, followerLease)
 	switch {
 	case err == nil:
@@ -285,10 +285,10 @@ func (e *Edge) scoreAgain(ctx context.Context, m *wasm.Module, slug fieldmark.Sl
 		return nil, err
 	}
 	state, _, err := e.cfg.Origin.BrandState(ctx, slug)
-	if err := notHere(slug, &state, err); err != nil {
+	if err := asNotFound(slug, &state, err); err != nil {
 		return nil, err
 	}
-	again, _, err := e.row(ctx, m, state, time.Now())
+	again, _, err := e.scoreRow(ctx, m, state, time.Now())
 	return again, err
 }
 
@@ -300,18 +300,192 @@ func (r *ranker) refresh(ctx context.Context, changed map[fieldmark.Slug]int64) 
 		for theme := range themeQuery {
 			key := badgeKey(slug, badge.Theme(theme))
 			if _, state := e.cache.Get(key); state == cache.Stale {
-				e.refreshed(e.cache.Fetch(ctx, key, e.badgeFill(slug, badge.Theme(theme))))
+				e.logRefresh(e.cache.Fetch(ctx, key, e.badgeFill(slug, badge.Theme(theme))))
 			}
 		}
 		if _, state := e.cache.Get(e.pageKey(slug)); state == cache.Stale {
-			e.refreshed(e.cache.Fetch(ctx, e.pageKey(slug), e.pageFill(slug)))
+			e.logRefresh(e.cache.Fetch(ctx, e.pageKey(slug), e.pageFill(slug)))
 		}
 	}
 }
 
-// refreshed logs why a refresh could not begin; the next reader tries again.
-func (e *Edge) refreshed(_ *cache.Entry, _ cache.Source, err error) {
+// logRefresh logs why a refresh could not begin; the next reader tries again.
+func (e *Edge) logRefresh(_ *cache.Entry, _ cache.Source, err error) {
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		e.log.Debug("refresh after a change", "err", err)
 	}
+}
+
+const (
+	// passPage is how many brands are read in one request: 6 MB with evidence and 2
+	// without, which the origin reads in well under a second.
+	passPage = 500
+	// maxWarmScores is how many score documents a node makes ready while it ranks.
+	// Beyond it a node that starts would spend minutes on what few ask for.
+	maxWarmScores = 10_000
+)
+
+// rankPass scores every public brand by one module, page by page, beside the
+// reader of the log. A page that fails is asked for again, not those before it.
+type rankPass struct {
+	edge         *Edge
+	module       *wasm.Module
+	release      func()    // gives up the module
+	requested    requests  // what was wanted when it began
+	began        time.Time // the time it ranks as of
+	moduleAsOf   int64     // the newest event at which the module was known to be the active one
+	storesScores bool      // it makes score documents ready
+
+	cancel context.CancelFunc
+	done   chan struct{} // closed when what follows is complete
+	rows   []*ranking.Row
+	asOf   int64 // the newest event that was in the log before the first page was read
+	err    error
+}
+
+// rankAll begins a pass where one is wanted and publishes what it has ranked.
+func (r *ranker) rankAll(ctx context.Context, w requests) error {
+	if r.pass != nil && r.isSuperseded(r.pass.module) {
+		r.cancelPass()
+	}
+	if r.pass != nil {
+		select {
+		case <-r.pass.done:
+			return r.finishPass(ctx)
+		default:
+			return nil
+		}
+	}
+	if r.ranking != nil && w.everything == r.done.everything && !r.isSuperseded(r.module) && time.Now().Before(r.nextFullPass) {
+		return nil
+	}
+	return r.startPass(ctx, w)
+}
+
+func (r *ranker) startPass(ctx context.Context, w requests) error {
+	e := r.edge
+	known := e.replica.moduleAsOf.Load() // before the module is read
+	m, release, err := e.modules.active.Acquire()
+	if err != nil {
+		return errNoModule
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.pass = &rankPass{edge: e, module: m, release: release, requested: w, began: time.Now(), moduleAsOf: known,
+		storesScores: r.ranking == nil || r.ranking.Method.Module != m.Ref(), cancel: cancel, done: make(chan struct{})}
+	r.changedDuringPass = map[fieldmark.Slug]int64{}
+	go r.pass.run(ctx)
+	return nil
+}
+
+// cancelPass gives a pass up, if there is one, and waits for its end.
+func (r *ranker) cancelPass() {
+	if r.pass == nil {
+		return
+	}
+	r.pass.cancel()
+	<-r.pass.done
+	r.pass.release()
+	r.pass = nil
+}
+
+// finishPass publishes what a pass has ranked. Brands that were ranked while it
+// ran are scored again first, so that no brand goes back to what the pass saw.
+func (r *ranker) finishPass(ctx context.Context) error {
+	p := r.pass
+	if p.err != nil {
+		r.cancelPass()
+		return p.err
+	}
+	rows, err := r.rescoreAll(ctx, p.module, r.changedDuringPass)
+	if err != nil {
+		return err // the pass is kept: only this is tried again
+	}
+	r.pass = nil
+	p.cancel()
+	if r.ranking != nil {
+		r.release()
+	}
+	r.module, r.release, r.done.everything, r.agedUntil = p.module, p.release, p.requested.everything, p.began
+	day := p.began.UTC().Truncate(24 * time.Hour)
+	r.nextFullPass = day.AddDate(0, 0, 1).Add(rand.N(dailySpread))
+	r.setRanking(func() *ranking.Snapshot {
+		s := ranking.New(ranking.Method{Module: p.module.Ref(), Methodology: p.module.Methodology()}, p.rows, fieldmark.At(fieldmark.TrendTimes(p.began)[0]))
+		if len(rows) > 0 {
+			s = s.Apply(rows)
+		}
+		return s
+	})
+	r.edge.replica.backlog.whileAttached(p.requested.attached, func() { r.edge.rankings.SetIncomplete(false) })
+	return nil
+}
+
+// run reads and scores all pages.
+func (p *rankPass) run(ctx context.Context) {
+	defer close(p.done)
+	pause := backoffFirst
+	var after fieldmark.Slug
+	for first := true; ; {
+		bare := !p.storesScores || len(p.rows) >= maxWarmScores
+		var page []fieldmark.BrandState
+		asOf, more, err := p.edge.cfg.Origin.BrandStates(ctx, after, passPage, bare, func(s fieldmark.BrandState) error {
+			page = append(page, s)
+			return nil
+		})
+		if ctx.Err() != nil {
+			p.err = ctx.Err()
+			return
+		}
+		if err != nil {
+			if pause == backoffFirst {
+				p.edge.log.Warn("brands cannot be read; trying again", "after", after, "err", err)
+			}
+			sleep(ctx, pause/2+rand.N(pause))
+			pause = min(2*pause, backoffMax)
+			continue
+		}
+		pause = backoffFirst
+		if first {
+			p.asOf, first = asOf, false
+		}
+		for i := range page {
+			if p.err = p.add(ctx, &page[i], min(asOf, p.moduleAsOf), !bare); p.err != nil {
+				return
+			}
+		}
+		if !more {
+			return
+		}
+		after = page[len(page)-1].Brand.Slug
+	}
+}
+
+// add scores one brand. Keep makes its score document ready.
+func (p *rankPass) add(ctx context.Context, state *fieldmark.BrandState, asOf int64, keep bool) error {
+	e := p.edge
+	row, score, err := e.scoreRow(ctx, p.module, *state, p.began)
+	if err != nil {
+		return fmt.Errorf("rank every brand: %w", err)
+	}
+	p.rows = append(append(p.rows, row), aliasRows(state)...)
+	if keep && score != nil && len(p.rows) <= maxWarmScores && e.modules.digest(score.Slug) == p.module.Ref().Digest {
+		e.storeScore(ctx, *score, asOf)
+	}
+	return nil
+}
+
+// aliasRows are the rows of a brand's other slugs.
+func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
+	rows := make([]*ranking.Row, len(state.Aliases))
+	for i, slug := range state.Aliases {
+		rows[i] = ranking.NewAlias(slug, state.Brand.Slug)
+	}
+	return rows
+}
+
+// storeScore puts a score at hand before anybody asks, so that it is there when the
+// origin is not.
+func (e *Edge) storeScore(ctx context.Context, score fieldmark.Score, asOf int64) {
+	e.logRefresh(e.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
+		return newScoreEntry(score, asOf)
+	}))
 }

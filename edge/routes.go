@@ -13,9 +13,9 @@ import (
 
 // serve is the door: it measures, routes and recovers.
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
-	defer leaveBody(ctx)
+	defer closeUnread(ctx)
 	defer e.recoverPanic(ctx)
-	if !e.takeBody(ctx) {
+	if !e.bufferBody(ctx) {
 		return
 	}
 	began := time.Now()
@@ -44,7 +44,7 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	case string(path) == fieldmark.PathMethodology:
 		return e.get(ctx, routeBoard, e.serveMethodology)
 	case string(path) == "/methodology":
-		return e.get(ctx, routePage, e.seeMethodology)
+		return e.get(ctx, routePage, e.serveMethodologyPage)
 	case isPublicAPI(path) && isPreflight(ctx):
 		return e.preflight(ctx)
 	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
@@ -78,7 +78,7 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 
 func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
 	e.pass(ctx)
-	e.sayToPerson(ctx)
+	e.renderErrorPage(ctx)
 	return routePassed
 }
 

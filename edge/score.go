@@ -44,11 +44,11 @@ type scoreValue struct {
 
 // What a score keeps beside its document; TestMemoryBound compares it with the heap.
 const (
-	// scoreWeight is the bytes of the value, the score without its signals and the
+	// scoreOverhead is the bytes of the value, the score without its signals and the
 	// header block.
-	scoreWeight = 2 << 10
-	// gzipWeight is what share of the document its compressed form is, or less.
-	gzipWeight = 4
+	scoreOverhead = 2 << 10
+	// gzipShare is what share of the document its compressed form is, or less.
+	gzipShare = 4
 )
 
 // scoreFormat is the version of the score documents that nodes share through Redis.
@@ -70,7 +70,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	advice := false
 	if len(ctx.URI().QueryString()) > 0 {
 		var at time.Time
-		err := queryTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf and advice", adviceIn(&advice))
+		err := parseTimes(ctx, map[string]*time.Time{"asOf": &at}, "asOf and advice", adviceIn(&advice))
 		if err == nil && advice && !at.IsZero() {
 			err = &fieldmark.Error{Code: fieldmark.CodeInvalidParameter, Detail: "the query is not acceptable",
 				Fields: []fieldmark.FieldError{{Pointer: "?advice", Code: "conflict", Detail: "is about today; leave asOf out"}}}
@@ -88,11 +88,11 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	defer cancel()
 	entry, from, err := e.score(rc, slug)
 	if err != nil {
-		e.failOf(ctx, err, fieldmark.PathScore, "")
+		e.failBrand(ctx, err, fieldmark.PathScore, "")
 		return
 	}
 	v := entry.Value.(*scoreValue)
-	end, etag := e.ending(entry.Body, v, ending{stale: v.stale || from == cache.SourceOnError, advice: advice})
+	end, etag := e.appendSuffix(entry.Body, v, suffix{stale: v.stale || from == cache.SourceOnError, advice: advice})
 	e.writeHead(ctx, &v.head, v.head.tail, entry, from)
 	e.sendScore(ctx, entry.Body, v, end, etag)
 }
@@ -151,15 +151,15 @@ func adviceIn(wanted *bool) func(name, value string) (code, detail string, ok bo
 	}
 }
 
-// ending is what a score document says after its rank.
-type ending struct {
+// suffix is what a score document says after its rank.
+type suffix struct {
 	stale  bool // it could not be made anew
 	advice bool // what would raise it
 }
 
-// ending completes a score document with the brand's place in the present
+// appendSuffix completes a score document with the brand's place in the present
 // ranking, and its entity tag with it.
-func (e *Edge) ending(beginning []byte, v *scoreValue, end ending) (body []byte, etag string) {
+func (e *Edge) appendSuffix(beginning []byte, v *scoreValue, end suffix) (body []byte, etag string) {
 	rank := e.rankings.Rank(v.score.Slug)
 	body = appendJSON(make([]byte, 0, 96), rank)
 	tag := append([]byte{'"'}, v.etag...)
@@ -194,23 +194,23 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, raw...)
 }
 
-func noBrand() error {
+func brandNotFound() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug")
 }
 
-// moved says that a slug leads to another. To whoever does not look closer there
+// redirectError says that a slug leads to another. To whoever does not look closer there
 // is no brand.
-type moved struct {
+type redirectError struct {
 	to fieldmark.Slug
 	error
 }
 
 // Unwrap returns what the slug alone would be answered.
-func (m moved) Unwrap() error { return m.error }
+func (m redirectError) Unwrap() error { return m.error }
 
-// failOf answers a request for something of a brand: a slug it had before leads
+// failBrand answers a request for something of a brand: a slug it had before leads
 // to the one it has, all else is a failure.
-func (e *Edge) failOf(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) {
+func (e *Edge) failBrand(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) {
 	if !redirect(ctx, err, prefix, suffix) {
 		e.fail(ctx, err)
 	}
@@ -222,7 +222,7 @@ const movedCacheControl = "public, max-age=300"
 // redirect leads from an old slug to the same thing under the present one, and
 // reports whether there was anything to do.
 func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
-	m, ok := errors.AsType[moved](err)
+	m, ok := errors.AsType[redirectError](err)
 	if !ok {
 		return false
 	}
@@ -238,34 +238,34 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 	return true
 }
 
-// known says whether there is a brand under a slug, as far as the node can tell
+// checkExists says whether there is a brand under a slug, as far as the node can tell
 // without asking: only what is certainly none is an error, and then nothing old is
 // served in its place. What has changed since the ranking was made is asked for.
-func (e *Edge) known(slug fieldmark.Slug) error {
-	if e.rankings.Lookup(slug) != ranking.Absent || e.follow.backlog.has(slug) || e.rankings.Lookup(slug) != ranking.Absent { // again: it may have been ranked between the two
+func (e *Edge) checkExists(slug fieldmark.Slug) error {
+	if e.rankings.Lookup(slug) != ranking.Absent || e.replica.backlog.has(slug) || e.rankings.Lookup(slug) != ranking.Absent { // again: it may have been ranked between the two
 		return nil
 	}
-	err := noBrand()
+	err := brandNotFound()
 	if to := e.rankings.AliasTarget(slug); to != "" {
-		err = moved{to, err}
+		err = redirectError{to, err}
 	}
 	return fmt.Errorf("%w: %w", cache.ErrGone, err)
 }
 
-// notHere says why a state is no answer for a slug, if it is none.
-func notHere(slug fieldmark.Slug, state *fieldmark.BrandState, err error) error {
+// asNotFound says why a state is no answer for a slug, if it is none.
+func asNotFound(slug fieldmark.Slug, state *fieldmark.BrandState, err error) error {
 	switch {
 	case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
-		return fmt.Errorf("%w: %w", cache.ErrGone, noBrand())
+		return fmt.Errorf("%w: %w", cache.ErrGone, brandNotFound())
 	case err == nil && state.Brand.Slug != slug:
-		return fmt.Errorf("%w: %w", cache.ErrGone, moved{state.Brand.Slug, noBrand()})
+		return fmt.Errorf("%w: %w", cache.ErrGone, redirectError{state.Brand.Slug, brandNotFound()})
 	}
 	return err
 }
 
 // score returns the cached score document of a brand, deriving it on a miss.
 func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, cache.Source, error) {
-	if err := e.known(slug); err != nil {
+	if err := e.checkExists(slug); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	return e.deriveScore(ctx, slug, readerLease)
@@ -275,18 +275,18 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 // there are. One node of the fleet asks the origin and runs the module; the others
 // wait for it, up to lease.
 func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source, error) {
-	if err := e.moduleLoaded(); err != nil {
+	if err := e.requireModule(); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	key := scoreKey(slug)
 	asked := ctx
-	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.reviveScore, func(ctx context.Context) (*cache.Entry, error) {
+	entry, from, err := e.cache.Fetch(ctx, key, e.cache.SharedFill(key, lease, e.decodeShared, func(ctx context.Context) (*cache.Entry, error) {
 		ctx, span := e.filling(ctx, asked)
 		defer span.End()
-		known := e.follow.module.Load() // before the module is read
+		known := e.replica.moduleAsOf.Load() // before the module is read
 		state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
-		if err := notHere(slug, &state, err); err != nil {
-			return nil, senseless(err)
+		if err := asNotFound(slug, &state, err); err != nil {
+			return nil, asUnavailable(err)
 		}
 		score, err := e.assess(ctx, state, time.Now())
 		if err != nil {
@@ -295,15 +295,15 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.
 		return newScoreEntry(score, min(asOf, known))
 	}))
 	if isFault(err) {
-		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry, error) { return e.despite(ctx, slug) })
+		return e.cache.Fetch(ctx, key+"?previous", func(ctx context.Context) (*cache.Entry, error) { return e.fallbackScore(ctx, slug) })
 	}
 	return entry, from, err
 }
 
-// senseless turns an answer that makes no sense, as from an origin that knows
+// asUnavailable turns an answer that makes no sense, as from an origin that knows
 // nothing of brands or does not accept the node's token, into one that did not
 // come: the client has no part in what the node asks for itself.
-func senseless(err error) error {
+func asUnavailable(err error) error {
 	switch fieldmark.AsError(err).Code.Status() {
 	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return err
@@ -311,14 +311,14 @@ func senseless(err error) error {
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot answer just now; repeat the request a little later", Err: err}
 }
 
-// rankless ends a score document without a rank, which is its last member.
-const rankless = "null}"
+// emptyRank ends a score document without a rank, which is its last member.
+const emptyRank = "null}"
 
 // decodeScore decodes a score document that ends before its rank, with all its
 // signals and their evidence: they are three times as large decoded as encoded,
 // and only pages and advice need them.
 func decodeScore(beginning []byte) (score fieldmark.Score, err error) {
-	if err := json.Unmarshal(append(slices.Clip(beginning), rankless...), &score); err != nil {
+	if err := json.Unmarshal(append(slices.Clip(beginning), emptyRank...), &score); err != nil {
 		return score, fmt.Errorf("decode a score: %w", err)
 	}
 	return score, nil
@@ -333,14 +333,14 @@ func newScoreEntry(score fieldmark.Score, asOf int64) (*cache.Entry, error) {
 	sum := sha256.Sum256(raw)
 	etag := hex.EncodeToString(sum[:12])
 	return &cache.Entry{
-		Body: raw[:len(raw)-len(rankless)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
+		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag), AsOf: asOf,
 		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
-		Fresh: derivedFresh, OnError: derivedOnError, Weight: weightOfScore(raw),
+		Fresh: derivedFresh, OnError: derivedOnError, Weight: scoreSize(raw),
 	}, nil
 }
 
-// weightOfScore is what a score keeps beside its document.
-func weightOfScore(document []byte) int64 { return int64(scoreWeight + len(document)/gzipWeight) }
+// scoreSize is what a score keeps beside its document.
+func scoreSize(document []byte) int64 { return int64(scoreOverhead + len(document)/gzipShare) }
 
 func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 	score.Components = nil
@@ -359,10 +359,10 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 	)}
 }
 
-// reviveScore reads a score document that another node has made.
+// decodeShared reads a score document that another node has made.
 // One that another module made is none of ours: that node may have gone back to
 // an earlier module by itself, or not yet have the one in force.
-func (e *Edge) reviveScore(entry *cache.Entry) error {
+func (e *Edge) decodeShared(entry *cache.Entry) error {
 	score, err := decodeScore(entry.Body)
 	if err != nil {
 		return fmt.Errorf("of another node: %w", err)
@@ -370,13 +370,13 @@ func (e *Edge) reviveScore(entry *cache.Entry) error {
 	if digest := e.modules.digest(score.Slug); score.Module.Digest != digest {
 		return fmt.Errorf("%s was scored by %s, here by %s", score.Slug, score.Module.Digest, digest)
 	}
-	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), weightOfScore(entry.Body)
+	entry.Value, entry.Weight = newScoreValue(score, entry.ETag), scoreSize(entry.Body)
 	return nil
 }
 
-// compare scores what was true before by the same module, and says how far the
+// setTrends scores what was true before by the same module, and says how far the
 // score has come.
-func (e *Edge) compare(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) error {
+func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) error {
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {
 		r := &state.Past[i]

@@ -61,9 +61,9 @@ var (
 )
 
 // looks are all styles in all themes that make a difference.
-func looks(t testing.TB) (all []badge.Look) {
+func looks(t testing.TB) (all []badge.Options) {
 	t.Helper()
-	seen := map[badge.Look]bool{}
+	seen := map[badge.Options]bool{}
 	for _, style := range styles {
 		for _, theme := range themeNames {
 			if l := look(t, "style="+style+"&theme="+theme); !seen[l] {
@@ -76,13 +76,13 @@ func looks(t testing.TB) (all []badge.Look) {
 }
 
 // look parses a query as the edge does.
-func look(t testing.TB, query string) badge.Look {
+func look(t testing.TB, query string) badge.Options {
 	t.Helper()
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := badge.ParseLook(q.Get)
+	l, err := badge.ParseOptions(q.Get)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
@@ -93,7 +93,7 @@ func look(t testing.TB, query string) badge.Look {
 // name and the picture.
 func TestGolden(t *testing.T) {
 	files := map[string][]byte{}
-	add := func(file, name string, l badge.Look, image []byte) {
+	add := func(file, name string, l badge.Options, image []byte) {
 		files[file] = append(files[file], fmt.Sprintf("%s %s\n%s\n\n", name, l.Query(), image)...)
 	}
 	for _, l := range looks(t) {
@@ -114,7 +114,7 @@ func TestGolden(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(failures)) {
 		for i := range styles {
-			l := badge.Look{Style: badge.Style(i)}
+			l := badge.Options{Style: badge.Style(i)}
 			add("errors", name, l, badge.AppendError(nil, failures[name], l))
 		}
 	}
@@ -185,7 +185,7 @@ func TestSentence(t *testing.T) {
 		{badge.Badge{Name: strings.Repeat("é", 65), State: badge.Pending}, strings.Repeat("é", 63) + "…: not audited yet", "pending"},
 		{badge.Badge{Name: "M", State: badge.Ready, Score: 1_000_000, Grade: "?"}, "M: GEO-ready score 100 of 100", "GEO-ready|100"},
 	} {
-		label, title, words := spoken(t, badge.AppendSVG(nil, tt.badge, badge.Look{Theme: badge.Auto}))
+		label, title, words := spoken(t, badge.AppendSVG(nil, tt.badge, badge.Options{Theme: badge.Auto}))
 		if label != tt.want || title != tt.want {
 			t.Errorf("%+v: label %q, title %q, want %q", tt.badge, label, title, tt.want)
 		}
@@ -233,7 +233,7 @@ func TestSentenceInLanguages(t *testing.T) {
 	}
 	for i, tag := range badge.Languages() {
 		for _, s := range samples {
-			label, _, _ := spoken(t, badge.AppendSVG(nil, s.badge, badge.Look{Lang: badge.Lang(i)}))
+			label, _, _ := spoken(t, badge.AppendSVG(nil, s.badge, badge.Options{Lang: badge.Lang(i)}))
 			if scored := s.badge.State == badge.Ready || s.badge.State == badge.NotYet || s.badge.State == badge.Stale; tag != "en" && !scored && strings.Contains(label, "2026") {
 				t.Errorf("%s, %s: %q has a month, and nothing was verified", tag, s.name, label)
 			}
@@ -273,7 +273,7 @@ func TestErrorWordsInLanguages(t *testing.T) {
 		}
 	}
 	limited := fieldmark.Errorf(fieldmark.CodeRateLimited, "")
-	if _, _, words := spoken(t, badge.AppendError(nil, limited, badge.Look{})); words[0] != "unavailable" {
+	if _, _, words := spoken(t, badge.AppendError(nil, limited, badge.Options{})); words[0] != "unavailable" {
 		t.Errorf("a request too many: %q, want unavailable", words)
 	}
 }
@@ -282,7 +282,7 @@ func TestErrorWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"error-400": "bad parameter|!", "error-404": "not rated|?", "error-503": "unavailable|!",
 	} {
-		label, _, words := spoken(t, badge.AppendError(nil, failures[name], badge.Look{Theme: badge.Dark}))
+		label, _, words := spoken(t, badge.AppendError(nil, failures[name], badge.Options{Theme: badge.Dark}))
 		if got := strings.Join(words, "|"); got != want {
 			t.Errorf("%s: words %q, want %q", name, got, want)
 		}
@@ -322,7 +322,7 @@ func TestOf(t *testing.T) {
 func TestSize(t *testing.T) {
 	const limit = 940
 	for _, s := range samples {
-		if got := len(badge.AppendSVG(nil, s.badge, badge.Look{Theme: badge.Auto})); got > limit {
+		if got := len(badge.AppendSVG(nil, s.badge, badge.Options{Theme: badge.Auto})); got > limit {
 			t.Errorf("%s: %d bytes, want at most %d", s.name, got, limit)
 		}
 	}
@@ -357,7 +357,7 @@ func TestMinified(t *testing.T) {
 
 func TestNothingToReach(t *testing.T) {
 	for _, s := range samples {
-		image := badge.AppendSVG(nil, s.badge, badge.Look{Theme: badge.Auto})
+		image := badge.AppendSVG(nil, s.badge, badge.Options{Theme: badge.Auto})
 		for _, bad := range []string{" id=", "<script", "href", "url(", "@import", "http"} {
 			rest := bytes.TrimPrefix(image, []byte(`<svg xmlns="http://www.w3.org/2000/svg"`))
 			if bytes.Contains(rest, []byte(bad)) {
@@ -371,7 +371,7 @@ func TestNoAllocation(t *testing.T) {
 	buf := make([]byte, 0, 4096)
 	long := badge.Badge{Name: strings.Repeat("<é\x00", 200), State: badge.Stale, Score: 50_000, Grade: "D", AsOf: november}
 	for _, b := range []badge.Badge{samples[0].badge, long, {}} {
-		if n := testing.AllocsPerRun(100, func() { buf = badge.AppendSVG(buf[:0], b, badge.Look{Theme: badge.Auto}) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { buf = badge.AppendSVG(buf[:0], b, badge.Options{Theme: badge.Auto}) }); n != 0 {
 			t.Errorf("AppendSVG(%+v): %v allocations, want 0", b, n)
 		}
 	}
@@ -385,17 +385,17 @@ func FuzzName(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, label string, options, state uint8, score int64, grade string) {
 		b := badge.Badge{Name: name, State: badge.State(state), Score: fieldmark.Milli(score), Grade: fieldmark.Grade(grade), AsOf: november}
-		parsed, err := badge.ParseLook(func(p string) string {
+		parsed, err := badge.ParseOptions(func(p string) string {
 			if p == "label" {
 				return label
 			}
 			return ""
 		})
 		if err != nil {
-			parsed = badge.Look{}
+			parsed = badge.Options{}
 		}
 		for style := range styles {
-			l := badge.Look{Style: badge.Style(style), Theme: badge.Theme(options % 4), Lang: badge.Lang(int(options) % len(badge.Languages())), Animate: options&1 != 0, Outline: options&2 != 0, Label: parsed.Label}
+			l := badge.Options{Style: badge.Style(style), Theme: badge.Theme(options % 4), Lang: badge.Lang(int(options) % len(badge.Languages())), Animate: options&1 != 0, Outline: options&2 != 0, Label: parsed.Label}
 			checkImage(t, badge.AppendSVG(nil, b, l))
 			if utf8.RuneCountInString(label) <= badge.MaxLabel {
 				l.Label = label

@@ -15,7 +15,7 @@ var plainTemplate = template.Must(template.New("badge").Parse(`<svg xmlns="http:
 	`<g fill="#fff" text-anchor="middle" font-family="Verdana,sans-serif" font-size="11"><text x="35" y="14">{{.Label | html}}</text><text x="91.5" y="14">{{.Message | html}}</text></g></svg>`))
 
 func BenchmarkBadge(b *testing.B) {
-	painter := new(badge.Painter)
+	painter := new(badge.Renderer)
 	for _, style := range styles {
 		fixed := look(b, "style="+style)
 		free := fixed
@@ -27,7 +27,7 @@ func BenchmarkBadge(b *testing.B) {
 		b.Run("outline/"+style, func(b *testing.B) { benchmark(b, painter, outline) })
 	}
 	b.Run("copy", func(b *testing.B) {
-		image := badge.AppendSVG(nil, samples[0].badge, badge.Look{})
+		image := badge.AppendSVG(nil, samples[0].badge, badge.Options{})
 		buf := make([]byte, 0, 4096)
 		for b.Loop() {
 			buf = append(buf[:0], image...)
@@ -45,7 +45,7 @@ func BenchmarkBadge(b *testing.B) {
 	})
 }
 
-func benchmark(b *testing.B, painter *badge.Painter, l badge.Look) {
+func benchmark(b *testing.B, painter *badge.Renderer, l badge.Options) {
 	buf := make([]byte, 0, 8192)
 	b.ReportAllocs()
 	for b.Loop() {

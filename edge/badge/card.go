@@ -24,16 +24,16 @@ var (
 )
 
 // hasNote reports whether a card or a seal has a second line.
-func (p *pen) hasNote() bool {
+func (p *svgWriter) hasNote() bool {
 	if p.look.Style == Seal {
 		return p.face.score != "" || p.face.month
 	}
 	return p.badge.AsOf != 0 || p.face.score != "" && p.face.mark != ""
 }
 
-func (p *pen) card(e *fieldmark.Error) {
+func (p *svgWriter) card(e *fieldmark.Error) {
 	p.width = p.cardWidth()
-	p.board(e, cardHeight, `10`)
+	p.openCard(e, cardHeight, `10`)
 	c := &schemes[p.look.Theme]
 	base := 3260
 	if p.hasNote() {
@@ -57,8 +57,8 @@ func (p *pen) card(e *fieldmark.Error) {
 	}
 }
 
-// board appends the head and the surface of a card or a seal.
-func (p *pen) board(e *fieldmark.Error, height int, radius string) {
+// openCard appends the head and the surface of a card or a seal.
+func (p *svgWriter) openCard(e *fieldmark.Error, height int, radius string) {
 	c := &schemes[p.look.Theme]
 	p.open(e, height, p.ink(), true)
 	p.put(`<rect x=".5" y=".5" width="`, p.width-px)
@@ -75,11 +75,11 @@ func (p *pen) board(e *fieldmark.Error, height int, radius string) {
 // note appends the second line of a card: the grade, and when it was verified.
 // A space is a part of its own or stands on both sides: outlines put the parts
 // of a text read from the right in order, but not what is inside of one.
-func (p *pen) note() {
+func (p *svgWriter) note() {
 	var parts [7]part
 	n := 0
 	add := func(t part) { parts[n] = t; n++ }
-	if grade := inkOf(p.badge.Grade).mark(); grade != "" && (p.face.score != "" || p.face.month) {
+	if grade := colorOf(p.badge.Grade).mark(); grade != "" && (p.face.score != "" || p.face.month) {
 		add(part{word: &p.lang.words[gradeWord]})
 		add(part{text: " "})
 		add(part{text: grade})
@@ -107,7 +107,7 @@ var outOf = func() (n [101]string) {
 }()
 
 // cardWidth is the same for every state of a look, as pillWidth is.
-func (p *pen) cardWidth() int {
+func (p *svgWriter) cardWidth() int {
 	width := cardWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
 		width = max(width, cardWith(cardFont.widthOf(0, part{text: p.look.Label})))
@@ -132,9 +132,9 @@ var cardWidths = widest(cardWidth, func(w *[wordCount]word) int {
 	return width
 })
 
-func (p *pen) seal(e *fieldmark.Error) {
+func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.width = sealSize
-	p.board(e, sealSize, `16`)
+	p.openCard(e, sealSize, `16`)
 	c := &schemes[p.look.Theme]
 	f, width := p.fit(sealFont, sealText, p.face.says)
 	base := 8200

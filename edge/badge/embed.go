@@ -35,7 +35,7 @@ type Snippet struct {
 // without a query; page is the brand's page. Every snippet but Markdown, which
 // has no way to say it, gives the size, so that the page does not shift when
 // the picture arrives.
-func EmbedOf(b Badge, look Look, image, page string) Embed {
+func EmbedOf(b Badge, look Options, image, page string) Embed {
 	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}
 	e.Width, e.Height = Size(b, look)
 	light, dark := look, look
@@ -55,7 +55,7 @@ func EmbedOf(b Badge, look Look, image, page string) Embed {
 // altText says what the picture shows, in the language of the look. It says no
 // score, as the page that holds it does not change with the badge. A name is not
 // inflected: outside English it is followed by a colon.
-func altText(name string, look Look) string {
+func altText(name string, look Options) string {
 	l := langOf(look)
 	phrase := l.phrases[readinessPhrase]
 	switch {
@@ -84,7 +84,7 @@ func (e *Embed) html() string {
 
 // picture chooses the theme in the page: not every browser chooses it inside a
 // picture. A look of one theme has one picture.
-func (e *Embed) picture(light, dark string, look Look) string {
+func (e *Embed) picture(light, dark string, look Options) string {
 	source := ""
 	if look.Theme == Auto && light != dark {
 		source = fmt.Sprintf(`<source media="(prefers-color-scheme: dark)" srcset="%s">`, html.EscapeString(dark))

@@ -58,7 +58,7 @@ func FuzzSnippets(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		e := badge.EmbedOf(badge.Badge{Name: name}, badge.Look{}, imageURL, pageURL)
+		e := badge.EmbedOf(badge.Badge{Name: name}, badge.Options{}, imageURL, pageURL)
 		for _, s := range e.Snippets {
 			lines := 1
 			if s.Format == "rst" {

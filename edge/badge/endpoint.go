@@ -30,11 +30,11 @@ type Endpoint struct {
 
 // EndpointOf encodes a score document as an Endpoint, in the look's language and
 // with its label; seconds is how long it may be kept, page the brand's page.
-func EndpointOf(s *fieldmark.Score, look Look, seconds int, page string) ([]byte, error) {
+func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]byte, error) {
 	b := Of(s)
 	label, message := Words(b, look)
-	p := newPen(nil, b, Look{Theme: look.Theme}, tenth)
-	p.face = faceOf(&b)
+	p := newSVGWriter(nil, b, Options{Theme: look.Theme}, tenth)
+	p.face = contentOf(&b)
 	raw, err := json.Marshal(Endpoint{
 		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"), CacheSeconds: seconds,
 		Slug: s.Slug, Name: s.Name, Status: s.Status, Score: s.Score, Grade: s.Grade, GeoReady: s.GeoReady, Updated: s.AsOf, Page: page,
@@ -46,15 +46,15 @@ func EndpointOf(s *fieldmark.Score, look Look, seconds int, page string) ([]byte
 }
 
 // Words returns the two parts of a badge as plain text.
-func Words(b Badge, look Look) (label, message string) {
+func Words(b Badge, look Options) (label, message string) {
 	look.Style = Flat
-	p := newPen(nil, b, look, tenth)
-	p.face = faceOf(&b)
-	l, m := p.halves()
+	p := newSVGWriter(nil, b, look, tenth)
+	p.face = contentOf(&b)
+	l, m := p.parts()
 	return p.plain(l), p.plain(m[0]) + p.plain(m[1]) + p.plain(m[2])
 }
 
-func (p *pen) plain(t part) string {
+func (p *svgWriter) plain(t part) string {
 	switch {
 	case t.word != nil:
 		return t.word.text

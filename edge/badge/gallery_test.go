@@ -59,7 +59,7 @@ func dataURI(kind string, image []byte) string {
 }
 
 // img is an element that shows a badge as another page does.
-func img(b badge.Badge, l badge.Look) string {
+func img(b badge.Badge, l badge.Options) string {
 	return fmt.Sprintf(`<img src="%s" title="%s">`, dataURI("image/svg+xml", badge.AppendSVG(nil, b, l)), html.EscapeString(l.Query()))
 }
 
@@ -156,7 +156,7 @@ func galleryForms(t *testing.T) string {
 		fmt.Fprintf(&w, `<img style="zoom:.5" src="%s">`, dataURI("image/png", raw))
 	}
 	for name, e := range failures {
-		w.WriteString(`<span>` + name + `</span><img src="` + dataURI("image/svg+xml", badge.AppendError(nil, e, badge.Look{})) + `">`)
+		w.WriteString(`<span>` + name + `</span><img src="` + dataURI("image/svg+xml", badge.AppendError(nil, e, badge.Options{})) + `">`)
 	}
 	return w.String()
 }

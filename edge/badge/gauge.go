@@ -8,7 +8,7 @@ type gauge struct {
 
 // ring appends the gauge: its track, and its arc, begun at twelve o'clock, so
 // that a dash pattern needs no turning and no arithmetic with angles.
-func (p *pen) ring(g gauge) {
+func (p *svgWriter) ring(g gauge) {
 	p.raw(`<g fill="none" stroke="`)
 	p.raw(p.ink())
 	p.put(`" stroke-width="`, g.stroke)
@@ -21,7 +21,7 @@ func (p *pen) ring(g gauge) {
 		p.raw(`"/></g>`)
 		return
 	}
-	p.put(`<circle cx="`, p.at(g.x))
+	p.put(`<circle cx="`, p.mirror(g.x))
 	p.put(`" cy="`, g.y)
 	p.put(`" r="`, g.r)
 	p.raw(`" opacity=".2"/>`)
@@ -35,13 +35,13 @@ const lastRound = 95
 
 // arc appends the filled part of the ring. Lengths are absolute: not every
 // renderer knows pathLength.
-func (p *pen) arc(g gauge) {
+func (p *svgWriter) arc(g gauge) {
 	fill := p.face.fill
 	if fill <= 0 {
 		return // a round cap would leave a dot
 	}
 	p.circle(g)
-	if fill < 100 || p.moves() {
+	if fill < 100 || p.animates() {
 		p.put(` stroke-dasharray="`, (fill*g.around/100+tenth/2)/tenth*tenth)
 		p.put(` `, (g.around/px+1)*px)
 		p.raw(`"`)
@@ -53,8 +53,8 @@ func (p *pen) arc(g gauge) {
 }
 
 // circle begins a path that goes round once, from twelve o'clock.
-func (p *pen) circle(g gauge) {
-	p.put(`<path d="M`, p.at(g.x))
+func (p *svgWriter) circle(g gauge) {
+	p.put(`<path d="M`, p.mirror(g.x))
 	p.put(` `, g.y-g.r)
 	p.put(`a`, g.r)
 	p.put(` `, g.r)

@@ -30,19 +30,19 @@ func outlineOf(glyph uint16) (from, to int) {
 	return u32(at), u32(at + glyphEntry)
 }
 
-// spot is a place in a picture, in hundredths of a pixel.
-type spot struct{ x, y int }
+// glyphPoint is a place in a picture, in hundredths of a pixel.
+type glyphPoint struct{ x, y int }
 
 // glyph appends a glyph to a path, with its origin at x, y. All lengths are
 // hundredths of a pixel; grain is what they are rounded to. Lengths between
 // points already rounded do not add up errors.
 func (w *path) glyph(glyph uint16, x, y, size, grain int) {
-	var first spot // of the contour
+	var first glyphPoint // of the contour
 	from, to := outlineOf(glyph)
 	for at := from; at < to; {
 		op := glyphs[at]
 		at++
-		var spots [3]spot
+		var spots [3]glyphPoint
 		n := 1
 		switch op {
 		case 'Q':
@@ -51,7 +51,7 @@ func (w *path) glyph(glyph uint16, x, y, size, grain int) {
 			n = 3
 		}
 		for i := range n {
-			spots[i] = spot{snap(x*emUnits+i16(at)*size, grain), snap(y*emUnits+i16(at+2)*size, grain)}
+			spots[i] = glyphPoint{snap(x*emUnits+i16(at)*size, grain), snap(y*emUnits+i16(at+2)*size, grain)}
 			at += 4
 		}
 		end := spots[n-1]
@@ -81,13 +81,13 @@ func (w *path) glyph(glyph uint16, x, y, size, grain int) {
 // path writes path data in the fewest characters.
 type path struct {
 	dst   []byte
-	at    spot // the current point
-	begun bool // a contour is open
+	at    glyphPoint // the current point
+	begun bool       // a contour is open
 	tail  tail
 	// The last command's curve, and its last control point: a curve that goes
 	// on from it smoothly need not say its first one.
 	bend byte
-	ctrl spot
+	ctrl glyphPoint
 }
 
 // tail is what of the data so far decides how it goes on.
@@ -99,7 +99,7 @@ type tail struct {
 
 // straight reports whether a segment through these points is a line: rounding
 // pulls short curves straight.
-func (w *path) straight(spots []spot) bool {
+func (w *path) straight(spots []glyphPoint) bool {
 	end := spots[len(spots)-1]
 	for _, s := range spots[:len(spots)-1] {
 		if s != w.at && s != end {
@@ -109,13 +109,13 @@ func (w *path) straight(spots []spot) bool {
 	return true
 }
 
-func (w *path) move(to spot) {
+func (w *path) move(to glyphPoint) {
 	w.add('m', to.x, to.y)
 	w.tail.command-- // a pair after m is a line: l, as L after M
 	w.at, w.bend, w.begun = to, 0, true
 }
 
-func (w *path) line(to spot) {
+func (w *path) line(to glyphPoint) {
 	switch {
 	case to == w.at:
 		return
@@ -129,7 +129,7 @@ func (w *path) line(to spot) {
 	w.at, w.bend = to, 0
 }
 
-func (w *path) quadratic(c, to spot) {
+func (w *path) quadratic(c, to glyphPoint) {
 	if c == w.smooth('q') {
 		w.add('t', to.x, to.y)
 	} else {
@@ -138,7 +138,7 @@ func (w *path) quadratic(c, to spot) {
 	w.at, w.bend, w.ctrl = to, 'q', c
 }
 
-func (w *path) cubic(a, b, to spot) {
+func (w *path) cubic(a, b, to glyphPoint) {
 	if a == w.smooth('c') {
 		w.add('s', b.x, b.y, to.x, to.y)
 	} else {
@@ -148,15 +148,15 @@ func (w *path) cubic(a, b, to spot) {
 }
 
 // smooth returns the control point a curve has that does not say it.
-func (w *path) smooth(bend byte) spot {
+func (w *path) smooth(bend byte) glyphPoint {
 	if w.bend != bend {
 		return w.at
 	}
-	return spot{2*w.at.x - w.ctrl.x, 2*w.at.y - w.ctrl.y}
+	return glyphPoint{2*w.at.x - w.ctrl.x, 2*w.at.y - w.ctrl.y}
 }
 
 // close ends the contour that began at first.
-func (w *path) close(first spot) {
+func (w *path) close(first glyphPoint) {
 	w.dst = append(w.dst, 'z')
 	w.tail = tail{}
 	w.at, w.bend, w.begun = first, 0, false

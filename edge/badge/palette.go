@@ -2,10 +2,10 @@ package badge
 
 import "github.com/fieldmark/fieldmark"
 
-// ink is the colour of a grade or a state. Its letter is part of a class of its
+// gradeColor is the colour of a grade or a state. Its letter is part of a class of its
 // own, so that badges of different colours can stand inlined in one page: a
 // style element is valid for the whole document.
-type ink struct {
+type gradeColor struct {
 	class  byte
 	letter byte   // of the grade; 0 for a state
 	light  string // on the light surface, and behind white
@@ -14,19 +14,19 @@ type ink struct {
 
 // Every ink has a contrast of at least 4.5 on its surface (WCAG 2.2, 1.4.3).
 var (
-	grades = [...]ink{
+	grades = [...]gradeColor{
 		{class: 'A', letter: 'A', light: "#1a7f37", dark: "#3fb950"},
 		{class: 'B', letter: 'B', light: "#4d7c0f", dark: "#8ac926"},
 		{class: 'C', letter: 'C', light: "#9a6700", dark: "#d29922"},
 		{class: 'D', letter: 'D', light: "#bc4c00", dark: "#f0883e"},
 		{class: 'E', letter: 'E', light: "#cf222e", dark: "#f85149"},
 	}
-	grey  = ink{class: 'N', light: "#59636e", dark: "#9198a1"}
-	amber = ink{class: 'O', light: "#9a6700", dark: "#d29922"}
+	grey  = gradeColor{class: 'N', light: "#59636e", dark: "#9198a1"}
+	amber = gradeColor{class: 'O', light: "#9a6700", dark: "#d29922"}
 )
 
-// inkOf returns the ink of a grade; what is no grade is written in grey.
-func inkOf(g fieldmark.Grade) *ink {
+// colorOf returns the ink of a grade; what is no grade is written in grey.
+func colorOf(g fieldmark.Grade) *gradeColor {
 	for i := range grades {
 		if len(g) == 1 && g[0] == grades[i].letter {
 			return &grades[i]
@@ -69,7 +69,7 @@ const (
 )
 
 // ink returns the colour of the grade or state in attributes.
-func (p *pen) ink() string {
+func (p *svgWriter) ink() string {
 	switch p.look.Theme {
 	case Dark:
 		return p.face.ink.dark
@@ -81,7 +81,7 @@ func (p *pen) ink() string {
 
 // backdrop returns the colour behind white words about the score: it is the
 // light ink in every theme, as white needs a dark ground.
-func (p *pen) backdrop() string {
+func (p *svgWriter) backdrop() string {
 	if p.look.Theme == Mono {
 		return monoTint
 	}

@@ -17,7 +17,7 @@ var (
 	pillFont  = font{size: rootSize, weight: bold}
 )
 
-func (p *pen) pill(e *fieldmark.Error) {
+func (p *svgWriter) pill(e *fieldmark.Error) {
 	p.width = p.pillWidth()
 	c := &schemes[p.look.Theme]
 	p.open(e, Height*px, p.ink(), false)
@@ -46,7 +46,7 @@ func (p *pen) pill(e *fieldmark.Error) {
 
 // pillWidth is the same for every state of a look, but for an error in its own
 // parameters, which the owner of the page sees first and mends.
-func (p *pen) pillWidth() int {
+func (p *svgWriter) pillWidth() int {
 	width := pillWidths[int(p.look.Lang)%langCount]
 	if p.look.Label != "" {
 		width = max(width, pillWith(pillFont.widthOf(0, part{text: p.look.Label}), widestScore))

@@ -24,20 +24,20 @@ const MaxScale = 3
 // PNG draws b as a PNG of scale pixels to one of the SVG's. It draws the very
 // SVG, with its text as outlines, so that the two cannot differ. The look must
 // be Drawable. Automatic colours are the light ones.
-func PNG(b Badge, look Look, scale int) ([]byte, error) {
-	p := newPen(nil, b, look.still(), finest)
-	p.face = faceOf(&b)
+func PNG(b Badge, look Options, scale int) ([]byte, error) {
+	p := newSVGWriter(nil, b, look.withoutAnimation(), finest)
+	p.face = contentOf(&b)
 	p.draw(nil)
 	return rasterise(p.dst, scale)
 }
 
 // ErrorPNG draws what AppendError appends.
-func ErrorPNG(e *fieldmark.Error, look Look, scale int) ([]byte, error) {
-	return rasterise(appendError(nil, e, look.still(), finest), scale)
+func ErrorPNG(e *fieldmark.Error, look Options, scale int) ([]byte, error) {
+	return rasterise(appendError(nil, e, look.withoutAnimation(), finest), scale)
 }
 
-// still returns the look as a picture of pixels can have it.
-func (l Look) still() Look {
+// withoutAnimation returns the look as a picture of pixels can have it.
+func (l Options) withoutAnimation() Options {
 	l.Outline, l.Animate = true, false
 	if l.Theme == Auto {
 		l.Theme = Light

@@ -50,7 +50,7 @@ func TestPNG(t *testing.T) {
 
 // The inks are where they belong, to the exact colour where nothing is blended.
 func TestPNGColours(t *testing.T) {
-	raw, err := badge.PNG(samples[0].badge, badge.Look{}, 3)
+	raw, err := badge.PNG(samples[0].badge, badge.Options{}, 3)
 	m := decode(t, raw, err)
 	for _, p := range []struct {
 		what string
@@ -72,7 +72,7 @@ func TestPNGColours(t *testing.T) {
 }
 
 func TestErrorPNG(t *testing.T) {
-	raw, err := badge.ErrorPNG(failures["error-400"], badge.Look{}, 2)
+	raw, err := badge.ErrorPNG(failures["error-400"], badge.Options{}, 2)
 	if got := decode(t, raw, err).Bounds().Size(); got.Y != 2*badge.Height {
 		t.Errorf("size %v", got)
 	}
@@ -83,7 +83,7 @@ func FuzzLabelPNG(f *testing.F) {
 		f.Add(s, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, label string, style uint8) {
-		l, err := badge.ParseLook(func(name string) string {
+		l, err := badge.ParseOptions(func(name string) string {
 			if name == "label" {
 				return label
 			}
@@ -112,7 +112,7 @@ func TestPNGRingBegins(t *testing.T) {
 			{State: badge.Ready, Grade: "A", Score: 100_000}, {State: badge.Stale, Grade: "B", Score: 80_000, AsOf: november},
 		} {
 			for scale := 1; scale <= badge.MaxScale; scale++ {
-				raw, err := badge.PNG(b, badge.Look{Style: ring.style}, scale)
+				raw, err := badge.PNG(b, badge.Options{Style: ring.style}, scale)
 				m := decode(t, raw, err)
 				// The column right of twelve o'clock, but for the blended ends.
 				size, top := float64(scale), ring.y-ring.r-ring.width/2

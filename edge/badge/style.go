@@ -1,27 +1,27 @@
 package badge
 
 // styled reports whether the badge has a style element.
-func (p *pen) styled() bool {
-	return p.look.Theme == Auto && !p.look.Style.shields() || p.moves()
+func (p *svgWriter) styled() bool {
+	return p.look.Theme == Auto && !p.look.Style.shields() || p.animates()
 }
 
-// moves reports whether there is an arc that is drawn before the reader's eyes.
-func (p *pen) moves() bool {
+// animates reports whether there is an arc that is drawn before the reader's eyes.
+func (p *svgWriter) animates() bool {
 	return p.look.Animate && p.look.Style.gauge() && p.face.score != "" && p.face.fill > 0
 }
 
 // class appends the badge's class: every style and ink has its own, and what
 // moves another, as rules of badges inlined in one page meet.
-func (p *pen) class() {
+func (p *svgWriter) class() {
 	p.dst = append(p.dst, 'f', "mkcs"[p.look.Style&3], p.face.ink.class)
-	if p.moves() {
+	if p.animates() {
 		p.dst = append(p.dst, 'v')
 	}
 }
 
 // style appends the dark colours and the motion. Every selector begins with the
 // class: nothing else on a page that inlines the badge may change.
-func (p *pen) style() {
+func (p *svgWriter) style() {
 	p.raw(`<style>`)
 	if p.look.Theme == Auto {
 		p.raw(`@media(prefers-color-scheme:dark){`)
@@ -38,7 +38,7 @@ func (p *pen) style() {
 		}
 		p.raw(`}`)
 	}
-	if p.moves() {
+	if p.animates() {
 		p.raw(`@media(prefers-reduced-motion:no-preference){`)
 		p.rule(` g path{animation:`, motions[p.look.Style&3], ` .8s ease-out}}@keyframes `)
 		p.raw(motions[p.look.Style&3])
@@ -51,7 +51,7 @@ func (p *pen) style() {
 var motions = [...]string{Pill: "fmm", Compact: "", Card: "fmc", Seal: "fms"}
 
 // rule appends a rule about parts of the badge.
-func (p *pen) rule(selector, value, end string) {
+func (p *svgWriter) rule(selector, value, end string) {
 	p.raw(`.`)
 	p.class()
 	p.raw(selector)

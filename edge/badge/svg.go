@@ -9,23 +9,23 @@ import (
 
 // AppendSVG appends the picture of b to dst. It allocates nothing but what dst
 // needs to grow, and its bytes depend on b and look alone.
-func AppendSVG(dst []byte, b Badge, look Look) []byte {
-	p := newPen(dst, b, look, tenth)
-	p.face = faceOf(&b)
+func AppendSVG(dst []byte, b Badge, look Options) []byte {
+	p := newSVGWriter(dst, b, look, tenth)
+	p.face = contentOf(&b)
 	p.draw(nil)
 	return p.dst
 }
 
 // AppendError appends a badge that says in words why there is none. The status
 // of e decides the words; its detail goes where a tooltip shows it.
-func AppendError(dst []byte, e *fieldmark.Error, look Look) []byte {
+func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
 	return appendError(dst, e, look, tenth)
 }
 
-func appendError(dst []byte, e *fieldmark.Error, look Look, grain int) []byte {
-	look = Look{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
-	p := newPen(dst, Badge{}, look, grain)
-	p.face = face{ink: &grey, mark: "!", word: unavailableWord}
+func appendError(dst []byte, e *fieldmark.Error, look Options, grain int) []byte {
+	look = Options{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
+	p := newSVGWriter(dst, Badge{}, look, grain)
+	p.face = content{ink: &grey, mark: "!", word: unavailableWord}
 	switch e.Code.Status() {
 	case http.StatusNotFound:
 		p.face.mark, p.face.word = "?", notRatedWord
@@ -40,9 +40,9 @@ func appendError(dst []byte, e *fieldmark.Error, look Look, grain int) []byte {
 // of a tooltip.
 const maxDetail = 200
 
-// face is what a badge shows, before it is drawn.
-type face struct {
-	ink   *ink
+// content is what a badge shows, before it is drawn.
+type content struct {
+	ink   *gradeColor
 	mark  string // inside the ring of the pill; a grade's letter, or a sign
 	word  uint8  // of the state; for readyWord a label of one's own may stand
 	says  part   // the state in words; worked out from word unless set
@@ -51,19 +51,19 @@ type face struct {
 	month bool   // show the month instead of the score, and dash the ring
 }
 
-// faceOf turns a badge into what is drawn.
-func faceOf(b *Badge) face {
-	f := face{ink: &grey, mark: "?", word: notRatedWord}
+// contentOf turns a badge into what is drawn.
+func contentOf(b *Badge) content {
+	f := content{ink: &grey, mark: "?", word: notRatedWord}
 	switch b.State {
 	case Ready, NotYet:
 		points := whole(b.Score)
-		f.ink, f.word, f.score, f.fill = inkOf(b.Grade), readyWord, numerals[points], points
+		f.ink, f.word, f.score, f.fill = colorOf(b.Grade), readyWord, numerals[points], points
 		f.mark = f.ink.mark()
 		if b.State == NotYet {
 			f.word = notYetWord
 		}
 	case Stale:
-		f.ink, f.mark, f.word, f.month = &amber, inkOf(b.Grade).mark(), staleWord, b.AsOf != 0
+		f.ink, f.mark, f.word, f.month = &amber, colorOf(b.Grade).mark(), staleWord, b.AsOf != 0
 	case Pending:
 		// A ring begun, without a letter: something is under way.
 		f.mark, f.word, f.fill = "", pendingWord, 25
@@ -75,7 +75,7 @@ func faceOf(b *Badge) face {
 }
 
 // mark returns the letter of a grade, or nothing.
-func (k *ink) mark() string {
+func (k *gradeColor) mark() string {
 	const letters = "ABCDE"
 	if k.letter == 0 {
 		return ""
@@ -91,8 +91,8 @@ var numerals = func() (n [101]string) {
 	return n
 }()
 
-func newPen(dst []byte, b Badge, look Look, grain int) pen {
-	p := pen{dst: dst, badge: b, look: look, grain: grain}
+func newSVGWriter(dst []byte, b Badge, look Options, grain int) svgWriter {
+	p := svgWriter{dst: dst, badge: b, look: look, grain: grain}
 	p.lang = langOf(look)
 	p.rtl = p.lang.rtl
 	if look.Label != "" {
@@ -102,7 +102,7 @@ func newPen(dst []byte, b Badge, look Look, grain int) pen {
 }
 
 // langOf returns the language of a look.
-func langOf(look Look) *language {
+func langOf(look Options) *language {
 	if int(look.Lang) < langCount {
 		return &languages[look.Lang]
 	}
@@ -110,7 +110,7 @@ func langOf(look Look) *language {
 }
 
 // draw writes the badge, or the badge of an error.
-func (p *pen) draw(e *fieldmark.Error) {
+func (p *svgWriter) draw(e *fieldmark.Error) {
 	p.face.says.word = &p.lang.words[p.face.word]
 	switch {
 	case p.face.word == readyWord && p.look.Label != "":
@@ -120,7 +120,7 @@ func (p *pen) draw(e *fieldmark.Error) {
 	}
 	switch p.look.Style {
 	case Compact, Flat, FlatSquare, ForTheBadge:
-		p.pair(e)
+		p.twoPart(e)
 	case Card:
 		p.card(e)
 	case Seal:
@@ -132,7 +132,7 @@ func (p *pen) draw(e *fieldmark.Error) {
 }
 
 // root returns how text is set where an element does not say it.
-func (p *pen) root() font { return roots[min(p.look.Style, styleCount-1)] }
+func (p *svgWriter) root() font { return roots[min(p.look.Style, styleCount-1)] }
 
 var roots = [styleCount]font{
 	Pill:        {size: rootSize, weight: bold},
@@ -146,7 +146,7 @@ var roots = [styleCount]font{
 
 // open appends everything up to the picture itself. Colours are attributes, so
 // that a proxy or a program which drops the style still shows a light badge.
-func (p *pen) open(e *fieldmark.Error, height int, fill string, flexible bool) {
+func (p *svgWriter) open(e *fieldmark.Error, height int, fill string, flexible bool) {
 	p.height = height
 	p.put(`<svg xmlns="http://www.w3.org/2000/svg" width="`, p.width)
 	p.put(`" height="`, height)
@@ -173,14 +173,14 @@ func (p *pen) open(e *fieldmark.Error, height int, fill string, flexible bool) {
 	case e == nil:
 		p.dst = appendSentence(p.dst, &p.badge, p.lang)
 	case p.look.Lang == 0:
-		p.failure(e)
+		p.errorCard(e)
 	default: // the text of the error is English; the title has a lang of its own
 		p.raw(p.lang.words[p.face.word].text)
 	}
 	end := len(p.dst)
 	if e != nil && p.look.Lang != 0 {
 		p.raw(`"><title lang="en">`)
-		p.failure(e)
+		p.errorCard(e)
 	} else {
 		p.raw(`"><title>`)
 		p.title = len(p.dst)
@@ -204,8 +204,8 @@ var fontOf = [styleCount]string{
 	ForTheBadge: `" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="10" role="img" aria-label="`,
 }
 
-// failure appends the title and the detail of an error.
-func (p *pen) failure(e *fieldmark.Error) {
+// errorCard appends the title and the detail of an error.
+func (p *svgWriter) errorCard(e *fieldmark.Error) {
 	p.dst = appendEscaped(p.dst, e.Code.Title(), maxDetail)
 	if e.Detail != "" {
 		p.raw(": ")

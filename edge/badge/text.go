@@ -70,7 +70,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 		return dst
 	}
 	dst = append(append(dst, l.comma...), outOf[whole(b.Score)]...)
-	if grade := inkOf(b.Grade).mark(); grade != "" {
+	if grade := colorOf(b.Grade).mark(); grade != "" {
 		dst = append(append(dst, l.comma...), l.phrases[spokenGradePhrase]...)
 		dst = append(append(dst, ' '), grade...)
 	}
@@ -89,7 +89,7 @@ func appendPhrases(dst []byte, b *Badge, l *language) []byte {
 func appendScore(dst []byte, b *Badge) []byte {
 	dst = append(dst, numerals[whole(b.Score)]...)
 	dst = append(dst, " of 100"...)
-	if grade := inkOf(b.Grade).mark(); grade != "" {
+	if grade := colorOf(b.Grade).mark(); grade != "" {
 		dst = append(dst, ", grade "...)
 		dst = append(dst, grade...)
 	}

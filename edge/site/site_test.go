@@ -32,7 +32,7 @@ func milli(m fieldmark.Milli) *fieldmark.Milli { return &m }
 
 // sampleBadge is how to show the badge of a score, as the edge says it.
 func sampleBadge(score fieldmark.Score) *site.Badge {
-	e := badge.EmbedOf(badge.Of(&score), badge.Look{}, base+fieldmark.PathBadge+string(score.Slug), base+fieldmark.PathBrandPage+string(score.Slug))
+	e := badge.EmbedOf(badge.Of(&score), badge.Options{}, base+fieldmark.PathBadge+string(score.Slug), base+fieldmark.PathBrandPage+string(score.Slug))
 	b := &site.Badge{Image: fieldmark.PathBadge + string(score.Slug), Alt: e.Alt, Lang: "en", Width: e.Width, Height: e.Height}
 	for name, format := range map[string]string{"HTML": "html", "Markdown": "markdown"} {
 		s, _ := e.Snippet(format)

@@ -20,10 +20,10 @@ var shapes = [styleCount]shape{
 // markGap stands between the grade's letter and the score.
 const markGap = 4 * px
 
-// pair draws a badge of two parts: whose it is, and how it stands.
-func (p *pen) pair(e *fieldmark.Error) {
+// twoPart draws a badge of two parts: whose it is, and how it stands.
+func (p *svgWriter) twoPart(e *fieldmark.Error) {
 	s := shapes[p.look.Style]
-	label, message := p.halves()
+	label, message := p.parts()
 	mark := ""
 	if p.look.Style == Compact && p.badge.State == Ready {
 		mark = p.face.mark
@@ -44,7 +44,7 @@ func (p *pen) pair(e *fieldmark.Error) {
 	right := roundUp(inner+lead) + 2*s.margin
 	p.width = left + right
 	p.open(e, s.height, "#fff", true)
-	p.ground(&s, left, right)
+	p.background(&s, left, right)
 	if p.look.Style == Flat {
 		// The shadow of the words, as it is on badges beside this one.
 		p.raw(`<g fill="#010101" opacity=".3">`)
@@ -62,8 +62,8 @@ func (p *pen) pair(e *fieldmark.Error) {
 	p.text(s.message, left+right/2, s.base, middle, "", message[:]...)
 }
 
-// halves returns what the two parts say.
-func (p *pen) halves() (label part, message [3]part) {
+// parts returns what the two parts say.
+func (p *svgWriter) parts() (label part, message [3]part) {
 	words := &p.lang.words
 	if p.look.Style == ForTheBadge {
 		words = &p.lang.upper
@@ -88,9 +88,9 @@ func (p *pen) halves() (label part, message [3]part) {
 	return label, message
 }
 
-// ground appends what the words of a badge of two parts stand on. Corners are
+// background appends what the words of a badge of two parts stand on. Corners are
 // drawn in the paths, so that there is nothing to refer to.
-func (p *pen) ground(s *shape, left, right int) {
+func (p *svgWriter) background(s *shape, left, right int) {
 	label := shieldsLabel
 	if !p.look.Style.shields() || p.look.Theme == Mono {
 		label = schemes[p.look.Theme].label
@@ -106,7 +106,7 @@ func (p *pen) ground(s *shape, left, right int) {
 	p.raw(p.backdrop())
 	r, corner, sweep := s.radius, s.radius, ` 0 0 1`
 	inward := right - r
-	p.put(`" d="M`, p.at(left))
+	p.put(`" d="M`, p.mirror(left))
 	if p.rtl {
 		corner, sweep, inward = -r, ` 0 0 0`, -inward
 		p.put(` 0H`, r)
@@ -114,21 +114,21 @@ func (p *pen) ground(s *shape, left, right int) {
 		p.put(` 0h`, inward)
 	}
 	if r > 0 {
-		p.turn(r, sweep, corner, r)
+		p.corner(r, sweep, corner, r)
 		p.put(`v`, s.height-2*r)
-		p.turn(r, sweep, -corner, r)
+		p.corner(r, sweep, -corner, r)
 	} else {
 		p.put(`v`, s.height)
 	}
 	p.put(`h`, -inward)
 	p.raw(`z"/>`)
 	if p.look.Style == Flat {
-		p.shine(s)
+		p.gradient(s)
 	}
 }
 
-// turn appends a rounded corner.
-func (p *pen) turn(r int, sweep string, dx, dy int) {
+// corner appends a rounded corner.
+func (p *svgWriter) corner(r int, sweep string, dx, dy int) {
 	p.put(`a`, r)
 	p.put(` `, r)
 	p.raw(sweep)
@@ -139,10 +139,10 @@ func (p *pen) turn(r int, sweep string, dx, dy int) {
 	p.put(` `, dy)
 }
 
-// shine darkens a badge towards its foot. A gradient would need an id, which
+// gradient darkens a badge towards its foot. A gradient would need an id, which
 // may be there twice in a page that inlines two badges; five steps of it differ
 // from one by less than an eye sees.
-func (p *pen) shine(s *shape) {
+func (p *svgWriter) gradient(s *shape) {
 	const steps = 4
 	p.raw(`<g fill="#000" opacity=".1">`)
 	for i := range steps {

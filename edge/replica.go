@@ -29,35 +29,35 @@ const (
 	// missedKeepAlives is how many signs of life must be missing, should an origin
 	// send them less often.
 	missedKeepAlives = 3
-	// replayed is how many events before its start a node that shares a tier looks
+	// replayedEvents is how many events before its start a node that shares a tier looks
 	// through for purges; what is older in the tier counts as stale. Ten pages of
 	// the log cost less than a few hundred fills.
-	replayed = 10_000
-	// beyond is past every number an event can have: asking for what follows it
+	replayedEvents = 10_000
+	// beyondLog is past every number an event can have: asking for what follows it
 	// tells at once where the log stands.
-	beyond = 1 << 53
+	beyondLog = 1 << 53
 )
 
-// follower is what the node knows of the origin's event log.
-type follower struct {
-	cursor atomic.Int64 // the newest event up to which all changes are in the ranking
-	purged atomic.Int64 // the newest event whose purges are applied, or just being applied
-	// module is the newest event up to which the loaded module is known to be the
+// replicaState is what the node knows of the origin's event log.
+type replicaState struct {
+	applied atomic.Int64 // the newest event up to which all changes are in the ranking
+	purged  atomic.Int64 // the newest event whose purges are applied, or just being applied
+	// moduleAsOf is the newest event up to which the loaded module is known to be the
 	// one in force. What it scores is no newer than that, whatever the facts are.
-	module    atomic.Int64
-	connected atomic.Bool  // whether the last question was answered
-	lost      atomic.Int64 // when connected became false, in nanoseconds since 1970; 0: never
-	proved    atomic.Bool  // whether one was ever: the origin is one of Fieldmark's
-	agreed    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
-	backlog   *backlog
+	moduleAsOf   atomic.Int64
+	connected    atomic.Bool  // whether the last question was answered
+	lostAt       atomic.Int64 // when connected became false, in nanoseconds since 1970; 0: never
+	originProven atomic.Bool  // whether one was ever: the origin is one of Fieldmark's
+	currentAt    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
+	backlog      *backlog
 }
 
-// agree notes that the ranking is what the log says now.
-func (f *follower) agree() { f.agreed.Store(time.Now().UnixNano()) }
+// markCurrent notes that the ranking is what the log says now.
+func (f *replicaState) markCurrent() { f.currentAt.Store(time.Now().UnixNano()) }
 
-// age is how long ago that was; 0 before the first ranking.
-func (f *follower) age(now time.Time) time.Duration {
-	at := f.agreed.Load()
+// rankingAge is how long ago that was; 0 before the first ranking.
+func (f *replicaState) rankingAge(now time.Time) time.Duration {
+	at := f.currentAt.Load()
 	if at == 0 {
 		return 0
 	}
@@ -66,38 +66,38 @@ func (f *follower) age(now time.Time) time.Duration {
 
 // lag is the age of the oldest event that this node has not applied in full, as far as
 // it can know: while the origin does not answer it is the time since it last did.
-func (f *follower) lag(now time.Time) time.Duration {
+func (f *replicaState) lag(now time.Time) time.Duration {
 	var lag time.Duration
 	if oldest := f.backlog.oldest(); !oldest.IsZero() {
 		lag = max(now.Sub(oldest), 0)
 	}
-	if at := f.lost.Load(); at != 0 && !f.connected.Load() {
+	if at := f.lostAt.Load(); at != 0 && !f.connected.Load() {
 		lag = max(lag, now.Sub(time.Unix(0, at)))
 	}
 	return lag
 }
 
-// caughtUp updates what the node reports of its place in the log, after a change
+// publishProgress updates what the node reports of its place in the log, after a change
 // of the backlog.
-func (f *follower) caughtUp() {
+func (f *replicaState) publishProgress() {
 	f.backlog.report(func(n int64, all bool) {
-		f.cursor.Store(n)
+		f.applied.Store(n)
 		if all {
-			f.agree()
+			f.markCurrent()
 		}
 	})
 }
 
-// keepUp follows the event log until ctx ends. It applies purges at once and
+// replicate follows the event log until ctx ends. It applies purges at once and
 // leaves all that takes time to the ranker.
-func (e *Edge) keepUp(ctx context.Context) error {
-	f := &following{edge: e}
+func (e *Edge) replicate(ctx context.Context) error {
+	f := &replicator{edge: e}
 	pause := backoffFirst
 	for ctx.Err() == nil {
-		err := f.step(ctx)
+		err := f.sync(ctx)
 		if err == nil {
 			pause = backoffFirst
-			if !e.follow.connected.Swap(true) {
+			if !e.replica.connected.Swap(true) {
 				e.log.Info("following the origin", "event", f.at.Number)
 			}
 			continue
@@ -105,9 +105,9 @@ func (e *Edge) keepUp(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		connected := e.follow.connected.Swap(false)
+		connected := e.replica.connected.Swap(false)
 		if connected {
-			e.follow.lost.Store(time.Now().UnixNano())
+			e.replica.lostAt.Store(time.Now().UnixNano())
 		}
 		if connected || pause == backoffFirst {
 			e.log.Warn("event stream disconnected; serving what is known", "err", err)
@@ -127,39 +127,39 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// following is the state of keepUp; nothing else touches it.
-type following struct {
-	edge    *Edge
-	log     string                // the name of the log followed; empty before join
-	at      fieldmark.EventCursor // the newest event read
-	silence time.Duration         // what a poll may be silent for; 0: the origin sends no signs of life
+// replicator is the state of replicate; nothing else touches it.
+type replicator struct {
+	edge       *Edge
+	log        string                // the name of the log followed; empty before join
+	at         fieldmark.EventCursor // the newest event read
+	maxSilence time.Duration         // what a poll may be silent for; 0: the origin sends no signs of life
 }
 
-// step attaches to the log, and from there goes one stretch of it further. It is
+// sync attaches to the log, and from there goes one stretch of it further. It is
 // safe to repeat.
-func (f *following) step(ctx context.Context) error {
+func (f *replicator) sync(ctx context.Context) error {
 	if f.edge.modules.rolledBack.Swap(false) {
 		f.edge.cache.Reset() // what the bad module made of any brand may be wrong
 		f.log = ""
 	}
 	if f.log == "" {
-		return f.join(ctx)
+		return f.attach(ctx)
 	}
-	return f.advance(ctx)
+	return f.pollAndApply(ctx)
 }
 
-// join begins to follow the log at its head.
-func (f *following) join(ctx context.Context) error {
+// attach begins to follow the log at its head.
+func (f *replicator) attach(ctx context.Context) error {
 	e := f.edge
-	page, err := f.poll(ctx, fieldmark.EventCursor{Number: beyond}, 0)
+	page, err := f.pollEvents(ctx, fieldmark.EventCursor{Number: beyondLog}, 0)
 	if err != nil {
 		return fmt.Errorf("read the head of the log: %w", err)
 	}
-	e.follow.proved.Store(page.Log != "")
-	e.edition.learn(page.Edition)
+	e.replica.originProven.Store(page.Log != "")
+	e.originVersion.set(page.Edition)
 	at := fieldmark.EventCursor{Number: page.Head}
 	if page.Head > 0 {
-		newest, err := f.poll(ctx, fieldmark.EventCursor{Number: page.Head - 1}, 0)
+		newest, err := f.pollEvents(ctx, fieldmark.EventCursor{Number: page.Head - 1}, 0)
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", page.Head, err)
 		}
@@ -175,37 +175,37 @@ func (f *following) join(ctx context.Context) error {
 			return err
 		}
 	}
-	e.follow.purged.Store(page.Head)
-	e.follow.backlog.attach(page.Head, e.follow.module.Store)
+	e.replica.purged.Store(page.Head)
+	e.replica.backlog.attach(page.Head, e.replica.moduleAsOf.Store)
 	f.log, f.at = page.Log, at
 	return nil
 }
 
-// poll asks for the events after a cursor. Where origins show signs of life, it
+// pollEvents asks for the events after a cursor. Where origins show signs of life, it
 // asks another one if they fail to appear.
-func (f *following) poll(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
-	if f.silence > 0 {
-		ctx = upstream.WithSilence(ctx, f.silence)
+func (f *replicator) pollEvents(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
+	if f.maxSilence > 0 {
+		ctx = upstream.WithSilence(ctx, f.maxSilence)
 	}
 	page, err := f.edge.cfg.Origin.Events(ctx, after, wait)
 	if err != nil {
 		return page, err
 	}
-	f.silence = 0
+	f.maxSilence = 0
 	if page.KeepAlive > 0 {
-		f.silence = max(minSilence, missedKeepAlives*time.Duration(page.KeepAlive)*time.Millisecond)
+		f.maxSilence = max(minSilence, missedKeepAlives*time.Duration(page.KeepAlive)*time.Millisecond)
 	}
 	return page, nil
 }
 
 // replay applies the purges of the recent past, by which entries of the shared
 // tier are judged, and begins to use it.
-func (f *following) replay(ctx context.Context, to fieldmark.EventPage) error {
+func (f *replicator) replay(ctx context.Context, to fieldmark.EventPage) error {
 	e := f.edge
-	at := fieldmark.EventCursor{Number: max(to.Head-replayed, to.Oldest-1, 0)}
+	at := fieldmark.EventCursor{Number: max(to.Head-replayedEvents, to.Oldest-1, 0)}
 	e.cache.InvalidateBefore(at.Number)
 	for at.Number < to.Head {
-		page, err := f.poll(ctx, at, 0)
+		page, err := f.pollEvents(ctx, at, 0)
 		if err != nil {
 			return fmt.Errorf("read the log after %d: %w", at.Number, err)
 		}
@@ -213,7 +213,7 @@ func (f *following) replay(ctx context.Context, to fieldmark.EventPage) error {
 			return fmt.Errorf("the log changed while it was read after %d", at.Number)
 		}
 		for i := range page.Events {
-			e.purge(&page.Events[i])
+			e.applyPurge(&page.Events[i])
 		}
 		last := &page.Events[len(page.Events)-1]
 		at = fieldmark.EventCursor{Number: last.Number, ID: last.ID}
@@ -225,8 +225,8 @@ func (f *following) replay(ctx context.Context, to fieldmark.EventPage) error {
 	return nil
 }
 
-// purge does to the cache what an event says.
-func (e *Edge) purge(ev *fieldmark.Event) {
+// applyPurge does to the cache what an event says.
+func (e *Edge) applyPurge(ev *fieldmark.Event) {
 	soft, hard := e.cache.Purge, e.cache.PurgeHard
 	var p fieldmark.Purged
 	if ev.Type == fieldmark.EventCachePurged && json.Unmarshal(ev.Data, &p) == nil {
@@ -253,50 +253,50 @@ func (e *Edge) purge(ev *fieldmark.Event) {
 	}
 }
 
-// advance waits for the next stretch of the log and applies its purges, so that
+// pollAndApply waits for the next stretch of the log and applies its purges, so that
 // nothing old is served any more. The ranking follows beside.
-func (f *following) advance(ctx context.Context) error {
+func (f *replicator) pollAndApply(ctx context.Context) error {
 	e := f.edge
 	wait := pollWait
-	if !e.follow.connected.Load() {
+	if !e.replica.connected.Load() {
 		wait = 0 // the edition of an origin that has just started takes effect at once
 	}
-	page, err := f.listen(ctx, wait)
+	page, err := f.pollOrWake(ctx, wait)
 	if err != nil && e.modules.rolledBack.Load() {
 		return nil // woken to deal with that
 	}
 	if err != nil {
 		return fmt.Errorf("follow the log after %d: %w", f.at.Number, err)
 	}
-	e.edition.learn(page.Edition)
+	e.originVersion.set(page.Edition)
 	if page.Log != f.log || page.Head < f.at.Number || page.Oldest > f.at.Number+1 || page.Diverged(f.at) {
-		f.restart(page)
+		f.reattach(page)
 		return nil
 	}
 	if len(page.Events) == 0 {
-		e.follow.caughtUp()
+		e.replica.publishProgress()
 		return nil
 	}
-	n := readNews(page.Events)
+	n := summarize(page.Events)
 	// Both before the purges: what is filled after them must outlive them, and a
 	// reader who comes after them must find the brands that they are about.
-	e.follow.backlog.add(n, page.Head, e.follow.module.Store)
-	e.follow.purged.Store(n.last)
+	e.replica.backlog.add(n, page.Head, e.replica.moduleAsOf.Store)
+	e.replica.purged.Store(n.last)
 	for i := range page.Events {
-		e.purge(&page.Events[i])
+		e.applyPurge(&page.Events[i])
 		if len(page.Events[i].Tags) > 0 {
 			e.meters.purgeLag.Update(max(time.Since(page.Events[i].Time.Std()), 0).Seconds())
 		}
 	}
 	e.meters.follows.Add(len(page.Events))
-	e.follow.caughtUp()
+	e.replica.publishProgress()
 	f.at = fieldmark.EventCursor{Number: n.last, ID: page.Events[len(page.Events)-1].ID}
 	return nil
 }
 
-// listen waits for the next stretch of the log, and no longer when a module was
+// pollOrWake waits for the next stretch of the log, and no longer when a module was
 // taken back.
-func (f *following) listen(ctx context.Context, wait time.Duration) (fieldmark.EventPage, error) {
+func (f *replicator) pollOrWake(ctx context.Context, wait time.Duration) (fieldmark.EventPage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -306,14 +306,14 @@ func (f *following) listen(ctx context.Context, wait time.Duration) (fieldmark.E
 		case <-ctx.Done():
 		}
 	})
-	page, err := f.poll(ctx, f.at, wait)
+	page, err := f.pollEvents(ctx, f.at, wait)
 	cancel()
 	watch.Wait()
 	return page, err
 }
 
-// news is what a stretch of the log means for the ranking.
-type news struct {
+// eventBatch is what a stretch of the log means for the ranking.
+type eventBatch struct {
 	brands      map[fieldmark.Slug]unranked // to be scored again
 	everything  bool                        // all of them
 	activations []fieldmark.Event           // another module may be the active one
@@ -321,7 +321,7 @@ type news struct {
 }
 
 // change adds an event about a brand.
-func (n *news) change(slug fieldmark.Slug, ev *fieldmark.Event) {
+func (n *eventBatch) change(slug fieldmark.Slug, ev *fieldmark.Event) {
 	u, ok := n.brands[slug]
 	if !ok {
 		u.first, u.firstAt = ev.Number, ev.Time.Std()
@@ -330,8 +330,8 @@ func (n *news) change(slug fieldmark.Slug, ev *fieldmark.Event) {
 	n.brands[slug] = u
 }
 
-func readNews(events []fieldmark.Event) news {
-	n := news{brands: map[fieldmark.Slug]unranked{}, last: events[len(events)-1].Number}
+func summarize(events []fieldmark.Event) eventBatch {
+	n := eventBatch{brands: map[fieldmark.Slug]unranked{}, last: events[len(events)-1].Number}
 	for i := range events {
 		ev := &events[i]
 		if ev.Type == fieldmark.EventModuleActivated {
@@ -353,15 +353,15 @@ func readNews(events []fieldmark.Event) news {
 	return n
 }
 
-// restart detaches after the log's tail was lost: what is cached counts as stale,
+// reattach detaches after the log's tail was lost: what is cached counts as stale,
 // everything is ranked again, and until then the ranking does not say which brands
 // there are not.
-func (f *following) restart(page fieldmark.EventPage) {
+func (f *replicator) reattach(page fieldmark.EventPage) {
 	e := f.edge
 	diverged := page.Diverged(f.at)
 	e.log.Warn("the event log has a gap; starting again", "event", f.at.Number, "head", page.Head, "oldest", page.Oldest, "diverged", diverged)
 	e.meters.lost.Inc()
-	e.follow.backlog.detach(func() { e.rankings.SetIncomplete(true) })
+	e.replica.backlog.detach(func() { e.rankings.SetIncomplete(true) })
 	e.proxy.PurgeAll(false) // the purges that were missed are not known
 	if page.Log == f.log && page.Head >= f.at.Number && !diverged {
 		e.cache.InvalidateBefore(page.Head)

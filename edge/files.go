@@ -144,7 +144,7 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 		entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
 			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff")
 		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
-		return e.ofBoard(entry), nil
+		return e.taggedBoard(entry), nil
 	})
 	if err != nil {
 		e.fail(ctx, err)

@@ -19,7 +19,7 @@ type backlog struct {
 	ready chan struct{} // holds a signal while the ranker has not looked
 
 	mu sync.Mutex
-	wanted
+	requests
 	brands      map[fieldmark.Slug]unranked
 	last        int64             // number of the newest event read
 	head        int64             // number of the newest event there is, as last reported
@@ -27,9 +27,9 @@ type backlog struct {
 	moduleKnown bool              // no activation was read that the ranker has not dealt with
 }
 
-// wanted counts what was asked of the ranker; it compares the numbers with those
+// requests counts what was asked of the ranker; it compares the numbers with those
 // it has dealt with.
-type wanted struct {
+type requests struct {
 	attached   int // times the log was attached to or lost: drop what was known before
 	modules    int // times another module may have become the active one
 	everything int // times all brands had to be ranked again
@@ -54,7 +54,7 @@ func (b *backlog) attach(head int64, known func(int64)) {
 	b.attached, b.modules, b.everything = b.attached+1, b.modules+1, b.everything+1
 	b.brands, b.activations, b.last, b.head, b.moduleKnown = map[fieldmark.Slug]unranked{}, nil, head, head, false
 	known(0)
-	poke(b.ready)
+	notify(b.ready)
 }
 
 // detach is called when the log was found to be another than the one followed:
@@ -77,7 +77,7 @@ func (b *backlog) whileAttached(count int, fn func()) {
 
 // add adds what a stretch of the log changes. Known is called with the number up
 // to which the loaded module is known to be the active one.
-func (b *backlog) add(n news, head int64, known func(int64)) {
+func (b *backlog) add(n eventBatch, head int64, known func(int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for slug, u := range n.brands {
@@ -98,18 +98,18 @@ func (b *backlog) add(n news, head int64, known func(int64)) {
 	if b.moduleKnown {
 		known(n.last)
 	}
-	poke(b.ready)
+	notify(b.ready)
 }
 
 // state returns what is wanted, and the activations since the last call.
-func (b *backlog) state() (w wanted, activations []fieldmark.Event) {
+func (b *backlog) state() (w requests, activations []fieldmark.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	activations, b.activations = b.activations, nil
-	return b.wanted, activations
+	return b.requests, activations
 }
 
-// moduleLoaded reports that the module of the given count is loaded.
+// requireModule reports that the module of the given count is loaded.
 func (b *backlog) moduleLoaded(count int, known func(last int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,20 +21,20 @@ const fibonacci = 0x9e3779b97f4a7c15
 // two that push each other out.
 var labelSeed = maphash.MakeSeed()
 
-// Painter draws badges faster than AppendSVG, and to the same bytes: of what is
+// Renderer draws badges faster than AppendSVG, and to the same bytes: of what is
 // drawn only a brand's name and a free label are not from a fixed vocabulary,
 // and of a label only the width matters to the rest. So it remembers the rest, or
 // all of it where the letters of a label are drawn as outlines.
 // The zero value is ready; it may be used by many goroutines, and must not be
 // copied.
-type Painter struct {
-	frames [1 << frameBits]atomic.Pointer[frame]
-	drawn  [1 << drawnBits]atomic.Pointer[frame] // those with a label of outlines
+type Renderer struct {
+	frames [1 << frameBits]atomic.Pointer[template]
+	drawn  [1 << drawnBits]atomic.Pointer[template] // those with a label of outlines
 }
 
-// frame is a badge in pieces. Between them go the name, twice, and then the
+// template is a badge in pieces. Between them go the name, twice, and then the
 // label, as often as there are pieces left.
-type frame struct {
+type template struct {
 	key     uint64
 	label   string // whose outlines are in the pieces
 	head    string
@@ -44,8 +44,8 @@ type frame struct {
 }
 
 // AppendSVG appends the picture of b to dst, as the function of that name does.
-func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
-	key, label := frameKey(&b, &look), ""
+func (p *Renderer) AppendSVG(dst []byte, b Badge, look Options) []byte {
+	key, label := templateKey(&b, &look), ""
 	spread := key * fibonacci
 	slot := &p.frames[spread>>(64-frameBits)]
 	if look.Outline && look.Label != "" {
@@ -54,7 +54,7 @@ func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
 	}
 	f := slot.Load()
 	if f == nil || f.key != key || f.label != label {
-		f = newFrame(key, b, look)
+		f = newTemplate(key, b, look)
 		f.label = label
 		slot.Store(f)
 	}
@@ -75,16 +75,16 @@ func (p *Painter) AppendSVG(dst []byte, b Badge, look Look) []byte {
 	return append(dst, f.pieces[f.holes]...)
 }
 
-// frameKey packs everything about a badge but its name and the letters of its
+// templateKey packs everything about a badge but its name and the letters of its
 // label. Where the sum of bits would pass 64, the key would not be one.
-func frameKey(b *Badge, l *Look) uint64 {
+func templateKey(b *Badge, l *Options) uint64 {
 	key := uint64(l.Style)                              // 3 bits
 	key = key<<2 | uint64(l.Theme)                      // themes
 	key = key<<5 | uint64(l.Lang)                       // languages
 	key = key<<2 | flag(l.Animate)<<1 | flag(l.Outline) //
 	key = key<<3 | uint64(min(b.State, 7))              // states, and what is none
 	key = key<<7 | uint64(whole(b.Score))               // 0 to 100
-	key = key<<3 | uint64(inkOf(b.Grade).class&7)       // A to E, or N
+	key = key<<3 | uint64(colorOf(b.Grade).class&7)     // A to E, or N
 	key = key<<16 | uint64(b.AsOf)
 	if l.Label == "" {
 		return key<<13 | 1 // no key is zero
@@ -110,14 +110,14 @@ func flag(is bool) uint64 {
 	return 0
 }
 
-// newFrame draws a badge without a name and cuts it where names and labels go.
-func newFrame(key uint64, b Badge, look Look) *frame {
+// newTemplate draws a badge without a name and cuts it where names and labels go.
+func newTemplate(key uint64, b Badge, look Options) *template {
 	b.Name = ""
-	p := newPen(nil, b, look, tenth)
-	p.face = faceOf(&b)
+	p := newSVGWriter(nil, b, look, tenth)
+	p.face = contentOf(&b)
 	p.draw(nil)
 	all := string(p.dst)
-	f := &frame{key: key, head: all[:p.label], between: all[p.label:p.title], holes: p.holes}
+	f := &template{key: key, head: all[:p.label], between: all[p.label:p.title], holes: p.holes}
 	from := p.title
 	for i, hole := range p.hole[:p.holes] {
 		f.pieces[i] = all[from:hole[0]]

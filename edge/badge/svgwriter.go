@@ -2,13 +2,13 @@ package badge
 
 import "strconv"
 
-// pen writes one badge. All its lengths are hundredths of a pixel.
-type pen struct {
+// svgWriter writes one badge. All its lengths are hundredths of a pixel.
+type svgWriter struct {
 	dst    []byte
 	badge  Badge
-	look   Look
+	look   Options
 	lang   *language
-	face   face
+	face   content
 	rtl    bool
 	width  int
 	height int
@@ -31,14 +31,14 @@ const (
 	rootSize = 11 * px // of text, unless a style says otherwise
 )
 
-func (p *pen) raw(s string) { p.dst = append(p.dst, s...) }
-func (p *pen) num(v int)    { p.dst = appendLength(p.dst, v) }
-func (p *pen) put(s string, v int) { // a piece of text and a length after it
+func (p *svgWriter) raw(s string) { p.dst = append(p.dst, s...) }
+func (p *svgWriter) num(v int)    { p.dst = appendLength(p.dst, v) }
+func (p *svgWriter) put(s string, v int) { // a piece of text and a length after it
 	p.dst = appendLength(append(p.dst, s...), v)
 }
 
-// at mirrors a place from the left edge in badges read from the right.
-func (p *pen) at(x int) int {
+// mirror mirrors a place from the left edge in badges read from the right.
+func (p *svgWriter) mirror(x int) int {
 	if p.rtl {
 		return p.width - x
 	}
@@ -129,7 +129,7 @@ func (t *part) measure(weight int, count bool) (width, letters int) {
 
 // textWidth returns the width that a text is drawn with. Of a label only whole
 // pixels matter, as they are all that a frame's key has of it.
-func (p *pen) textWidth(f font, parts ...part) int {
+func (p *svgWriter) textWidth(f font, parts ...part) int {
 	width := f.widthOf(p.badge.AsOf, parts...)
 	if parts[0].label {
 		return roundUp(width)
@@ -139,7 +139,7 @@ func (p *pen) textWidth(f font, parts ...part) int {
 
 // fit returns f, or a smaller font in which a text is no wider than room, and
 // the width of the text in it.
-func (p *pen) fit(f font, room int, parts ...part) (font, int) {
+func (p *svgWriter) fit(f font, room int, parts ...part) (font, int) {
 	width := p.textWidth(f, parts...)
 	if width > room {
 		f.size, width = f.size*room/width, room
@@ -149,14 +149,14 @@ func (p *pen) fit(f font, room int, parts ...part) (font, int) {
 
 // text draws a text at x, y, mirrored where need be. paint is what is written
 // into the element about its colour.
-func (p *pen) text(f font, x, y int, a anchor, paint string, parts ...part) {
+func (p *svgWriter) text(f font, x, y int, a anchor, paint string, parts ...part) {
 	p.set(f, p.textWidth(f, parts...), x, y, a, paint, parts...)
 }
 
 // set draws a text with a width. A reader may have none of the fonts that are
 // asked for, and no font for the script at all: textLength makes any other as
 // wide as the badge has room for, and so no anchor is needed.
-func (p *pen) set(f font, width, x, y int, a anchor, paint string, parts ...part) {
+func (p *svgWriter) set(f font, width, x, y int, a anchor, paint string, parts ...part) {
 	seen := width - f.spacing // that of the last letter is not seen
 	switch a {
 	case middle:
@@ -165,13 +165,13 @@ func (p *pen) set(f font, width, x, y int, a anchor, paint string, parts ...part
 		x -= seen
 	}
 	if p.outlined(parts) {
-		if x = p.at(x); p.rtl {
+		if x = p.mirror(x); p.rtl {
 			x -= seen
 		}
 		p.outline(f, x, y, paint, parts)
 		return
 	}
-	p.put(`<text x="`, p.at(x)/tenth*tenth)
+	p.put(`<text x="`, p.mirror(x)/tenth*tenth)
 	p.put(`" y="`, y)
 	if p.look.Style == Seal {
 		p.raw(`" font-family="Verdana,DejaVu Sans,sans-serif`) // second, the face of its outlines
@@ -207,7 +207,7 @@ var weights = [...]string{regular: "400", bold: "700"}
 // the space between them: where letters join or stack, space would part them,
 // and where the width is an estimate there may be much of it. Elsewhere the 34
 // bytes are saved, as shields.io does.
-func (p *pen) scaled(parts []part) bool {
+func (p *svgWriter) scaled(parts []part) bool {
 	for i := range parts {
 		if parts[i].label && !canOutline(parts[i].text) || parts[i].word != nil && p.lang.joined {
 			return true
@@ -217,7 +217,7 @@ func (p *pen) scaled(parts []part) bool {
 }
 
 // part appends a part as escaped text.
-func (p *pen) part(t *part) {
+func (p *svgWriter) part(t *part) {
 	switch {
 	case t.word != nil:
 		p.raw(t.word.text) // ours, and plain
@@ -250,7 +250,7 @@ const rightToLeft = "\u200f"
 
 // outlined reports whether a text is drawn as outlines. A seal's own words are,
 // and its label is not: drawing letters takes a hundred times as long.
-func (p *pen) outlined(parts []part) bool {
+func (p *svgWriter) outlined(parts []part) bool {
 	if !p.look.Outline && (p.look.Style != Seal || parts[0].label) {
 		return false
 	}
@@ -263,7 +263,7 @@ func (p *pen) outlined(parts []part) bool {
 }
 
 // outline draws a text as one path, whose left end is at x.
-func (p *pen) outline(f font, x, y int, paint string, parts []part) {
+func (p *svgWriter) outline(f font, x, y int, paint string, parts []part) {
 	p.raw(`<path`)
 	p.raw(paint)
 	p.raw(` d="`)
@@ -280,7 +280,7 @@ func (p *pen) outline(f font, x, y int, paint string, parts []part) {
 }
 
 // outlinePart draws a part from x on and returns how wide it is.
-func (p *pen) outlinePart(f font, t *part, x, y int) int {
+func (p *svgWriter) outlinePart(f font, t *part, x, y int) int {
 	switch {
 	case t.word != nil:
 		at := wordsAt() + int(t.word.at[f.weight])
@@ -302,7 +302,7 @@ func (p *pen) outlinePart(f font, t *part, x, y int) int {
 	return p.letters(f, t.text, x, y)
 }
 
-func (p *pen) letters(f font, s string, x, y int) int {
+func (p *svgWriter) letters(f font, s string, x, y int) int {
 	from := x
 	for _, r := range s {
 		x += p.letter(f, r, x, y)
@@ -310,7 +310,7 @@ func (p *pen) letters(f font, s string, x, y int) int {
 	return x - from
 }
 
-func (p *pen) letter(f font, r rune, x, y int) int {
+func (p *svgWriter) letter(f font, r rune, x, y int) int {
 	glyph, ok := letterOf(f.weight, r)
 	if !ok {
 		return 0
@@ -319,6 +319,6 @@ func (p *pen) letter(f font, r rune, x, y int) int {
 	return advanceOf(glyph)*f.size/emUnits + f.spacing
 }
 
-func (p *pen) glyph(f font, glyph uint16, x, y int) {
+func (p *svgWriter) glyph(f font, glyph uint16, x, y int) {
 	p.path.glyph(glyph, x, y, f.size, p.grain)
 }

@@ -67,7 +67,7 @@ type words struct {
 	Words  string  `xml:",chardata"`
 }
 
-func draw(t *testing.T, b badge.Badge, l badge.Look) drawing {
+func draw(t *testing.T, b badge.Badge, l badge.Options) drawing {
 	t.Helper()
 	image := badge.AppendSVG(nil, b, l)
 	var d drawing
@@ -111,9 +111,9 @@ var declaration = regexp.MustCompile(`\.(f\w\w)( [^{]*)?\{([^}]*)\}`)
 func TestAutoIsBoth(t *testing.T) {
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
 		for _, s := range samples {
-			auto := draw(t, s.badge, badge.Look{Style: style})
-			light := draw(t, s.badge, badge.Look{Style: style, Theme: badge.Light})
-			dark := draw(t, s.badge, badge.Look{Style: style, Theme: badge.Dark})
+			auto := draw(t, s.badge, badge.Options{Style: style})
+			light := draw(t, s.badge, badge.Options{Style: style, Theme: badge.Light})
+			dark := draw(t, s.badge, badge.Options{Style: style, Theme: badge.Dark})
 			if light.Style != "" || dark.Style != "" {
 				t.Errorf("%s: a badge of one theme has a style", s.name)
 			}
@@ -155,7 +155,7 @@ func TestRulesDoNotMeet(t *testing.T) {
 	rules := map[string]string{}
 	for _, style := range []badge.Style{badge.Pill, badge.Compact, badge.Card, badge.Seal} {
 		for _, s := range samples {
-			for _, r := range declaration.FindAllStringSubmatch(draw(t, s.badge, badge.Look{Style: style}).Style, -1) {
+			for _, r := range declaration.FindAllStringSubmatch(draw(t, s.badge, badge.Options{Style: style}).Style, -1) {
 				key := r[1] + r[2]
 				if was, ok := rules[key]; ok && was != r[3] {
 					t.Errorf("%s is both %q and %q", key, was, r[3])
@@ -213,7 +213,7 @@ func TestParseLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := badge.ParseLook(q.Get)
+		l, err := badge.ParseOptions(q.Get)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the look of %q is %+v, %v, want an error with %q", query, l, err, want)
 		}
@@ -231,7 +231,7 @@ func TestFits(t *testing.T) {
 	for _, style := range styles {
 		for i := range badge.Languages() {
 			for _, s := range samples {
-				l := badge.Look{Style: look(t, "style="+style).Style, Lang: badge.Lang(i), Theme: badge.Light}
+				l := badge.Options{Style: look(t, "style="+style).Style, Lang: badge.Lang(i), Theme: badge.Light}
 				d := draw(t, s.badge, l)
 				for _, text := range d.Text {
 					if utf8.RuneCountInString(text.Words) > 1 && text.Length == 0 {
@@ -266,7 +266,7 @@ func TestOneSize(t *testing.T) {
 			}
 		}
 	}
-	if w, h := badge.Size(badge.Badge{}, badge.Look{}); w != badge.Width || h != badge.Height {
+	if w, h := badge.Size(badge.Badge{}, badge.Options{}); w != badge.Width || h != badge.Height {
 		t.Errorf("the default badge is %d by %d, want %d by %d", w, h, badge.Width, badge.Height)
 	}
 }

@@ -59,24 +59,24 @@ type Lang uint8
 // one, so that a badge stays a badge.
 const MaxLabel = 40
 
-// Look is everything about a badge that the page which embeds it may choose.
+// Options is everything about a badge that the page which embeds it may choose.
 // The zero Look is the default: the English pill in automatic colours.
-type Look struct {
+type Options struct {
 	Style   Style
 	Theme   Theme
 	Lang    Lang
 	Animate bool   // draw the ring once, where the reader has nothing against motion
 	Outline bool   // draw text as paths, so that it looks the same everywhere
-	Label   string // stands for "GEO-ready"; see ParseLook
+	Label   string // stands for "GEO-ready"; see ParseOptions
 }
 
-// ParseLook is the only way from a query to a Look. get returns the first value
+// ParseOptions is the only way from a query to a Look. get returns the first value
 // of a parameter, or nothing. A value outside the vocabulary is an error that
 // names what is known; so is a label that is too long or cannot be read. What
 // makes no difference to the picture is left at its default, so that the same
 // picture has one Look and one Query.
-func ParseLook(get func(name string) string) (Look, error) {
-	var l Look
+func ParseOptions(get func(name string) string) (Options, error) {
+	var l Options
 	var err error
 	l.Style, err = parse[Style](get, "style", styleNames[:], nil)
 	l.Theme, err = parse[Theme](get, "theme", themeNames[:], err)
@@ -84,15 +84,15 @@ func ParseLook(get func(name string) string) (Look, error) {
 	animate, err := parse[uint8](get, "animate", []string{"0", "1"}, err)
 	font, err := parse[uint8](get, "font", []string{"text", "outline"}, err)
 	if err != nil {
-		return Look{}, err
+		return Options{}, err
 	}
 	l.Animate, l.Outline = animate == 1, font == 1
 	if l.Label, err = readLabel(get("label")); err != nil {
-		return Look{}, err
+		return Options{}, err
 	}
-	l = l.normal() // in capitals a label may be longer
+	l = l.normalize() // in capitals a label may be longer
 	if n := utf8.RuneCountInString(l.Label); n > MaxLabel {
-		return Look{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
+		return Options{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "label has %d characters; at most %d", n, MaxLabel)
 	}
 	return l, nil
 }
@@ -163,8 +163,8 @@ func readLabel(s string) (string, error) {
 	}, s)), nil
 }
 
-// normal puts what does not change the picture at its default.
-func (l Look) normal() Look {
+// normalize puts what does not change the picture at its default.
+func (l Options) normalize() Options {
 	if l.Style.shields() && l.Theme != Mono {
 		l.Theme = Auto // these have one set of colours for every page
 	}
@@ -182,8 +182,8 @@ func (l Look) normal() Look {
 
 // Query returns the query of the look, beginning with "?", or nothing for the
 // default look. One look has one query.
-func (l Look) Query() string {
-	l = l.normal()
+func (l Options) Query() string {
+	l = l.normalize()
 	var q []string
 	add := func(name, value string, is bool) {
 		if is {
@@ -204,7 +204,7 @@ func (l Look) Query() string {
 
 // Drawable reports whether the look can be drawn without a text engine, as a
 // PNG has to be: letters of a label that join or stack cannot.
-func (l Look) Drawable() bool { return canOutline(l.Label) }
+func (l Options) Drawable() bool { return canOutline(l.Label) }
 
 // Languages returns the tags of the prepared languages, in the order of Lang.
 func Languages() []string { return langTags[:] }

@@ -23,11 +23,11 @@ const embedFormats = "json, html, picture, markdown, rst, asciidoc, bbcode, reac
 func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	slug := string(bytes.TrimSuffix(ctx.Path()[len(fieldmark.PathBadge):], embedSuffix))
 	if !fieldmark.ValidSlug(slug) {
-		e.fail(ctx, noBrand())
+		e.fail(ctx, brandNotFound())
 		return
 	}
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
-	look, err := badge.ParseLook(get)
+	look, err := badge.ParseOptions(get)
 	if err != nil {
 		e.fail(ctx, err)
 		return
@@ -36,7 +36,7 @@ func (e *Edge) serveEmbed(ctx *fasthttp.RequestCtx) {
 	defer cancel()
 	entry, _, err := e.score(rc, fieldmark.Slug(slug))
 	if err != nil {
-		e.failOf(ctx, err, fieldmark.PathBadge, string(embedSuffix))
+		e.failBrand(ctx, err, fieldmark.PathBadge, string(embedSuffix))
 		return
 	}
 	embed := badge.EmbedOf(badge.Of(&entry.Value.(*scoreValue).score), look,

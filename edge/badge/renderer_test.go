@@ -11,7 +11,7 @@ import (
 // A painter draws what AppendSVG draws, whatever it drew before.
 func TestPainterIsAppendSVG(t *testing.T) {
 	const rounds = 4_000
-	p := new(badge.Painter)
+	p := new(badge.Renderer)
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var got, want []byte
@@ -21,7 +21,7 @@ func TestPainterIsAppendSVG(t *testing.T) {
 			Score: fieldmark.Milli(r.IntN(101_000)), Grade: fieldmark.Grade(pick("A", "B", "C", "D", "E", "")),
 			AsOf: badge.Month(pick("\x00", "a", "b")[0]) * 240,
 		}
-		l := badge.Look{
+		l := badge.Options{
 			Style: badge.Style(r.IntN(len(styles))), Theme: badge.Theme(r.IntN(4)), Lang: badge.Lang(r.IntN(4)),
 			Animate: r.IntN(4) == 0, Outline: r.IntN(8) == 0,
 			Label: pick("", "", "Our score", "Nur score", "Ours core", "<b>&", "наш", "הציון", "我们", "iiiii", "A label too wide for a seal", "Another one wide for a seal"),
@@ -34,7 +34,7 @@ func TestPainterIsAppendSVG(t *testing.T) {
 }
 
 func TestPainterDoesNotAllocate(t *testing.T) {
-	p := new(badge.Painter)
+	p := new(badge.Renderer)
 	buf := make([]byte, 0, 8192)
 	for _, style := range styles {
 		for i, label := range []string{"", "Our score", "我们的分数", "", "Our score", "我们的分数"} {

@@ -24,9 +24,9 @@ const (
 	maxErrorPNGs = 1024
 )
 
-// pngs draws PNGs and bounds what that costs.
-type pngs struct {
-	drawing chan struct{} // has room for one
+// pngRenderer draws PNGs and bounds what that costs.
+type pngRenderer struct {
+	slot    chan struct{} // has room for one
 	waiting *slots        // requests that are being answered
 
 	mu     sync.Mutex
@@ -35,21 +35,21 @@ type pngs struct {
 
 // errorPNG is all that the picture of an error depends on.
 type errorPNG struct {
-	status int // of the words: 400, 404 or 503
-	look   badge.Look
-	scale  int
+	status  int // of the words: 400, 404 or 503
+	options badge.Options
+	scale   int
 }
 
-func newPNGs() *pngs {
-	return &pngs{drawing: make(chan struct{}, 1), waiting: newSlots(maxPNGs, maxPNGs), errors: map[errorPNG][]byte{}}
+func newPNGs() *pngRenderer {
+	return &pngRenderer{slot: make(chan struct{}, 1), waiting: newSlots(maxPNGs, maxPNGs), errors: map[errorPNG][]byte{}}
 }
 
-// draw draws a picture when it is its turn. It returns CodeOverloaded if ctx ends
+// render draws a picture when it is its turn. It returns CodeOverloaded if ctx ends
 // before.
-func (p *pngs) draw(ctx context.Context, picture func() ([]byte, error)) ([]byte, error) {
+func (p *pngRenderer) render(ctx context.Context, picture func() ([]byte, error)) ([]byte, error) {
 	select {
-	case p.drawing <- struct{}{}:
-		defer func() { <-p.drawing }()
+	case p.slot <- struct{}{}:
+		defer func() { <-p.slot }()
 		return picture()
 	case <-ctx.Done():
 		return nil, overloaded()
@@ -58,9 +58,9 @@ func (p *pngs) draw(ctx context.Context, picture func() ([]byte, error)) ([]byte
 
 // error returns the picture of an error, which is drawn once, or nothing if it
 // cannot be had. A label is left out: there are too many of them to keep.
-func (p *pngs) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) ([]byte, error) {
+func (p *pngRenderer) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) ([]byte, error) {
 	key := errorPNG{status: fe.Code.Status(), scale: r.scale,
-		look: badge.Look{Style: r.look.Style, Theme: r.look.Theme, Lang: r.look.Lang}}
+		options: badge.Options{Style: r.options.Style, Theme: r.options.Theme, Lang: r.options.Lang}}
 	if key.status != fasthttp.StatusNotFound && key.status != fasthttp.StatusBadRequest {
 		key.status = fasthttp.StatusServiceUnavailable
 	}
@@ -73,11 +73,11 @@ func (p *pngs) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) 
 	if body, decided := find(); decided {
 		return body, nil
 	}
-	return p.draw(ctx, func() ([]byte, error) {
+	return p.render(ctx, func() ([]byte, error) {
 		if body, decided := find(); decided { // while this one waited
 			return body, nil
 		}
-		body, err := badge.ErrorPNG(fe, key.look, key.scale)
+		body, err := badge.ErrorPNG(fe, key.options, key.scale)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (p *pngs) error(ctx context.Context, fe *fieldmark.Error, r *badgeRequest) 
 // servePNG answers a request for a PNG. What is not in the cache counts as a
 // request to an API.
 func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	if r.look.Label == "" {
+	if r.options.Label == "" {
 		if entry, state := e.cache.Get(r.key()); state == cache.Fresh {
 			e.sendBadge(ctx, entry, cache.SourceHit, r.seconds)
 			return
@@ -103,12 +103,12 @@ func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 }
 
 func (e *Edge) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	release, ok := e.badges.pngs.waiting.acquire(e.countedNetwork(e.client(ctx)))
+	release, ok := e.badges.png.waiting.acquire(e.countedNetwork(e.client(ctx)))
 	if !ok {
 		e.meters.shed.Inc()
 		e.badgeError(ctx, r, overloaded())
 		return
 	}
 	defer release()
-	e.serveDrawn(ctx, r)
+	e.serveBadgeEntry(ctx, r)
 }

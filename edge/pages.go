@@ -1,0 +1,321 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/badge"
+	"github.com/fieldmark/fieldmark/edge/site"
+)
+
+// pageFields go out with every page: nothing is run or loaded from
+// elsewhere, no other site may frame it, and models are told where to begin.
+var pageFields = []string{
+	"Content-Type", "text/html; charset=utf-8",
+	"Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"X-Content-Type-Options", "nosniff",
+	"Link", `</llms.txt>; rel="describedby"; type="text/markdown"`,
+	"Referrer-Policy", "strict-origin-when-cross-origin",
+	"Cache-Control", "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400",
+}
+
+// serveBrand answers GET /brands/{slug}: the score explained.
+func (e *Edge) serveBrand(ctx *fasthttp.RequestCtx) {
+	slug := strings.TrimPrefix(string(ctx.Path()), fieldmark.PathBrandPage)
+	if !fieldmark.ValidSlug(slug) {
+		e.failPage(ctx, brandNotFound(), slug)
+		return
+	}
+	e.servePage(ctx, e.pageKey(fieldmark.Slug(slug)), slug, e.pageFill(fieldmark.Slug(slug)))
+}
+
+// pageKey names the ranking too, because a page shows a brand's place in it. A
+// page then goes stale with its score alone.
+func (e *Edge) pageKey(slug fieldmark.Slug) string {
+	return "page/brand/" + e.rankings.ID() + "/" + string(slug)
+}
+
+// pageFill renders a brand's page from the score it shares with the other forms.
+func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
+	return func(ctx context.Context) (*cache.Entry, error) {
+		entry, _, err := e.score(ctx, slug)
+		if err != nil {
+			return nil, err
+		}
+		score, err := decodeScore(entry.Body)
+		if err != nil {
+			return nil, err
+		}
+		score.Rank = e.rankings.Rank(score.Slug)
+		past, err := e.brandHistory(ctx, slug)
+		if err != nil {
+			e.log.Warn("a brand's page has no history", "slug", slug, "err", err)
+		}
+		body, rerr := e.site.AppendBrand(nil, site.BrandPage{BaseURL: e.cfg.BaseURL, Score: score, History: past,
+			Badge: e.embedOf(&score, badge.Options{}, "html", "markdown")})
+		if rerr != nil {
+			return nil, rerr
+		}
+		page := newPageEntry(body).From(entry)
+		if err != nil {
+			page.Fresh = incompleteFresh
+		}
+		return page, nil
+	}
+}
+
+func newPageEntry(body []byte) *cache.Entry {
+	sum := sha256.Sum256(body)
+	entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`, pageFields...)
+	entry.Fresh, entry.Stale, entry.OnError = derivedFresh, derivedStale, derivedOnError
+	return entry
+}
+
+// servePage answers with a cached page, making it on a miss.
+func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	entry, from, err := e.cache.Fetch(rc, key, fill)
+	if redirect(ctx, err, fieldmark.PathBrandPage, "") {
+		return
+	}
+	if err != nil {
+		e.failPage(ctx, err, brand)
+		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// failPage says to a person what went wrong.
+func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
+	fe := publicError(err)
+	id := requestID(ctx)
+	if fe.Code == fieldmark.CodeInternal {
+		e.log.Error("page failed", "requestId", id, "path", string(ctx.Path()), "err", err)
+	}
+	body, perr := e.site.AppendError(nil, site.ErrorPage{BaseURL: e.cfg.BaseURL, Code: fe.Code, Brand: brand, RequestID: id})
+	if perr != nil {
+		e.log.Error("render the error page", "requestId", id, "err", perr)
+		e.fail(ctx, err)
+		return
+	}
+	h := &ctx.Response.Header
+	for i := 0; i < len(pageFields); i += 2 {
+		h.Set(pageFields[i], pageFields[i+1])
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set(fieldmark.HeaderRequestID, id)
+	status := fe.Code.Status()
+	setRetryAfter(ctx, status, fe.RetryAfter)
+	sendOnce(ctx, status, body)
+}
+
+// renderErrorPage puts a page in the place of a problem document that says there is
+// nothing at an address, or that the origin is away, where a browser asked for
+// one. Programs, and whoever asks the interfaces, get the document.
+func (e *Edge) renderErrorPage(ctx *fasthttp.RequestCtx) {
+	status := ctx.Response.StatusCode()
+	if status < http.StatusNotFound || !bytes.HasPrefix(ctx.Response.Header.ContentType(), problemType) ||
+		bytes.HasPrefix(ctx.Path(), apiPath) || !bytes.Contains(ctx.Request.Header.Peek("Accept"), htmlType) {
+		return
+	}
+	code, ok := map[int]fieldmark.Code{
+		http.StatusNotFound: fieldmark.CodeNotFound, http.StatusServiceUnavailable: fieldmark.CodeOriginUnavailable, http.StatusGatewayTimeout: fieldmark.CodeTimeout,
+	}[status]
+	if ok {
+		ctx.Response.Reset()
+		e.failPage(ctx, fieldmark.Errorf(code, "%s", http.StatusText(status)), "")
+		ctx.Response.Header.Set("Vary", "Accept")
+	}
+}
+
+var (
+	problemType = []byte("application/problem+json")
+	htmlType    = []byte("text/html")
+	apiPath     = []byte("/api/")
+)
+
+// serveStatic answers the pages' own assets, whose addresses name their content.
+func (e *Edge) serveStatic(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path())
+	body, contentType, etag, ok := e.site.Asset(path)
+	if !ok {
+		e.failPage(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"), "")
+		return
+	}
+	e.servePage(ctx, path, "", func(context.Context) (*cache.Entry, error) {
+		entry := newEntry(body, etag, "Content-Type", contentType, "Cache-Control", "public, max-age=31536000, immutable", "X-Content-Type-Options", "nosniff")
+		entry.Fresh, entry.Stale = derivedStale, derivedStale
+		return entry, nil
+	})
+}
+
+// pageEntry keeps a page that follows from the program and a module alone.
+func pageEntry(body []byte, err error) (*cache.Entry, error) {
+	if err != nil {
+		return nil, err
+	}
+	return newPageEntry(body), nil
+}
+
+// serveAbout answers GET /about.
+func (e *Edge) serveAbout(ctx *fasthttp.RequestCtx) {
+	e.servePage(ctx, "page/about", "", func(context.Context) (*cache.Entry, error) {
+		return pageEntry(e.site.AppendAbout(nil, e.cfg.BaseURL))
+	})
+}
+
+// sendPage answers a page made for one request: what it shows depends on what
+// somebody typed, so it is not kept.
+func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {
+	if err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	h := &ctx.Response.Header
+	for i := 0; i < len(pageFields); i += 2 {
+		h.Set(pageFields[i], pageFields[i+1])
+	}
+	h.Set("Cache-Control", "no-cache")
+	setRetryAfter(ctx, status, 0)
+	sendOnce(ctx, status, body)
+}
+
+// serveBadges answers GET /badges: the builder, with a badge once one is named.
+func (e *Edge) serveBadges(ctx *fasthttp.RequestCtx) {
+	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
+	p := site.BadgesPage{
+		BaseURL: e.cfg.BaseURL, Styles: badge.Styles(), Themes: badge.Themes(), Langs: badge.Languages(), Asked: ctx.QueryArgs().Len() > 0,
+		Slug: get("slug"), Style: get("style"), Theme: get("theme"), Lang: get("lang"), Label: get("label"), Animate: get("animate") == "1",
+	}
+	status := http.StatusOK
+	if p.Slug != "" {
+		embed, err := e.embedFor(p.Slug, get)
+		if fe := publicError(err); err != nil {
+			status, p.Problem = fe.Code.Status(), fe.Detail
+			if fe.Code == fieldmark.CodeNotFound {
+				p.Problem = "No brand is registered under this name, or it is not public."
+			}
+		} else {
+			p.Badge = embed
+		}
+	}
+	body, err := e.site.AppendBadges(nil, p)
+	e.sendPage(ctx, status, body, err)
+}
+
+// embedFor returns how to show a brand's badge.
+func (e *Edge) embedFor(slug string, get func(string) string) (*site.Badge, error) {
+	if !fieldmark.ValidSlug(slug) {
+		return nil, brandNotFound()
+	}
+	look, err := badge.ParseOptions(get)
+	if err != nil {
+		return nil, err
+	}
+	rc, cancel := context.WithTimeout(context.Background(), fillTimeout)
+	defer cancel()
+	entry, _, err := e.score(rc, fieldmark.Slug(slug))
+	if err != nil {
+		return nil, err
+	}
+	return e.embedOf(&entry.Value.(*scoreValue).score, look), nil
+}
+
+// embedOf returns how to show a badge, in the given formats or in all.
+func (e *Edge) embedOf(score *fieldmark.Score, look badge.Options, formats ...string) *site.Badge {
+	address := string(score.Slug)
+	embed := badge.EmbedOf(badge.Of(score), look, e.cfg.BaseURL+fieldmark.PathBadge+address, e.cfg.BaseURL+fieldmark.PathBrandPage+address)
+	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt, Lang: badge.Languages()[look.Lang],
+		Width: embed.Width, Height: embed.Height}
+	for _, s := range embed.Snippets {
+		if len(formats) == 0 || slices.Contains(formats, s.Format) {
+			b.Snippets = append(b.Snippets, site.Snippet{Name: snippetNames[s.Format], Text: s.Text})
+		}
+	}
+	return b
+}
+
+// snippetNames are the formats of an embed for people.
+var snippetNames = map[string]string{
+	"html": "HTML", "picture": "HTML that follows the theme of the page’s reader", "markdown": "Markdown", "rst": "reStructuredText",
+	"asciidoc": "AsciiDoc", "bbcode": "BBCode", "react": "React",
+}
+
+// incompleteFresh is how long a page lasts that lacks what the origin could not
+// be asked for just then.
+const incompleteFresh = 30 * time.Second
+
+// serveDevelopers answers GET /developers. The reference is made of the origin's
+// own document; without it the page is there all the same.
+func (e *Edge) serveDevelopers(ctx *fasthttp.RequestCtx) {
+	e.servePage(ctx, "page/developers/"+strconv.Quote(e.originVersion.get()), "", func(fc context.Context) (*cache.Entry, error) {
+		p := site.DevelopersPage{BaseURL: e.cfg.BaseURL}
+		raw, err := e.openAPI(fc)
+		if err == nil {
+			p.Version, p.Groups, err = site.ParseReference(raw)
+		}
+		if err != nil {
+			e.log.Warn("the page for developers has no reference", "err", err)
+		}
+		entry, rerr := pageEntry(e.site.AppendDevelopers(nil, p))
+		if rerr == nil && err != nil {
+			entry.Fresh = incompleteFresh
+		}
+		return entry, rerr
+	})
+}
+
+// openAPI reads the origin's description of itself.
+func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.cfg.OriginURL.JoinPath("/api/openapi.json").String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask the origin: %w", err)
+	}
+	e.identify(req.Header, "")
+	resp, err := e.origin.RoundTrip(req)
+	if err != nil {
+		return nil, passError(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, passError(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the OpenAPI document: status %d", resp.StatusCode)
+	}
+	return body, nil
+}
+
+// serveStatus answers GET /status: what this node knows and by what it ranks. It
+// is never kept, and says nothing that an operator would rather not.
+func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
+	p := site.StatusPage{
+		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(), Now: fieldmark.At(time.Now()),
+	}
+	if s := e.rankings.Current(); s != nil {
+		p.Ranked, p.Pending, p.Unreachable = s.RankedCount(), s.Pending, s.Unreachable
+		p.AsOf, p.Snapshot, p.Methodology, p.Module = s.AsOf, s.ID, s.Method.Methodology, s.Method.Module
+	}
+	body, err := e.site.AppendStatus(nil, p)
+	e.sendPage(ctx, http.StatusOK, body, err)
+	if err == nil {
+		ctx.Response.Header.Set("Cache-Control", "no-store")
+	}
+}
