@@ -76,11 +76,15 @@ var variants = map[string]map[string]any{
 		"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}},
 		"prometheusRule": map[string]any{"enabled": true, "labels": map[string]any{"release": "prometheus"}}, "dashboard": map[string]any{"enabled": true},
 		"podAnnotations": map[string]any{"a": "b"}, "affinity": map[string]any{"nodeAffinity": map[string]any{}},
-		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}}},
-		"edge":          map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
-		"tolerations":   []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
+		"networkPolicy": map[string]any{"clients": []any{map[string]any{"namespaceSelector": map[string]any{}}}, "monitors": []any{map[string]any{"podSelector": map[string]any{}}},
+			"egress": map[string]any{"enabled": true, "database": map[string]any{"to": []any{map[string]any{"ipBlock": map[string]any{"cidr": "10.1.2.3/32"}}}},
+				"edge":   []any{map[string]any{"ports": []any{map[string]any{"port": 4318, "protocol": "TCP"}}}},
+				"origin": []any{map[string]any{"to": []any{map[string]any{"podSelector": map[string]any{}}}}}}},
+		"edge":        map[string]any{"env": map[string]any{"FIELDMARK_SERVER_TIMING": true}, "service": map[string]any{"annotations": map[string]any{"a": "b"}}},
+		"tolerations": []any{map[string]any{"key": "edge", "operator": "Exists"}}, "nodeSelector": map[string]any{"pool": "edge"},
 		"image": map[string]any{"pullSecrets": []any{map[string]any{"name": "registry"}}},
 	},
+	"egress without Redis": {"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"egress": map[string]any{"enabled": true}}},
 	"as little as can be": {
 		"redis": map[string]any{"enabled": false}, "networkPolicy": map[string]any{"enabled": false}, "podDisruptionBudget": map[string]any{"enabled": false},
 		"edge": map[string]any{"autoscaling": map[string]any{"enabled": false}, "replicas": 1, "trustedNetworks": []any{}}, "origin": map[string]any{"replicas": 1},
@@ -105,6 +109,7 @@ func checkChart() (string, error) {
 	}
 	for name, bad := range map[string]map[string]any{
 		"an address with a path": {"siteURL": "https://marks.example/x"}, "a typing mistake": {"edgee": map[string]any{}}, "no secret": {"existingSecret": ""},
+		"an egress rule that is no list": {"networkPolicy": map[string]any{"egress": map[string]any{"edge": "any"}}},
 	} {
 		if _, err := render(loaded, bad); err == nil {
 			return "", fmt.Errorf("values with %s are taken", name)
