@@ -137,18 +137,20 @@ var homes = map[string][]string{
 }
 
 type goPackage struct {
-	ImportPath string
-	Name       string
-	Dir        string
-	GoFiles    []string
-	Imports    []string
-	Standard   bool
+	ImportPath   string
+	Name         string
+	Dir          string
+	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
+	Imports      []string
+	Standard     bool
 }
 
 // listPackages asks the go command which packages there are.
 func listPackages(t *testing.T, patterns ...string) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,GoFiles,Imports,Standard"}, patterns...)...).Output()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,Standard"}, patterns...)...).Output()
 	if err != nil {
 		t.Fatalf("go list %v: %v", patterns, err)
 	}
