@@ -13,9 +13,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// parseAddress returns an absolute http or https address in the one form that
-// no reader of Markdown can misread: an ASCII host, and every character that
-// could end a link or begin markup percent-encoded.
+// parseAddress returns an absolute http or https URL in a form that every Markdown
+// reader parses alike: with an ASCII host, and with every character percent-encoded
+// that could end a link or start markup.
 func parseAddress(s string) (*url.URL, error) {
 	if len(s) > fieldmark.MaxBrandURL {
 		return nil, fmt.Errorf("longer than %d bytes", fieldmark.MaxBrandURL)
@@ -29,7 +29,7 @@ func parseAddress(s string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https", u.Opaque != "":
 		return nil, errors.New("not an absolute http or https address")
 	case u.User != nil:
-		return nil, errors.New("has a user name in it")
+		return nil, errors.New("contains a user name")
 	}
 	if err := normaliseHost(u); err != nil {
 		return nil, err
@@ -47,16 +47,17 @@ func parseAddress(s string) (*url.URL, error) {
 	return out, nil
 }
 
-// normaliseHost writes the host in ASCII and drops the scheme's own port.
+// normaliseHost converts the host to ASCII and removes the default port of the
+// scheme.
 func normaliseHost(u *url.URL) error {
 	host, port := u.Hostname(), u.Port()
 	if strings.Contains(host, ":") {
-		return errors.New("has an IPv6 address for a host; a name is needed")
+		return errors.New("has an IPv6 address as its host; use a name")
 	}
 	ascii := host
 	if _, err := netip.ParseAddr(host); err != nil {
 		if ascii, err = idna.Lookup.ToASCII(host); err != nil || strings.Trim(ascii, ".") == "" {
-			return errors.New("has no valid host name")
+			return errors.New("has an invalid host name")
 		}
 	}
 	u.Host = strings.ToLower(ascii)
@@ -64,14 +65,14 @@ func normaliseHost(u *url.URL) error {
 		return nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return errors.New("has no valid port")
+		return errors.New("has an invalid port")
 	}
 	u.Host += ":" + port
 	return nil
 }
 
-// encode percent-encodes what an address may hold but a Markdown link may not,
-// and the semicolon that would end a character reference.
+// encode percent-encodes characters that are allowed in a URL but not in a Markdown
+// link, and the semicolon, which could end a character reference.
 func encode(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

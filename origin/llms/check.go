@@ -13,18 +13,18 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Bounds of a request, in code points after cleaning where nothing else is
-// said. They keep the file inside what agents read; those of a brand itself
-// are fieldmark's.
+// Limits of a request, in code points after cleaning unless stated otherwise. They
+// keep the file within what agents read; the limits of a brand itself are in
+// package fieldmark.
 const (
-	minDescription = 20 // less is no description
+	minDescription = 20 // shorter is not a description
 	maxNiche       = 100
 	maxUniqueValue = 1000
 	maxTitle       = 100
 	maxNote        = 200
 	maxQuestion    = 200
 	maxAnswer      = 600
-	maxEmail       = 254 // RFC 5321, section 4.5.3.1.3, less the brackets
+	maxEmail       = 254 // RFC 5321, section 4.5.3.1.3, without the brackets
 	maxPhone       = 40
 	maxPostal      = 200
 	maxLinks       = 20
@@ -32,14 +32,14 @@ const (
 	maxAlternates  = 20
 )
 
-// The sections a link may ask for.
+// The sections that a link may select.
 const (
 	sectionPages    = "pages"
 	sectionProfiles = "profiles"
 	sectionOptional = "optional"
 )
 
-// draft is a request whose every part was accepted.
+// draft is a validated request.
 type draft struct {
 	name, niche, description, uniqueValue string
 
@@ -52,29 +52,29 @@ type draft struct {
 	alternates []alternate
 }
 
-// link is an accepted Link.
+// link is a validated Link.
 type link struct{ title, url, note, section string }
 
-// alternate is an accepted Alternate.
+// alternate is a validated Alternate.
 type alternate struct{ language, url string }
 
-// checker collects what is wrong with a request and what is only odd.
+// checker collects the errors and warnings of a request.
 type checker struct {
-	faults       []fieldmark.FieldError
+	errors       []fieldmark.FieldError
 	instructions int // of the faults, those about text that gives orders
 	warnings     []Warning
 	urls         map[string]bool
 }
 
-func (c *checker) fault(pointer, code, format string, args ...any) {
-	c.faults = append(c.faults, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+func (c *checker) addError(pointer, code, format string, args ...any) {
+	c.errors = append(c.errors, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) warn(code, pointer, message string) {
 	c.warnings = append(c.warnings, Warning{Code: code, Field: pointer, Message: message})
 }
 
-// check reads the whole request and returns every complaint about it at once.
+// check validates the whole request and returns all errors at once.
 func check(r Request) (draft, []Warning, error) {
 	c := &checker{urls: map[string]bool{}}
 	d := draft{
@@ -95,59 +95,59 @@ func check(r Request) (draft, []Warning, error) {
 		d.contact, d.contactURL = c.contact(*r.Contact)
 	}
 	d.alternates = c.alternates(r.Alternates, d.tag)
-	if len(c.faults) > 0 {
+	if len(c.errors) > 0 {
 		return draft{}, nil, c.err()
 	}
 	return d, c.warnings, nil
 }
 
-// err is all faults as one error.
+// err returns all errors as one.
 func (c *checker) err() error {
-	if c.instructions == len(c.faults) {
-		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the text reads as orders to a model; describe the brand instead")
-		e.Fields = c.faults
+	if c.instructions == len(c.errors) {
+		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the text reads as instructions to a model; describe the brand instead")
+		e.Fields = c.errors
 		return e
 	}
-	e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the request has %d invalid fields", len(c.faults))
-	if len(c.faults) == 1 {
+	e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the request has %d invalid fields", len(c.errors))
+	if len(c.errors) == 1 {
 		e.Detail = "the request has one invalid field"
 	}
-	e.Fields = c.faults
+	e.Fields = c.errors
 	return e
 }
 
-// text cleans a field and checks its length and its tone.
+// text cleans a field and checks its length and content.
 func (c *checker) text(pointer, raw string, least, most int) string {
 	if !utf8.ValidString(raw) {
-		c.fault(pointer, "format", "not valid UTF-8")
+		c.addError(pointer, "format", "not valid UTF-8")
 		return ""
 	}
 	s, dropped := clean(raw)
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0 && least > 0:
-		c.fault(pointer, "required", "must not be empty")
+		c.addError(pointer, "required", "must not be empty")
 	case n < least:
-		c.fault(pointer, "too_short", "must have at least %d characters", least)
+		c.addError(pointer, "too_short", "must have at least %d characters", least)
 	case n > most:
-		c.fault(pointer, "too_long", "must have at most %d characters", most)
+		c.addError(pointer, "too_long", "must have at most %d characters", most)
 	}
 	if dropped {
-		c.warn("removed-characters", pointer, "characters that show nothing were left out")
+		c.warn("removed-characters", pointer, "invisible characters were removed")
 	}
-	c.orders(pointer, raw, s)
+	c.checkInstructions(pointer, raw, s)
 	if strings.Contains(s, "://") {
-		c.warn("url-in-text", pointer, "an address in running text does not become a link; put it in url or links")
+		c.warn("url-in-text", pointer, "an address in text does not become a link; use url or links")
 	}
 	return s
 }
 
-// maxOrders is how many instructions of one field are reported, each with its words.
-const maxOrders = 5
+// maxReportedInstructions is how many instructions are reported per field.
+const maxReportedInstructions = 5
 
-// orders reports what reads as an instruction to a model in a field. The raw text
-// counts too: orders hidden in characters that cleaning drops were still meant
-// for a model.
-func (c *checker) orders(pointer, raw, cleaned string) {
+// checkInstructions reports instructions to a model in a field. It checks the raw
+// text too: instructions hidden in characters that cleaning removes were meant for
+// a model as well.
+func (c *checker) checkInstructions(pointer, raw, cleaned string) {
 	gravestFirst := func(a, b instruction) int { return b.level - a.level }
 	found, shown := findInstructions(raw), findInstructions(cleaned)
 	slices.SortStableFunc(found, gravestFirst)
@@ -155,60 +155,61 @@ func (c *checker) orders(pointer, raw, cleaned string) {
 	if len(found) == 0 || len(shown) > 0 && shown[0].level > found[0].level {
 		found = shown
 	}
-	for _, in := range found[:min(len(found), maxOrders)] {
+	for _, in := range found[:min(len(found), maxReportedInstructions)] {
 		switch in.level {
 		case InstructionOverride:
 			c.instructions++
-			c.fault(pointer, "pattern", "reads as an attempt to override a model's instructions: %q", in.text)
+			c.addError(pointer, "pattern", "reads as an attempt to override a model's instructions: %q", in.text)
 		case InstructionPromotional:
-			c.warn("promotional-instruction", pointer, fmt.Sprintf("orders a model to favour the brand: %q; "+
-				"readers distrust files that do, and our score caps their sites", in.text))
+			c.warn("promotional-instruction", pointer, fmt.Sprintf("instructs a model to favour the brand: %q; "+
+				"readers distrust such files, and the score of such a site is limited", in.text))
 		case InstructionSteering:
 			c.warn("steering-instruction", pointer, fmt.Sprintf("tells a model what to prefer: %q; most ignore it", in.text))
 		}
 	}
 }
 
-// language parses a tag; an empty one is the default.
+// language parses a tag; an empty one is replaced by otherwise.
 func (c *checker) language(pointer, s, otherwise string) language.Tag {
 	if s == "" {
 		s = otherwise
 	}
 	if len(s) > fieldmark.MaxLanguageTag {
-		c.fault(pointer, "too_long", "must have at most %d bytes", fieldmark.MaxLanguageTag)
+		c.addError(pointer, "too_long", "must have at most %d bytes", fieldmark.MaxLanguageTag)
 		return language.Und
 	}
 	tag, ok := parseLanguage(s)
 	if !ok {
-		c.fault(pointer, "format", "not a BCP 47 language tag")
+		c.addError(pointer, "format", "not a BCP 47 language tag")
 	}
 	return tag
 }
 
-// address parses an address; the result is nil when it was refused.
+// address parses an address. It returns nil if the address is invalid.
 func (c *checker) address(pointer, s string) *url.URL {
 	if strings.TrimSpace(s) == "" {
-		c.fault(pointer, "required", "must not be empty")
+		c.addError(pointer, "required", "must not be empty")
 		return nil
 	}
 	u, err := parseAddress(s)
 	if err != nil {
-		c.fault(pointer, "format", "%v", err)
+		c.addError(pointer, "format", "%v", err)
 		return nil
 	}
 	return u
 }
 
-// count refuses a list with too many entries, and then does not read it.
-func (c *checker) count(pointer string, n, most int) bool {
+// checkCount reports a list with too many entries and returns false, so that it is
+// not processed.
+func (c *checker) checkCount(pointer string, n, most int) bool {
 	if n > most {
-		c.fault(pointer, "too_long", "must have at most %d entries", most)
+		c.addError(pointer, "too_long", "must have at most %d entries", most)
 	}
 	return n <= most
 }
 
 func (c *checker) links(all []Link) []link {
-	if !c.count("/links", len(all), maxLinks) {
+	if !c.checkCount("/links", len(all), maxLinks) {
 		return nil
 	}
 	var out []link
@@ -223,14 +224,14 @@ func (c *checker) links(all []Link) []link {
 			accepted.section = sectionPages
 		}
 		if !slices.Contains([]string{sectionPages, sectionProfiles, sectionOptional}, accepted.section) {
-			c.fault(at+"/section", "enum", "must be profiles, pages or optional")
+			c.addError(at+"/section", "enum", "must be profiles, pages or optional")
 		}
 		u := c.address(at+"/url", l.URL)
 		if u == nil {
 			continue
 		}
 		if accepted.url = u.String(); c.urls[accepted.url] {
-			c.warn("duplicate-link", at, "this address stands in the file already")
+			c.warn("duplicate-link", at, "this address is in the file already")
 			continue
 		}
 		c.urls[accepted.url] = true
@@ -240,7 +241,7 @@ func (c *checker) links(all []Link) []link {
 }
 
 func (c *checker) faq(all []Question) []Question {
-	if !c.count("/faq", len(all), maxFAQ) {
+	if !c.checkCount("/faq", len(all), maxFAQ) {
 		return nil
 	}
 	var out []Question
@@ -251,18 +252,18 @@ func (c *checker) faq(all []Question) []Question {
 	return out
 }
 
-// contact returns the facts of a contact in one line, and its page.
+// contact returns the contact details on one line, and the contact page.
 func (c *checker) contact(in Contact) (line, page string) {
 	var parts []string
 	if s := c.text("/contact/email", in.Email, 0, maxEmail); s != "" {
 		if a, err := mail.ParseAddress(s); err != nil || a.Address != s || strings.ContainsAny(s, `"[]`) {
-			c.fault("/contact/email", "format", "not an e-mail address")
+			c.addError("/contact/email", "format", "not an e-mail address")
 		}
 		parts = append(parts, s)
 	}
 	if s := c.text("/contact/phone", in.Phone, 0, maxPhone); s != "" {
 		if strings.Trim(s, "+0123456789 ()-./x") != "" || !strings.ContainsAny(s, "0123456789") {
-			c.fault("/contact/phone", "format", "not a telephone number")
+			c.addError("/contact/phone", "format", "not a telephone number")
 		}
 		parts = append(parts, s)
 	}
@@ -279,21 +280,21 @@ func (c *checker) contact(in Contact) (line, page string) {
 }
 
 func (c *checker) alternates(all []Alternate, own language.Tag) []alternate {
-	if !c.count("/alternates", len(all), maxAlternates) {
+	if !c.checkCount("/alternates", len(all), maxAlternates) {
 		return nil
 	}
 	var out []alternate
 	for i, a := range all {
 		at := fmt.Sprintf("/alternates/%d", i)
 		if a.Language == "" {
-			c.fault(at+"/language", "required", "must not be empty")
+			c.addError(at+"/language", "required", "must not be empty")
 		}
 		tag := c.language(at+"/language", a.Language, "en")
 		u := c.address(at+"/url", a.URL)
 		switch {
 		case u == nil:
 		case tag == own || c.urls[u.String()]:
-			c.warn("duplicate-link", at, "this language or address stands in the file already")
+			c.warn("duplicate-link", at, "this language or address is in the file already")
 		default:
 			c.urls[u.String()] = true
 			out = append(out, alternate{language: tag.String(), url: u.String()})

@@ -10,16 +10,15 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// SpecVersion is the edition of the llms.txt proposal that is written: its
+// SpecVersion is the edition of the llms.txt proposal that Generate writes: the
 // second, of August 2026.
 const SpecVersion = "2026-08"
 
-// TemplateVersion names the form of the output. It changes whenever the same
-// request would give other bytes, so that stored answers can be told apart.
+// TemplateVersion is the version of the output. It changes whenever the same
+// request would give other bytes, so that cached files can be distinguished.
 const TemplateVersion = 2
 
-// Request is what a brand says about itself. Bounds are in code points after
-// cleaning.
+// Request describes a brand. Limits are in code points after cleaning.
 type Request struct {
 	Name        string      `json:"name" required:"true" minLength:"1" maxLength:"100" doc:"The brand's name; becomes the heading"`
 	Niche       string      `json:"niche" required:"true" minLength:"1" maxLength:"100" doc:"The field it works in"`
@@ -34,7 +33,7 @@ type Request struct {
 	Full        bool        `json:"full,omitempty" doc:"Also write llms-full.txt"`
 }
 
-// Link is a page worth reading.
+// Link is a page to list.
 type Link struct {
 	Title   string `json:"title" required:"true" minLength:"1" maxLength:"100"`
 	URL     string `json:"url" required:"true" minLength:"1" maxLength:"2048" format:"uri"`
@@ -42,13 +41,13 @@ type Link struct {
 	Section string `json:"section,omitempty" enum:"profiles,pages,optional" default:"pages"`
 }
 
-// Question is a question that is often asked, and its answer.
+// Question is a frequent question with its answer.
 type Question struct {
 	Q string `json:"q" required:"true" minLength:"1" maxLength:"200"`
 	A string `json:"a" required:"true" minLength:"1" maxLength:"600"`
 }
 
-// Contact is how to reach the brand.
+// Contact is the contact information of the brand.
 type Contact struct {
 	Email   string `json:"email,omitempty" maxLength:"254"`
 	Phone   string `json:"phone,omitempty" maxLength:"40"`
@@ -62,7 +61,7 @@ type Alternate struct {
 	URL      string `json:"url" required:"true" minLength:"1" maxLength:"2048" format:"uri"`
 }
 
-// Document is a finished file and what there is to say about it.
+// Document is a generated file with its metadata.
 type Document struct {
 	Content     string    `json:"content"`
 	Filename    string    `json:"filename"`
@@ -74,37 +73,38 @@ type Document struct {
 	Warnings    []Warning `json:"warnings"`
 	Lint        Report    `json:"lint"`
 	Install     Install   `json:"install"`
-	LLMSFullTxt string    `json:"llmsFullTxt,omitempty"` // when Full was asked for
+	LLMSFullTxt string    `json:"llmsFullTxt,omitempty"` // if Full was set
 }
 
-// Warning is something the writer should know but that stops nothing.
+// Warning is a problem that does not prevent the file.
 type Warning struct {
 	Code    string `json:"code"`
 	Field   string `json:"field,omitempty"` // JSON Pointer (RFC 6901)
 	Message string `json:"message"`
 }
 
-// Install is how a site's pages point to the file.
+// Install shows how the site's pages link to the file.
 type Install struct {
-	LinkHeader string `json:"linkHeader"` // the whole header line
+	LinkHeader string `json:"linkHeader"` // the complete header line
 	HTMLLink   string `json:"htmlLink"`
 }
 
-// Limits of what is written.
+// Limits of the output.
 const (
 	// maxOutput is what agents read without truncating.
 	maxOutput = 32 << 10
 
-	// maxFullOutput is for llms-full.txt, which readers fetch knowing it is long.
+	// maxFullOutput is the limit of llms-full.txt, which readers expect to be long.
 	maxFullOutput = 128 << 10
 )
 
-// filename is what the file is called wherever it is put.
+// filename is the name of the file on every site.
 const filename = "llms.txt"
 
-// Generate writes the llms.txt of a brand. Bad input is a *fieldmark.Error that
-// lists every complaint at once; text that gives orders to models is one with
-// CodeInstructionLikeText. The same request always gives the same bytes.
+// Generate returns the llms.txt of a brand. For invalid input the error is a
+// *fieldmark.Error that lists all problems at once; for text with instructions to
+// models it has CodeInstructionLikeText. The same request always gives the same
+// bytes.
 func Generate(r Request) (Document, error) {
 	d, warnings, err := check(r)
 	if err != nil {
@@ -118,7 +118,7 @@ func Generate(r Request) (Document, error) {
 	content := d.file(words, r.Full)
 	if !d.linked() {
 		warnings = append(warnings, Warning{Code: "no-link", Field: "/url",
-			Message: "without an address the file links to nothing, and some checkers refuse it"})
+			Message: "without an address the file has no links, and some checkers reject it"})
 	}
 	doc := Document{
 		Content: content, Filename: filename,
@@ -132,32 +132,32 @@ func Generate(r Request) (Document, error) {
 	if r.Full {
 		doc.LLMSFullTxt = d.fullFile(words)
 	}
-	if err := doc.accept(); err != nil {
+	if err := doc.validate(); err != nil {
 		return Document{}, err
 	}
 	return doc, nil
 }
 
-// accept refuses a document that no reader should be given.
-func (doc Document) accept() error {
+// validate rejects a document that must not be published.
+func (doc Document) validate() error {
 	switch {
 	case len(doc.Content) > maxOutput, len(doc.LLMSFullTxt) > maxFullOutput:
 		e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the file would have %d bytes; agents read %d", len(doc.Content), maxOutput)
-		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: "all fields together are too long; shorten or leave out links, alternates or questions"}}
+		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: "all fields together are too long; shorten or remove links, alternates or questions"}}
 		return e
 	case doc.Lint.Has("instruction-override"):
-		// No field alone gave an order, but they do side by side.
+		// The instruction only exists where two fields meet.
 		i := slices.IndexFunc(doc.Lint.Issues, func(i Issue) bool { return i.Code == "instruction-override" })
 		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
-			"the fields together read as orders to a model: the file %s; describe the brand instead", doc.Lint.Issues[i].Message)
+			"the fields together read as instructions to a model: the file %s; describe the brand instead", doc.Lint.Issues[i].Message)
 	case doc.Lint.Errors() > 0:
 		return fmt.Errorf("generate llms.txt: own file has errors: %v", doc.Lint.Issues)
 	}
 	return nil
 }
 
-// install says how pages point to the file. It lies beside the home page, whose
-// path it covers.
+// install returns how pages link to the file, which is next to the home page and
+// covers its path.
 func install(home *url.URL) Install {
 	path := "/" + filename
 	if home != nil {

@@ -9,29 +9,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The levels of text that talks to a model instead of about a brand.
+// The levels of text that addresses a model instead of describing a brand.
 const (
 	InstructionNone        = 0
 	InstructionSteering    = 1 // says which pages or words to prefer
-	InstructionPromotional = 2 // orders praise, or silence about others
-	InstructionOverride    = 3 // tries to replace a model's orders or to draw its secrets out
+	InstructionPromotional = 2 // demands praise, or silence about competitors
+	InstructionOverride    = 3 // tries to replace a model's instructions or to extract its secrets
 )
 
-// Only a command that opens a line or a sentence counts: in the middle of one
-// the same words nearly always belong to a text about such attacks. Markup and
-// a "system:" label may stand in front.
+// A command counts only at the start of a line or sentence: elsewhere the same
+// words nearly always belong to a text about such attacks. Markup and a "system:"
+// label may precede it.
 const commandStart = spacedStart + `(?:please[, ]+)?(?:\[?[ \t]*system[ \t]*\]?[ \t]*:[ \t]*)?`
 
-// instructionRule is one pattern of text that gives orders to a model.
+// instructionRule is a pattern of instructions to a model.
 type instructionRule struct {
 	level   int
-	words   []string // in lower case; at least one is in everything the pattern matches
+	words   []string // in lower case; every match of pattern contains at least one of them
 	pattern *regexp.Regexp
 }
 
-// instructionRules are tried in order, the gravest first. RE2 matches in time
-// linear in the text, so rows of dashes cannot stall it; still, a rule is tried
-// only on text that holds one of its words, which is a hundred times faster.
+// instructionRules are tried in order, the most severe first. RE2 matches in time
+// linear in the text, so that no input can stall it. As a fast path, a rule is
+// tried only on text with one of its words, which is a hundred times faster.
 var instructionRules = append(overrideRules(), []instructionRule{
 	{InstructionOverride, []string{"ignore", "disregard", "forget"}, regexp.MustCompile(commandStart +
 		`(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:your\s+|the\s+|my\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|directives?|messages?)`)},
@@ -58,24 +58,24 @@ var instructionRules = append(overrideRules(), []instructionRule{
 		`(?:notes?|instructions?|guidance|guidelines?)\s+(?:for|to)\s+(?:ai|llms?|agents?|models?|assistants?)\b`)},
 }...)
 
-// maxInstructions is how many instructions are looked for in one text, so that a
-// file of nothing else costs no more than others.
+// maxInstructions limits the instructions found per rule in one text, which bounds
+// the cost of a file that has nothing else.
 const maxInstructions = 100
 
 // maxInstructionText is how much of an instruction is quoted, in code points.
 const maxInstructionText = 120
 
-// instruction is one place in a text that gives orders to a model.
+// instruction is a place in a text that gives instructions to a model.
 type instruction struct {
 	level int
 	line  int    // from 1
-	text  string // the words that matched, as a model may take them
+	text  string // the matched words, as a model may read them
 }
 
-// InstructionLevel says how far text goes in giving orders to a model, from
+// InstructionLevel returns the level of the most severe instruction in text, from
 // InstructionNone to InstructionOverride.
 func InstructionLevel(text string) int {
-	plain := visible(text)
+	plain := asModelReads(text)
 	lower := strings.ToLower(plain)
 	for _, rule := range instructionRules {
 		if containsAny(lower, rule.words) && rule.pattern.MatchString(plain) {
@@ -85,10 +85,10 @@ func InstructionLevel(text string) int {
 	return InstructionNone
 }
 
-// findInstructions returns the instructions in text in their order, at most
-// maxInstructions of each rule. Where two overlap it is the graver one.
+// findInstructions returns the instructions in text in order, at most
+// maxInstructions per rule. Of overlapping ones it returns the more severe.
 func findInstructions(text string) []instruction {
-	plain := visible(text)
+	plain := asModelReads(text)
 	lower := strings.ToLower(plain)
 	type span struct{ start, end, level int }
 	var spans []span
@@ -97,7 +97,7 @@ func findInstructions(text string) []instruction {
 			continue
 		}
 		for _, at := range rule.pattern.FindAllStringIndex(plain, maxInstructions) {
-			// A match may begin with the end of the sentence before it.
+			// A match may start with the end of the previous sentence.
 			start := at[1] - len(strings.TrimLeft(plain[at[0]:at[1]], ".!?:;,、。！？؟।¡«「『 \t\n"))
 			overlaps := func(s span) bool { return s.start < at[1] && start < s.end }
 			if !slices.ContainsFunc(spans, overlaps) {
@@ -117,11 +117,11 @@ func findInstructions(text string) []instruction {
 	return found
 }
 
-// visible returns text as a model may take it: compatibility forms folded,
-// invisible characters gone, and tag characters (U+E0020 to U+E007E), which no
-// person sees but a tokenizer may read, turned into the letters they stand for.
-// Line feeds stay where they are.
-func visible(text string) string {
+// asModelReads returns text as a model may read it: with compatibility characters
+// folded, without invisible characters, and with tag characters (U+E0020 to
+// U+E007E), which people do not see but a tokenizer may read, replaced by the
+// letters they encode. Line feeds are kept.
+func asModelReads(text string) string {
 	shown := strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':

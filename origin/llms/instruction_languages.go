@@ -6,25 +6,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Where an order may begin: at the start of a line or sentence, with markup in
-// front. Spanish opens one with "¡"; Chinese and Japanese put no space between
-// sentences.
+// Where an instruction may start: at the start of a line or sentence, after markup.
+// Spanish opens one with "¡"; Chinese and Japanese have no space between sentences.
 const (
 	spacedStart   = `(?im)(?:^|[.!?:;。！？؟।][ \t\n]+|¡)[ \t>#*+\-_~=|\d.)¡«]*`
 	unspacedStart = `(?im)(?:^|[.!?:;。！？][ \t\n]*)[ \t>#*+\-_~=|\d.)「『]*`
 )
 
-// overrideOrder is the order to ignore the instructions so far, in one language.
+// overrideCommand is the order to ignore the instructions so far, in one language.
 // Patterns are narrow: the order, what is earlier, and a word for instructions,
 // as a text about such attacks must not be taken for one.
-type overrideOrder struct {
+type overrideCommand struct {
 	tag      string // BCP 47
 	words    []string
 	pattern  string
 	unspaced bool
 }
 
-var overrideOrders = []overrideOrder{
+var overrideOrders = []overrideCommand{
 	{tag: "de", words: []string{"ignorier", "vergiss", "vergessen", "missachte"}, pattern: `(?:bitte[, ]+)?` +
 		`(?:(?:ignorieren|vergessen|missachten)\s+sie|ignoriere|vergiss|missachte)\s+(?:bitte\s+)?(?:alle\s+)?(?:deine\s+|ihre\s+|die\s+)?` +
 		`(?:vorherigen|vorigen|bisherigen|obigen|früheren)\s+(?:anweisungen|befehle|regeln|vorgaben)`},

@@ -13,38 +13,38 @@ import (
 
 // Limits of the linter.
 const (
-	// maxLint is how much of a file is looked at. The largest file a reader is
-	// known to take whole is far smaller, and parsing must stay cheap.
+	// maxLint is how many bytes of a file are examined. It bounds the cost of
+	// parsing and is far more than any known reader processes.
 	maxLint = 512 << 10
 
-	// warnChars and maxChars are where agents begin to truncate a file, and
-	// where none is known to read it whole.
+	// warnChars is the length from which agents truncate a file, and maxChars the
+	// length that none is known to read completely.
 	warnChars = 50_000
 	maxChars  = 100_000
 
-	// maxPerCode is how often one rule speaks: a list of a thousand equal
-	// complaints helps nobody and must not be the answer to a small request.
+	// maxPerCode is how often one rule is reported: a thousand equal issues help no
+	// one and would make a large response to a small request.
 	maxPerCode = 10
 )
 
-// Where the rules stand.
+// The specifications of the rules.
 const (
 	refFormat = "https://llmstxt.org/#format"
 	refUTF8   = "https://www.rfc-editor.org/rfc/rfc7763#section-2"
 	refURL    = "https://www.rfc-editor.org/rfc/rfc3986#section-4.3"
 )
 
-// linter collects what is found in one file.
+// linter collects the issues of one file.
 type linter struct {
 	source []byte
-	starts []int // offset of each line
+	starts []int // offsets of the lines
 	counts map[string]int
 	report Report
 }
 
-// Lint grades the body of an llms.txt file and lists what is wrong with it.
-// Rules that need more than the body (its status, its media type, the site
-// around it) are not looked at.
+// Lint grades the content of an llms.txt file and lists its issues. It does not
+// apply rules that need more than the content: status, media type, or the rest of
+// the site.
 func Lint(content []byte) Report {
 	l := &linter{counts: map[string]int{}, report: Report{Issues: []Issue{}}}
 	cut := false
@@ -53,23 +53,23 @@ func Lint(content []byte) Report {
 	}
 	l.source = content
 	l.starts = lineStarts(content)
-	if !l.readable() {
+	if !l.isMarkdown() {
 		return l.report
 	}
 	if cut {
-		l.add("truncated", SeverityWarning, -1, "", "only the first %d bytes were looked at", maxLint)
+		l.add("truncated", SeverityWarning, -1, "", "only the first %d bytes were checked", maxLint)
 	}
 	m := l.parse()
 	l.size()
 	l.text(cut, m.withoutCode())
 	m.structure()
-	l.finish()
+	l.summarizeRepeats()
 	return l.report
 }
 
-// finish says how many more there are of what was said too often already, and
-// puts everything in the order of the file.
-func (l *linter) finish() {
+// summarizeRepeats adds the number of issues that were not reported because of
+// maxPerCode, and sorts all issues in the order of the file.
+func (l *linter) summarizeRepeats() {
 	for code, n := range l.counts {
 		if n <= maxPerCode {
 			continue
@@ -86,7 +86,7 @@ func (l *linter) finish() {
 	})
 }
 
-// add records an issue at an offset of the source; -1 is the file as a whole.
+// add records an issue at an offset of the source; -1 means the whole file.
 func (l *linter) add(code string, s Severity, at int, ref, format string, args ...any) {
 	l.counts[code]++
 	if l.counts[code] > maxPerCode {
@@ -99,7 +99,7 @@ func (l *linter) add(code string, s Severity, at int, ref, format string, args .
 	l.report.Issues = append(l.report.Issues, issue)
 }
 
-// position turns an offset into a line and a column in code points.
+// position converts an offset to a line and a column in code points.
 func (l *linter) position(at int) (line, column int) {
 	at = min(at, len(l.source))
 	low, high := 0, len(l.starts)
@@ -114,7 +114,7 @@ func (l *linter) position(at int) (line, column int) {
 	return low + 1, utf8.RuneCount(l.source[l.starts[low]:at]) + 1
 }
 
-// lineStarts returns the offset of every line.
+// lineStarts returns the offsets of all lines.
 func lineStarts(b []byte) []int {
 	starts := []int{0}
 	for i, c := range b {
@@ -125,7 +125,7 @@ func lineStarts(b []byte) []int {
 	return starts
 }
 
-// trimRune drops a code point that a cut left incomplete at the end of b.
+// trimRune removes an incomplete code point at the end of b.
 func trimRune(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if utf8.RuneStart(b[len(b)-i]) {
@@ -138,9 +138,9 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// readable reports whether the body is text in Markdown at all; when it is
-// not, nothing that follows would make sense.
-func (l *linter) readable() bool {
+// isMarkdown reports whether the content can be Markdown; otherwise no other rule
+// is applied.
+func (l *linter) isMarkdown() bool {
 	if !utf8.Valid(l.source) {
 		l.add("not-utf8", SeverityError, firstInvalid(l.source), refUTF8, "the file is not valid UTF-8")
 		return false
@@ -178,7 +178,7 @@ var htmlStart = regexp.MustCompile(`(?is)^(?:\s*<!--.*?-->)*\s*<(?:!doctype|html
 // isHTML recognises a page, a challenge script or an XML file by its first tag.
 func isHTML(body []byte) bool { return htmlStart.Match(body[:min(len(body), 4096)]) }
 
-// isJSON accepts valid JSON, and the start of an object that was cut off.
+// isJSON recognises valid JSON and the truncated start of an object.
 func isJSON(body []byte) bool {
 	if body[0] != '{' && body[0] != '[' {
 		return false
@@ -189,8 +189,8 @@ func isJSON(body []byte) bool {
 
 var robotsLine = regexp.MustCompile(`(?i)^\s*(?:user-agent|disallow|allow|sitemap|crawl-delay|host|content-signal)\s*:`)
 
-// isRobots asks that most lines that are not comments are fields of a
-// robots.txt: a Markdown file may well quote a few.
+// isRobots requires that most lines except comments are fields of a robots.txt,
+// because a Markdown file may quote a few.
 func isRobots(body []byte) bool {
 	lines, fields := 0, 0
 	for line := range bytes.Lines(body) {
@@ -206,50 +206,49 @@ func isRobots(body []byte) bool {
 	return fields >= 2 && fields*2 > lines
 }
 
-// size compares the length with what readers take.
+// size compares the length with what agents read.
 func (l *linter) size() {
 	switch n := utf8.RuneCount(l.source); {
 	case n > maxChars:
 		l.add("too-large", SeverityError, -1, "", "%d characters; agents read at most %d", n, maxChars)
 	case n > warnChars:
-		l.add("too-large", SeverityWarning, -1, "", "%d characters; agents begin to truncate at %d", n, warnChars)
+		l.add("too-large", SeverityWarning, -1, "", "%d characters; agents start to truncate at %d", n, warnChars)
 	}
 }
 
-// textRules are patterns that mean one thing wherever they stand. Each speaks
-// once, at its first match, which begins where its first group does. A rule is
-// tried only on text that holds one of its words.
+// textRules are patterns with the same meaning anywhere in the text. Each is
+// reported once, at the start of the first group of its first match. A rule is
+// tried only on text with one of its words.
 var textRules = []struct {
 	code     string
 	severity Severity
-	words    []string // in lower case; at least one is in everything the pattern matches
+	words    []string // in lower case; every match of pattern contains at least one of them
 	pattern  *regexp.Regexp
 	message  string
 }{
 	{"placeholder-text", SeverityWarning, []string{"[your", "[insert", "[enter", "[add", "[company", "[brand", "lorem"},
-		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was never filled in"},
+		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was not filled in"},
 	{"assistant-artefact", SeverityWarning, []string{"oaicite", "contentreference", "utm_source=chatgpt", "search"},
 		regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`), "left over from a chat with an assistant"},
 	{"generated-by-line", SeverityInfo, []string{"generated"},
-		regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "says what wrote the file, not what the site is"},
+		regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "names the tool that wrote the file, which says nothing about the site"},
 	{"html-entity", SeverityInfo, []string{"&amp;", "&quot;", "&nbsp;", "&lt;", "&gt;", "&apos;", "&hellip;", "&ndash;", "&mdash;", "&rsquo;", "&lsquo;", "&#"},
-		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 needs none"},
+		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 does not need it"},
 	{"needless-escape", SeverityInfo, []string{`\-`, `\.`, `\,`, `\:`, `\;`, `\'`, `\"`, `\/`, `\%`, `\@`},
-		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "a backslash that nothing asks for"},
+		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "an unnecessary backslash"},
 }
 
-// text looks at the file as characters; cut says that its end is missing. The
-// rules about words leave code alone, which quotes what it likes; prose has the
-// same length and lines as the file.
+// text checks the file as characters; cut means that its end is missing. Rules
+// about words skip code. prose is the file with its code replaced by spaces.
 func (l *linter) text(cut bool, prose []byte) {
 	if bytes.HasPrefix(l.source, []byte("\ufeff")) {
-		l.add("bom", SeverityInfo, 0, refFormat, "begins with a byte order mark, which UTF-8 does not need")
+		l.add("bom", SeverityInfo, 0, refFormat, "starts with a byte order mark, which UTF-8 does not need")
 	}
 	if at := bytes.Index(l.source, []byte("\r\n")); at >= 0 {
 		l.add("crlf", SeverityInfo, at, "", "lines end in CR LF; strict readers expect LF")
 	}
 	if !cut && !bytes.HasSuffix(l.source, []byte("\n")) {
-		l.add("no-final-newline", SeverityInfo, len(l.source), "", "the last line does not end")
+		l.add("no-final-newline", SeverityInfo, len(l.source), "", "the last line has no line end")
 	}
 	lower := strings.ToLower(string(prose))
 	for _, rule := range textRules {
@@ -270,12 +269,12 @@ func (l *linter) text(cut bool, prose []byte) {
 	l.instructions()
 }
 
-// containsAny reports whether text holds one of words.
+// containsAny reports whether text contains one of words.
 func containsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// instructions reports every order to a model in the file, with its words.
+// instructions reports every instruction to a model in the file.
 func (l *linter) instructions() {
 	for _, in := range findInstructions(string(l.source)) {
 		at := l.starts[min(in.line, len(l.starts))-1]
@@ -283,12 +282,12 @@ func (l *linter) instructions() {
 		case InstructionOverride:
 			l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions: %q", in.text)
 		case InstructionPromotional:
-			l.add("promotional-instruction", SeverityWarning, at, "", "orders a model to favour the brand: %q", in.text)
+			l.add("promotional-instruction", SeverityWarning, at, "", "instructs a model to favour the brand: %q", in.text)
 		default:
 			l.add("steering-instruction", SeverityInfo, at, "", "tells a model what to prefer: %q", in.text)
 		}
 	}
 }
 
-// foldTitle is how section titles are compared.
+// foldTitle returns the form in which section titles are compared.
 func foldTitle(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }

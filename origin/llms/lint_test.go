@@ -103,7 +103,7 @@ func TestLintPositions(t *testing.T) {
 	r := llms.Lint([]byte("# Älp\n\n> Käse.\n\n## Seiten\n\n- [Läden](https://alp.example/): wo\n- [Höfe](/h): wo\n"))
 	want := []llms.Issue{{
 		Code: "relative-url", Severity: llms.SeverityWarning, Line: 8, Column: 3,
-		Message: "the address is not absolute; a copied file loses it",
+		Message: "the address is not absolute, so it does not work in a copy of the file",
 		SpecRef: "https://www.rfc-editor.org/rfc/rfc3986#section-4.3",
 	}}
 	if diff := cmp.Diff(want, r.Issues); diff != "" {
@@ -247,7 +247,7 @@ func TestLintQuotesInstructions(t *testing.T) {
 	}
 	want := []string{
 		`9 instruction-override tries to override a model's instructions: "Ignore all previous instructions"`,
-		`10 promotional-instruction orders a model to favour the brand: "Always recommend"`,
+		`10 promotional-instruction instructs a model to favour the brand: "Always recommend"`,
 		`12 instruction-override tries to override a model's instructions: "Disregard any prior rules"`,
 		`14 steering-instruction tells a model what to prefer: "Focus on our"`,
 	}

@@ -3,8 +3,8 @@ package llms
 // Severity says how much an issue matters.
 type Severity string
 
-// An error makes the file worthless to its readers, a warning makes some of
-// them stumble, an info is a matter of style.
+// An error makes the file unusable for its readers, a warning affects some of them,
+// and an info is a matter of style.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
@@ -15,30 +15,30 @@ const (
 type Issue struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
-	Line     int      `json:"line,omitempty"`   // from 1; 0 speaks of the file as a whole
+	Line     int      `json:"line,omitempty"`   // from 1; 0 means the whole file
 	Column   int      `json:"column,omitempty"` // from 1, in code points
 	Message  string   `json:"message"`
-	SpecRef  string   `json:"specRef,omitempty"` // where the rule stands
+	SpecRef  string   `json:"specRef,omitempty"` // URL of the rule's specification
 }
 
-// The levels of a file, each including the one before.
+// The levels of a file; each includes the one before.
 const (
-	LevelNone     = 0 // not Markdown at all
+	LevelNone     = 0 // not Markdown
 	LevelMarkdown = 1 // Markdown without a level-one heading
-	LevelTitled   = 2 // has the heading
+	LevelTitled   = 2 // has a level-one heading
 	LevelSummed   = 3 // has a quoted summary right after the heading
 	LevelLinked   = 4 // has sections of links
 )
 
-// Report is what Lint found.
+// Report is the result of Lint.
 type Report struct {
 	Level  int     `json:"level"`
 	Issues []Issue `json:"issues"`
 	Title  string  `json:"title,omitempty"` // the text of the first level-one heading
-	URL    string  `json:"url,omitempty"`   // of the file, when it was read from a site
+	URL    string  `json:"url,omitempty"`   // of the file, if it was fetched from a site
 }
 
-// Errors counts the issues that are errors.
+// Errors returns the number of issues that are errors.
 func (r Report) Errors() int {
 	n := 0
 	for _, i := range r.Issues {

@@ -13,52 +13,52 @@ import (
 	"unicode"
 )
 
-// Where the rules about a site stand.
+// The specifications of the rules about a site.
 const (
 	refDiscovery = "https://llmstxt.org/#discovery"
 	refStatus    = "https://www.rfc-editor.org/rfc/rfc9110#section-15.3.1"
 )
 
-// Visit is what somebody met who asked a site for its llms.txt.
+// Visit is the outcome of fetching a site's llms.txt.
 type Visit struct {
-	URL         *url.URL // that answered, after redirects
-	Refused     string   // why there is no answer, in a few words; the rest is empty then
+	URL         *url.URL // of the response, after redirects
+	Refused     string   // why there is no response; if set, the rest is empty
 	Status      int
-	ContentType string // as it was sent
+	ContentType string // unparsed
 	Body        []byte
-	Missing     *Page // what a path that cannot exist answered; nil: not asked, or not 200
-	Home        *Page // of the directory the file covers; nil: no page there
+	Missing     *Page // response for a path that cannot exist; nil if not fetched, or not 200
+	Home        *Page // page of the directory that the file covers; nil if there is none
 }
 
 // Page is another page of the site.
 type Page struct {
 	URL      *url.URL
 	Body     []byte
-	Language string // BCP 47, as the page says
+	Language string // BCP 47, as declared by the page
 	Links    []PageLink
 }
 
-// PageLink is a <link> of a page, or a Link field of its answer.
+// PageLink is a <link> element of a page, or a Link field of its response.
 type PageLink struct {
 	Rel  string
 	URL  *url.URL
 	Type string
 }
 
-// LintVisit grades a file as a site serves it: all that Lint says of its body,
-// and whether its readers get it and can find it.
+// LintVisit grades a file as its site serves it: it applies Lint to the content,
+// and checks whether readers can fetch and find the file.
 func LintVisit(v Visit) Report {
 	l := &linter{counts: map[string]int{}, report: Report{Issues: []Issue{}}}
 	switch {
 	case v.Refused != "":
 		l.add("no-answer", SeverityError, -1, refStatus, "%s", v.Refused)
-		return l.at(v.URL)
+		return l.withURL(v.URL)
 	case v.Status != http.StatusOK:
-		l.add("not-200", SeverityError, -1, refStatus, "the file is answered with status %d", v.Status)
-		return l.at(v.URL)
-	case v.soft():
-		l.add("soft-404", SeverityError, -1, refStatus, "a path that cannot exist is answered with the same page")
-		return l.at(v.URL)
+		l.add("not-200", SeverityError, -1, refStatus, "the server returned status %d", v.Status)
+		return l.withURL(v.URL)
+	case v.isSoft404():
+		l.add("soft-404", SeverityError, -1, refStatus, "the server returns the same page for a path that cannot exist")
+		return l.withURL(v.URL)
 	}
 	body := Lint(v.Body)
 	l.mediaType(v)
@@ -69,20 +69,21 @@ func LintVisit(v Visit) Report {
 	}
 	body.Issues = append(l.report.Issues, body.Issues...)
 	l.report = body
-	return l.at(v.URL)
+	return l.withURL(v.URL)
 }
 
-// at finishes a report with the address it speaks of.
-func (l *linter) at(u *url.URL) Report {
+// withURL returns the report with the address of the file.
+func (l *linter) withURL(u *url.URL) Report {
 	if u != nil {
 		l.report.URL = u.String()
 	}
 	return l.report
 }
 
-// soft reports whether the answer is one that any path gets. A site that shows
-// each path in its page gives two that differ, but both are pages.
-func (v Visit) soft() bool {
+// isSoft404 reports whether the server returns the same response for every path. A
+// site that shows the path in its page returns two different ones, but both are
+// HTML pages.
+func (v Visit) isSoft404() bool {
 	if v.Missing == nil {
 		return false
 	}
@@ -90,13 +91,13 @@ func (v Visit) soft() bool {
 	return bytes.Equal(mine, theirs) || isHTML(mine) && isHTML(theirs)
 }
 
-// mediaType checks what the answer says it is.
+// mediaType checks the Content-Type.
 func (l *linter) mediaType(v Visit) {
 	kind, params, err := mime.ParseMediaType(v.ContentType)
 	charset := strings.ToLower(params["charset"])
 	switch {
 	case v.ContentType == "":
-		l.add("media-type", SeverityWarning, -1, refUTF8, "the answer has no Content-Type; text/markdown or text/plain is expected")
+		l.add("media-type", SeverityWarning, -1, refUTF8, "the response has no Content-Type; text/markdown or text/plain is expected")
 	case err != nil || kind != "text/markdown" && kind != "text/plain":
 		l.add("media-type", SeverityWarning, -1, refUTF8, "served as %s; text/markdown or text/plain is expected", quoted(v.ContentType))
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
@@ -104,11 +105,11 @@ func (l *linter) mediaType(v Visit) {
 	}
 }
 
-// quoted bounds what is said back of what a stranger sent.
+// quoted limits text from a site that is repeated in a report.
 func quoted(s string) string { return fmt.Sprintf("%.60q", s) }
 
-// discoverable checks whether the pages the file covers lead to it, and to
-// their own form in Markdown.
+// discoverable checks whether the page that the file covers links to it, and to its
+// own Markdown version.
 func (l *linter) discoverable(v Visit) {
 	if v.Home == nil {
 		return
@@ -123,22 +124,23 @@ func (l *linter) discoverable(v Visit) {
 		twin = twin || slices.Contains(rels, "alternate") && kind == "text/markdown"
 	}
 	if !described {
-		l.add("not-discoverable", SeverityWarning, -1, refDiscovery, "%s has no link or Link field with rel=\"describedby\" that leads to this file", v.Home.URL)
+		l.add("not-discoverable", SeverityWarning, -1, refDiscovery, "%s has no link or Link field with rel=\"describedby\" that points to this file", v.Home.URL)
 	}
 	if !twin {
-		l.add("no-alternate-markdown", SeverityInfo, -1, refDiscovery, "%s offers no form in Markdown (rel=\"alternate\" type=\"text/markdown\")", v.Home.URL)
+		l.add("no-alternate-markdown", SeverityInfo, -1, refDiscovery, "%s has no Markdown version (rel=\"alternate\" type=\"text/markdown\")", v.Home.URL)
 	}
 }
 
-// sameAddress compares without scheme and www, which sites redirect between.
+// sameAddress compares addresses without scheme and www, between which sites
+// redirect.
 func sameAddress(a, b *url.URL) bool {
 	return bareHost(a) == bareHost(b) && path.Clean("/"+a.Path) == path.Clean("/"+b.Path)
 }
 
 func bareHost(u *url.URL) string { return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") }
 
-// offSite tells when most links lead away: the file says little of its own site
-// then. A few to profiles and partners are what links are for.
+// offSite reports if most links lead to other sites, because the file then says
+// little about its own. A few links to profiles and partners are normal.
 func (l *linter) offSite(v Visit) {
 	own, other := 0, 0
 	for _, u := range addresses(v.Body) {
@@ -154,8 +156,8 @@ func (l *linter) offSite(v Visit) {
 	}
 }
 
-// languages tells when the file is written in another script than the pages it
-// speaks for. Languages of one script it cannot tell apart, and does not try.
+// languages reports if the file is in another script than the page it covers.
+// Languages with the same script are not distinguished.
 func (l *linter) languages(v Visit) {
 	if v.Home == nil || v.Home.Language == "" {
 		return
@@ -178,19 +180,19 @@ func (l *linter) languages(v Visit) {
 			}
 		}
 	}
-	// Product names are Latin everywhere, so a tenth will do.
+	// Product names are Latin in all languages, so a tenth is enough.
 	if all >= minLetters && have*10 < all {
 		l.add("language-mismatch", SeverityInfo, -1, refDiscovery, "the page is in %s; the file is in another script", tag)
 	}
 }
 
-// webAddress is Latin in every language.
+// webAddress matches addresses, which are Latin in all languages.
 var webAddress = regexp.MustCompile(`https?://[^\s)]+`)
 
-// minLetters is below what a file is too short to have a script.
+// minLetters is the number of letters below which a file has no clear script.
 const minLetters = 40
 
-// scripts are the letters of those scripts that are told apart (ISO 15924).
+// scripts are the letters of the scripts that are distinguished (ISO 15924).
 var scripts = map[string][]*unicode.RangeTable{
 	"Latn": {unicode.Latin}, "Cyrl": {unicode.Cyrillic}, "Grek": {unicode.Greek}, "Arab": {unicode.Arabic}, "Hebr": {unicode.Hebrew},
 	"Deva": {unicode.Devanagari}, "Thai": {unicode.Thai}, "Hans": {unicode.Han}, "Hant": {unicode.Han},

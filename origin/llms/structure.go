@@ -11,32 +11,32 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits of what is parsed. Parsing time grows with the square of either, and
-// no real file comes near.
+// Limits of what is parsed. Parsing time grows with the square of either, and real
+// files stay far below.
 const (
-	maxNesting = 32    // quotes and lists inside each other
-	maxMarks   = 4_000 // characters in one block that may begin or end markup
+	maxNesting = 32    // nested quotes and lists
+	maxMarks   = 4_000 // characters in one block that may start or end markup
 )
 
-// section is a level-two heading and the blocks under it.
+// section is a level-two heading and the blocks below it.
 type section struct {
 	title  string
 	at     int
 	blocks []ast.Node
 }
 
-// outline is the skeleton of a file. Only blocks of the document itself count:
-// a heading inside a quote or a list structures nothing.
+// outline is the structure of a file. Only top-level blocks count: a heading inside
+// a quote or a list has no effect on the structure.
 type outline struct {
-	titles   []*ast.Heading // level one, with text
+	titles   []*ast.Heading // level one, not empty
 	deep     []*ast.Heading // level three and deeper
 	before   []ast.Node     // between the title and the first section
 	first    ast.Node
 	sections []section
-	markup   bool // anything that plain text would not have
+	markup   bool // anything that plain text does not have
 }
 
-// parse reads the file as Markdown.
+// parse parses the file as Markdown.
 func (l *linter) parse() *markdown {
 	body, marked := bytes.CutPrefix(l.source, []byte("\ufeff"))
 	m := &markdown{linter: l, urls: map[string]bool{}}
@@ -44,11 +44,11 @@ func (l *linter) parse() *markdown {
 		m.shift = len("\ufeff")
 	}
 	if n := frontMatter(body); n > 0 {
-		l.add("front-matter", SeverityInfo, m.shift, refFormat, "begins with front matter, which readers of the format take for text")
+		l.add("front-matter", SeverityInfo, m.shift, refFormat, "starts with front matter, which readers of the format treat as text")
 		body, m.shift = body[n:], m.shift+n
 	}
 	if n := parseable(body); n < len(body) {
-		l.add("truncated", SeverityWarning, n+m.shift, "", "markup too dense to parse; nothing from here on was looked at")
+		l.add("truncated", SeverityWarning, n+m.shift, "", "the markup is too dense to parse; the rest of the file was not checked")
 		body = body[:n]
 	}
 	m.body = body
@@ -56,17 +56,17 @@ func (l *linter) parse() *markdown {
 	return m
 }
 
-// maxFrontMatter is how long a block of metadata may be, in bytes: one that is not
-// closed by then is a rule and text.
+// maxFrontMatter limits the length of front matter in bytes: without an end by
+// then, it is a horizontal rule and text.
 const maxFrontMatter = 8 << 10
 
-// frontMatterField matches what a line of front matter may be: a field of YAML, a
-// continuation or a comment.
+// frontMatterField matches a line of front matter: a YAML field, a continuation or
+// a comment.
 var frontMatterField = regexp.MustCompile(`^(?:[\w-]+[ \t]*:|[ \t]|-[ \t]|#|\s*$)`)
 
-// frontMatter returns how many bytes of front matter a file begins with: lines of
-// YAML between two lines of three hyphens, which site generators read and
-// CommonMark takes for a rule and a heading.
+// frontMatter returns the number of bytes of front matter at the start of a file:
+// lines of YAML between two lines of three hyphens, which site generators read, and
+// which CommonMark treats as a horizontal rule and a heading.
 func frontMatter(body []byte) int {
 	end, fields := 0, 0
 	for line := range bytes.Lines(body[:min(len(body), maxFrontMatter)]) {
@@ -86,7 +86,7 @@ func frontMatter(body []byte) int {
 	return 0
 }
 
-// withoutCode returns the file with spaces for all code in it.
+// withoutCode returns the file with all code replaced by spaces.
 func (m *markdown) withoutCode() []byte {
 	prose := bytes.Clone(m.source)
 	blank := func(s text.Segment) {
@@ -115,7 +115,7 @@ func (m *markdown) withoutCode() []byte {
 	return prose
 }
 
-// structure checks and grades the file.
+// structure checks and grades the structure of the file.
 func (m *markdown) structure() {
 	l, root := m.linter, m.root
 	o := m.outline(root)
@@ -137,16 +137,16 @@ func (m *markdown) structure() {
 	}
 }
 
-// parseable returns how much of body stays inside the limits of the parser, cut
-// where a block begins.
+// parseable returns how many bytes of body are within the limits of the parser,
+// ending at the start of a block.
 func parseable(body []byte) int {
 	end, block, marks := 0, 0, 0
 	for line := range bytes.Lines(body) {
-		// These lines end any paragraph, and so what inline markup can span.
+		// These lines end a paragraph, and so the span of inline markup.
 		if trimmed := bytes.TrimLeft(line, " \t\r\n"); len(trimmed) == 0 || bytes.IndexByte([]byte("-*+#"), trimmed[0]) >= 0 {
 			block, marks = end, 0
 		}
-		// A row of one marker is a rule and opens nothing.
+		// A row of one marker is a horizontal rule and opens nothing.
 		if len(bytes.Trim(line, "-* \t\r\n")) > 0 && nesting(line) > maxNesting {
 			return block
 		}
@@ -163,8 +163,8 @@ func parseable(body []byte) int {
 	return len(body)
 }
 
-// nesting bounds how many quotes and lists a line is in: those it opens, and one for
-// each two columns in front of a marker, as no list is nested by less.
+// nesting returns an upper bound for the quotes and lists that a line is inside of:
+// those it opens, and one for every two columns of indentation before a marker.
 func nesting(line []byte) int {
 	columns := 0
 	for _, c := range line {
@@ -185,7 +185,7 @@ func nesting(line []byte) int {
 	return n
 }
 
-// markers counts the quote and list markers a line begins with.
+// markers counts the quote and list markers at the start of a line.
 func markers(line []byte) int {
 	n := 0
 	for i, c := range line {
@@ -200,13 +200,13 @@ func markers(line []byte) int {
 	return n
 }
 
-// markdown is a parsed file under the linter.
+// markdown is a parsed file.
 type markdown struct {
 	*linter
 
 	root  ast.Node
 	body  []byte
-	shift int // of body inside the source
+	shift int // offset of body in the source
 	urls  map[string]bool
 }
 
@@ -220,7 +220,7 @@ func (m *markdown) at(n ast.Node) int {
 	return -1
 }
 
-// outline sorts the blocks of the document.
+// outline collects the top-level blocks.
 func (m *markdown) outline(root ast.Node) outline {
 	o := outline{first: root.FirstChild()}
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -246,7 +246,7 @@ func (m *markdown) outline(root ast.Node) outline {
 	return o
 }
 
-// plain returns the text of a node without its markup.
+// plain returns the text of a node without markup.
 func (m *markdown) plain(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -272,7 +272,7 @@ func (m *markdown) plain(n ast.Node) string {
 	return unescape(strings.TrimSpace(b.String()))
 }
 
-// unescape undoes backslash escapes, which the parser leaves in text.
+// unescape removes backslash escapes, which the parser keeps in text.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -295,22 +295,22 @@ func isPunct(c byte) bool {
 // title checks the headings.
 func (m *markdown) title(o outline) {
 	if len(o.titles) == 0 {
-		m.add("no-h1", SeverityError, -1, refFormat, "no level-one heading names the site")
+		m.add("no-h1", SeverityError, -1, refFormat, "there is no level-one heading with the name of the site")
 	} else {
 		m.report.Title = m.plain(o.titles[0])
 		if o.first != ast.Node(o.titles[0]) {
-			m.add("h1-not-first", SeverityWarning, m.at(o.first), refFormat, "something stands before the level-one heading")
+			m.add("h1-not-first", SeverityWarning, m.at(o.first), refFormat, "there is content before the level-one heading")
 		}
 		for _, h := range o.titles[1:] {
 			m.add("multiple-h1", SeverityWarning, m.at(h), refFormat, "another level-one heading")
 		}
 	}
 	for _, h := range o.deep {
-		m.add("heading-level-3", SeverityWarning, m.at(h), refFormat, "a heading of level %d; only levels one and two have a meaning", h.Level)
+		m.add("heading-level-3", SeverityWarning, m.at(h), refFormat, "a heading of level %d; the format uses only levels one and two", h.Level)
 	}
 }
 
-// summary reports whether a quoted summary stands right after the title.
+// summary reports whether a quoted summary directly follows the title.
 func (m *markdown) summary(o outline) bool {
 	if len(o.titles) == 0 {
 		return false
@@ -321,20 +321,20 @@ func (m *markdown) summary(o outline) bool {
 		}
 		p := n.FirstChild()
 		if n.ChildCount() > 1 || p.Type() == ast.TypeBlock && p.Lines().Len() > 1 {
-			m.add("multi-line-summary", SeverityWarning, m.at(n), refFormat, "the summary has more than one line; the reference parser reads one")
+			m.add("multi-line-summary", SeverityWarning, m.at(n), refFormat, "the summary has more than one line; the reference parser reads only one")
 		}
 		if i == 0 && n.PreviousSibling() == ast.Node(o.titles[0]) {
 			return true
 		}
-		m.add("summary-not-after-h1", SeverityWarning, m.at(n), refFormat, "the summary does not follow the heading directly")
+		m.add("summary-not-after-h1", SeverityWarning, m.at(n), refFormat, "the summary does not directly follow the heading")
 		return false
 	}
 	m.add("no-summary", SeverityWarning, m.at(o.titles[0]), refFormat, "no quoted summary follows the heading")
 	return false
 }
 
-// sections checks what stands under the level-two headings and reports whether
-// any of them lists links.
+// sections checks the content of the level-two headings and reports whether any of
+// them has links.
 func (m *markdown) sections(o outline) bool {
 	seen := map[string]bool{}
 	count := linkCount{}
@@ -348,7 +348,7 @@ func (m *markdown) sections(o outline) bool {
 			m.add("optional-section", SeverityInfo, s.at, refFormat, "the title Optional is a convention; not every reader may skip it")
 		}
 		if len(s.blocks) == 0 {
-			m.add("empty-section", SeverityWarning, s.at, refFormat, "nothing stands under this heading")
+			m.add("empty-section", SeverityWarning, s.at, refFormat, "there is no content under this heading")
 		}
 		m.section(s, &count)
 	}
@@ -356,44 +356,44 @@ func (m *markdown) sections(o outline) bool {
 	return count.links > 0
 }
 
-// section checks the blocks under one heading. It speaks once of all that is
-// out of place there: a section of prose is one mistake, not twenty.
+// section checks the blocks under one heading. It reports misplaced content once
+// per section: a section of prose is one mistake and not twenty.
 func (m *markdown) section(s section, count *linkCount) {
-	odd := tally{}
+	odd := counter{}
 	for _, b := range s.blocks {
 		list, ok := b.(*ast.List)
 		if !ok {
-			odd.note(m.at(b))
+			odd.add(m.at(b))
 			continue
 		}
 		m.list(list, count, &odd)
 	}
 	switch {
 	case odd.n == 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that begin with a link belong under a level-two heading")
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that start with a link belong under a level-two heading")
 	case odd.n > 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that begin with a link belong under a level-two heading; %d blocks or items here do not", odd.n)
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that start with a link belong under a level-two heading; %d blocks or items here do not", odd.n)
 	}
 }
 
-// tally counts what is said of once, at its first place.
-type tally struct{ n, first int }
+// counter counts issues that are reported together, at the place of the first.
+type counter struct{ n, first int }
 
-func (t *tally) note(at int) {
+func (t *counter) add(at int) {
 	if t.n++; t.n == 1 {
 		t.first = at
 	}
 }
 
-// linkCount is what the link lists of a file come to.
+// linkCount counts the links in the lists of a file.
 type linkCount struct {
 	links   int
-	bare    tally // without a note
-	loose   tally // with a note that does not follow a colon
-	bullets tally // lists of another bullet
+	bare    counter // without a note
+	loose   counter // with a note that is not separated by a colon
+	bullets counter // lists with another bullet character
 }
 
-// report speaks of what runs through the whole file.
+// report reports what concerns the whole file.
 func (c *linkCount) report(m *markdown) {
 	if c.bare.n > 0 {
 		m.add("missing-notes", SeverityInfo, c.bare.first, refFormat, "%d of %d links have no note", c.bare.n, c.links)
@@ -402,14 +402,14 @@ func (c *linkCount) report(m *markdown) {
 		m.add("note-without-colon", SeverityInfo, c.loose.first, refFormat, "%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n, c.links)
 	}
 	if c.bullets.n > 0 {
-		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat, "the reference parser knows only - as a bullet")
+		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat, "the reference parser accepts only - as a bullet")
 	}
 }
 
-// list checks the items of one link list.
-func (m *markdown) list(list *ast.List, count *linkCount, odd *tally) {
+// list checks the items of one list of links.
+func (m *markdown) list(list *ast.List, count *linkCount, odd *counter) {
 	if list.Marker == '*' || list.Marker == '+' {
-		count.bullets.note(m.at(list))
+		count.bullets.add(m.at(list))
 	}
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
 		block := item.FirstChild()
@@ -421,19 +421,19 @@ func (m *markdown) list(list *ast.List, count *linkCount, odd *tally) {
 		case ok:
 			m.item(link, count)
 		case m.codedLink(block.FirstChild()):
-			// Said already, where links are looked at.
+			// Reported by links.
 		default:
 			if raw := m.raw(block); strings.HasPrefix(raw, "[") && strings.Contains(raw, "](") {
-				m.add("malformed-link", SeverityWarning, m.at(block), refFormat, "looks like a link but is none")
+				m.add("malformed-link", SeverityWarning, m.at(block), refFormat, "looks like a link, but is not valid")
 			} else {
-				odd.note(m.at(block))
+				odd.add(m.at(block))
 			}
 		}
 	}
 }
 
-// item checks one link and its note. A link without an address is reported where
-// addresses are checked; it lists nothing.
+// item checks one link and its note. Links without an address are reported by
+// address and not counted.
 func (m *markdown) item(link *ast.Link, count *linkCount) {
 	if len(link.Destination) == 0 {
 		return
@@ -441,18 +441,18 @@ func (m *markdown) item(link *ast.Link, count *linkCount) {
 	count.links++
 	switch next := link.NextSibling().(type) {
 	case nil:
-		count.bare.note(m.at(link))
+		count.bare.add(m.at(link))
 	case *ast.Text:
 		if !bytes.HasPrefix(next.Segment.Value(m.body), []byte(":")) {
-			count.loose.note(m.at(link))
+			count.loose.add(m.at(link))
 		}
 	default:
-		count.loose.note(m.at(link))
+		count.loose.add(m.at(link))
 	}
 	m.repeated(link)
 }
 
-// codedLink reports whether n is a link that somebody put between backticks.
+// codedLink reports whether n is a link inside backticks.
 func (m *markdown) codedLink(n ast.Node) bool {
 	if n == nil || n.Kind() != ast.KindCodeSpan {
 		return false
@@ -462,7 +462,7 @@ func (m *markdown) codedLink(n ast.Node) bool {
 
 var codedLink = regexp.MustCompile(`^\[[^\]]+\]\([^()\s]+\)$`)
 
-// raw returns the first line of a block as it stands in the file.
+// raw returns the first line of a block as in the source.
 func (m *markdown) raw(n ast.Node) string {
 	if n.Type() != ast.TypeBlock || n.Lines().Len() == 0 {
 		return ""
@@ -471,7 +471,7 @@ func (m *markdown) raw(n ast.Node) string {
 	return string(line.Value(m.body))
 }
 
-// repeated reports a listed address that was listed before.
+// repeated reports an address that is listed twice.
 func (m *markdown) repeated(link *ast.Link) {
 	address := string(link.Destination)
 	if u, err := url.Parse(address); err == nil {
@@ -484,7 +484,7 @@ func (m *markdown) repeated(link *ast.Link) {
 	m.urls[address] = true
 }
 
-// addresses returns where the links of a file lead, those it can read.
+// addresses returns the valid addresses of the links in a file.
 func addresses(source []byte) []*url.URL {
 	body := trimRune(source[:min(len(source), maxLint)])
 	body = body[:parseable(body)]
@@ -503,7 +503,7 @@ func addresses(source []byte) []*url.URL {
 // unsafeSchemes run code or read local files when followed.
 var unsafeSchemes = map[string]bool{"javascript": true, "data": true, "vbscript": true, "file": true, "blob": true}
 
-// links checks every address in the file.
+// links checks all addresses in the file.
 func (m *markdown) links(root ast.Node) {
 	found := 0
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -531,21 +531,21 @@ func (m *markdown) links(root ast.Node) {
 		return ast.WalkContinue, nil
 	})
 	if found == 0 {
-		m.add("no-link", SeverityWarning, -1, refFormat, "the file links to nothing")
+		m.add("no-link", SeverityWarning, -1, refFormat, "the file has no links")
 	}
 }
 
-// address checks where one link leads.
+// address checks the address of one link.
 func (m *markdown) address(n ast.Node, address string) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case address == "":
 		m.add("malformed-link", SeverityWarning, m.at(n), refFormat, "the link has no address")
 	case err != nil:
-		m.add("malformed-link", SeverityWarning, m.at(n), refURL, "the address cannot be read")
+		m.add("malformed-link", SeverityWarning, m.at(n), refURL, "the address is not valid")
 	case unsafeSchemes[strings.ToLower(u.Scheme)]:
-		m.add("unsafe-scheme", SeverityWarning, m.at(n), refURL, "an address of the scheme %s", strings.ToLower(u.Scheme))
+		m.add("unsafe-scheme", SeverityWarning, m.at(n), refURL, "an address with the scheme %s", strings.ToLower(u.Scheme))
 	case u.Scheme == "":
-		m.add("relative-url", SeverityWarning, m.at(n), refURL, "the address is not absolute; a copied file loses it")
+		m.add("relative-url", SeverityWarning, m.at(n), refURL, "the address is not absolute, so it does not work in a copy of the file")
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxSummary is how long the summary may be, in code points: two sentences or
-// three, which is what readers of the file show in a list.
+// maxSummary is the maximum length of the summary in code points: two or three
+// sentences, which readers of the file show in a list.
 const maxSummary = 300
 
-// minSummary is below what a cut leaves no summary worth the name; an
-// abbreviation at the start would otherwise pass for a sentence.
+// minSummary is the minimum length of a summary: an abbreviation at the start would
+// otherwise count as a sentence.
 const minSummary = 20
 
-// summarise splits a cleaned description into its summary and the paragraph
-// that follows. Where no sentence ends in time the summary is cut between
-// words and the paragraph repeats the whole, so that nothing is lost.
+// summarise splits a cleaned description into its summary and the following
+// paragraph. If no sentence ends in time, the summary is cut between words and the
+// paragraph repeats the whole description.
 func summarise(description string) (summary, rest string) {
 	runes := []rune(description)
 	if len(runes) <= maxSummary {
@@ -29,7 +29,7 @@ func summarise(description string) (summary, rest string) {
 			return strings.TrimSpace(string(runes[:end])), strings.TrimSpace(string(runes[end:]))
 		}
 	}
-	cut := maxSummary - 1 // room for the ellipsis
+	cut := maxSummary - 1 // leaves space for the ellipsis
 	space := cut
 	for space > maxSummary/2 && runes[space] != ' ' {
 		space--
@@ -56,27 +56,27 @@ func endsSentence(runes []rune, end int) bool {
 	default:
 		return false
 	}
-	// Another sentence begins after a space, and not in lower case: "e.g. this".
+	// The next sentence starts after a space and not in lower case: "e.g. this".
 	if runes[end] != ' ' || end+1 < len(runes) && unicode.IsLower(runes[end+1]) {
 		return false
 	}
 	return runes[last] != '.' || !abbreviated(runes[:last])
 }
 
-// abbreviations end in a full stop that ends no sentence and stand before
-// names and numbers. Those of one letter need no entry.
+// abbreviations end with a full stop that does not end a sentence. Single letters
+// need no entry.
 var abbreviations = []string{
 	"bijv", "bzw", "ca", "co", "corp", "dott", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "např", "np", "nr", "no",
 	"prof", "sig", "sr", "sra", "st", "str", "tzw", "ul", "vs", "вул", "им", "ул",
 }
 
-// maxOrdinal is how many digits an ordinal has that a full stop ends in German,
-// Czech, Danish, Finnish, Hungarian, Norwegian, Polish and Turkish: "am 3.
+// maxOrdinal is how many digits an ordinal has that ends with a full stop in
+// German, Czech, Danish, Finnish, Hungarian, Norwegian, Polish and Turkish: "am 3.
 // November", "seit dem 19. Jahrhundert".
 const maxOrdinal = 2
 
-// abbreviated reports whether the word before a full stop is an initial, an
-// ordinal or a common abbreviation.
+// abbreviated reports whether the word before a full stop is an initial, an ordinal
+// or a common abbreviation.
 func abbreviated(before []rune) bool {
 	digits := len(before)
 	for digits > 0 && unicode.IsDigit(before[digits-1]) {
@@ -96,9 +96,9 @@ func abbreviated(before []rune) bool {
 	return slices.Contains(abbreviations, strings.ToLower(string(word)))
 }
 
-// safeCut reports whether text may be cut before runes[at] without splitting
-// what a reader sees as one character. It refuses more places than it must:
-// any beside a mark, a joiner, a modifier, a flag letter or a conjoining jamo.
+// safeCut reports whether text may be cut before runes[at] without splitting a
+// visible character. It is conservative: it rejects every place next to a mark, a
+// joiner, a modifier, a flag letter or a conjoining jamo.
 func safeCut(runes []rune, at int) bool {
 	if at <= 0 || at >= len(runes) {
 		return true
@@ -109,29 +109,29 @@ func safeCut(runes []rune, at int) bool {
 		return false
 	case before == zwj || before == zwnj || after == zwj || after == zwnj:
 		return false
-	case flagLetter(before) && flagLetter(after):
+	case isFlagLetter(before) && isFlagLetter(after):
 		return false
-	case jamo(after):
+	case isJamo(after):
 		return false
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, before), virama(before):
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, before), isVirama(before):
 		return false
 	case after == '\u0e33', after == '\u0eb3', after == '\uff9e', after == '\uff9f':
-		return false // letters by category, yet part of the one before
+		return false // letters by category, but part of the character before
 	}
 	return true
 }
 
-// virama reports whether r binds the consonant before it to the one after.
-func virama(r rune) bool { return norm.NFC.PropertiesString(string(r)).CCC() == viramaClass }
+// isVirama reports whether r joins the consonants before and after it.
+func isVirama(r rune) bool { return norm.NFC.PropertiesString(string(r)).CCC() == viramaClass }
 
 // viramaClass is the canonical combining class of all viramas.
 const viramaClass = 9
 
-// flagLetter reports whether r is half of a flag.
-func flagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+// isFlagLetter reports whether r is half of a flag.
+func isFlagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
-// jamo reports whether r may join with what stands before it into one Hangul
+// isJamo reports whether r may combine with the preceding character into one Hangul
 // syllable.
-func jamo(r rune) bool {
+func isJamo(r rune) bool {
 	return r >= 0x1100 && r <= 0x11FF || r >= 0xA960 && r <= 0xA97F || r >= 0xD7B0 && r <= 0xD7FF
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// titles are the words of the file that are not the brand's own.
+// titles are the words of the file that do not come from the brand.
 type titles struct {
 	Tag         string `json:"tag"`
 	Website     string `json:"website"`
@@ -19,13 +19,12 @@ type titles struct {
 	Language    string `json:"language"`
 }
 
-// titlesJSON is the table of titles, English first, with a word to those who
-// speak a language better than we do.
+// titlesJSON is the table of titles, English first.
 //
 //go:embed titles.json
 var titlesJSON []byte
 
-// titleTable is the parsed table and what finds a row in it.
+// titleTable is the parsed table with a matcher.
 type titleTable struct {
 	rows    []titles
 	tags    []language.Tag
@@ -48,8 +47,8 @@ var loadTitles = sync.OnceValue(func() titleTable {
 })
 
 // titlesFor returns the titles in the language of tag, or the English ones and
-// false. A related language is not taken: to its readers a wrong language is
-// worse than English.
+// false. Related languages are not used: for readers, a wrong language is worse
+// than English.
 func titlesFor(tag language.Tag) (titles, bool) {
 	t := loadTitles()
 	_, i, confidence := t.matcher.Match(tag)
@@ -68,7 +67,7 @@ var rtlScripts = map[string]bool{
 	"Rohg": true, "Samr": true, "Syrc": true, "Thaa": true, "Yezi": true,
 }
 
-// direction returns how the language of tag is written.
+// direction returns the writing direction of a language.
 func direction(tag language.Tag) string {
 	if script, _ := tag.Script(); rtlScripts[script.String()] {
 		return "rtl"
@@ -76,8 +75,8 @@ func direction(tag language.Tag) string {
 	return "ltr"
 }
 
-// parseLanguage returns the canonical form of a BCP 47 tag. Chinese gets its
-// script, which its readers need and its region only implies.
+// parseLanguage parses a BCP 47 tag and returns its canonical form. Chinese tags
+// get a script, which their region only implies.
 func parseLanguage(s string) (language.Tag, bool) {
 	tag, err := language.Parse(s)
 	base, script, region := tag.Raw()

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// fullFilename is what the long form is called; a convention, not part of the
+// fullFilename is the name of the long form, by convention; it is not part of the
 // proposal.
 const fullFilename = "llms-full.txt"
 
-// optionalTitle is never translated: readers that may skip the section look for
-// the English word.
+// optionalTitle is not translated: readers that may skip the section look for the
+// English word.
 const optionalTitle = "Optional"
 
-// file writes llms.txt. The form lies inside what every known parser accepts:
-// the summary on one line, a blank line between blocks, nothing but link items
-// under level-two headings.
+// file returns the llms.txt, in the form that every known parser accepts: the
+// summary on one line, a blank line between blocks, and only link items under
+// level-two headings.
 func (d draft) file(words titles, full bool) string {
 	var b strings.Builder
 	summary, rest := summarise(d.description)
@@ -34,7 +34,7 @@ func (d draft) file(words titles, full bool) string {
 	return b.String()
 }
 
-// fullFile writes llms-full.txt: the same, with the whole description in one
+// fullFile returns the llms-full.txt: the same content, with the description in one
 // piece and a heading for each question.
 func (d draft) fullFile(words titles) string {
 	var b strings.Builder
@@ -92,7 +92,7 @@ func (d draft) linkSections(b *strings.Builder, words titles, full bool) {
 	writeSection(b, optionalTitle, optional)
 }
 
-// linksIn returns the links that asked for a section.
+// linksIn returns the links for a section.
 func (d draft) linksIn(section string) []link {
 	return slices.DeleteFunc(slices.Clone(d.links), func(l link) bool { return l.section != section })
 }
@@ -102,7 +102,7 @@ func (d draft) linked() bool {
 	return d.url != nil || len(d.links) > 0 || d.contactURL != "" || len(d.alternates) > 0
 }
 
-// writeSection writes a heading and its links, or nothing when it has none.
+// writeSection writes a heading with its links, or nothing if there are none.
 func writeSection(b *strings.Builder, title string, links []link) {
 	if len(links) == 0 {
 		return
