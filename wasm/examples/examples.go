@@ -16,11 +16,11 @@ import (
 //go:embed c assemblyscript rust go card
 var files embed.FS
 
-// Languages lists what Write has an example in.
+// Languages returns the languages of the examples.
 func Languages() []string { return []string{"assemblyscript", "c", "card", "go", "rust"} }
 
-// Write begins a project in a folder that must not exist or be empty: the example
-// of the language with the file of the SDK it needs, or a scorecard with its schema.
+// Write creates a project in a folder that must not exist or must be empty: the
+// example of the language with its SDK file, or a scorecard with its schema.
 func Write(language, folder string) error {
 	if !slices.Contains(Languages(), language) {
 		return fmt.Errorf("no example in %q; there are %s", language, strings.Join(Languages(), ", "))

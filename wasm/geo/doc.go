@@ -1,7 +1,7 @@
-// Package geo holds the built-in methodology geo-readiness: the scorecard, as
-// people edit it, and the module compiled from it, as every host runs it.
+// Package geo has the built-in methodology geo-readiness: the scorecard, which people
+// edit, and the module compiled from it, which hosts run.
 //
-// Nothing comes in; the card and the module's bytes go out. A test compiles the
-// card again and compares the bytes, so the two cannot drift apart. The package
-// knows no engine and no facts.
+// There is no input; the output is the card and the bytes of the module. A test
+// compiles the card and compares the bytes, so that the two stay equal. The package
+// must not know engines or facts.
 package geo

@@ -13,7 +13,7 @@ const (
 	NotApplicable = 2
 )
 
-// The marks a signal may have beside 0 to Full.
+// The marks of a signal: 0 to Full, or one of these.
 const (
 	Full              = 1000
 	MarkNotApplicable = -1
@@ -33,21 +33,21 @@ func (in *Inputs) Below(i int, limit int64) bool {
 	return in.States[i] == Measured && in.Values[i] < limit
 }
 
-// Result is what a scorer finds.
+// Result is the output of a scorer.
 type Result struct {
 	Score int32  // set by Total
 	Gates uint32 // bit i is gate i of the manifest
 	Marks []int32
 }
 
-// Gate notes that a gate caught.
-func (r *Result) Gate(i int, caught bool) {
-	if caught {
+// Gate records whether a gate applies.
+func (r *Result) Gate(i int, applies bool) {
+	if applies {
 		r.Gates |= 1 << i
 	}
 }
 
-// Total adds up the marks of signals worth so many points each, as the host does.
+// Total sets Score from the marks of signals with these points, as the host does.
 func (r *Result) Total(points []int64) {
 	var reached, measured int64
 	for i, mark := range r.Marks {
@@ -64,7 +64,7 @@ func (r *Result) Total(points []int64) {
 // Knot is a point of a curve: an input and the mark it earns.
 type Knot struct{ X, Y int64 }
 
-// Linear is a chain of straight lines, flat outside its points.
+// Linear interpolates linearly between the knots and is flat outside of them.
 func Linear(v int64, knots []Knot) int64 {
 	if v <= knots[0].X {
 		return knots[0].Y
@@ -80,8 +80,8 @@ func Linear(v int64, knots []Knot) int64 {
 	return knots[len(knots)-1].Y
 }
 
-// Steps is the mark of the first point that is not below v; behind the last it
-// is beyond.
+// Steps returns the mark of the first knot that is not below v, and beyond after
+// the last knot.
 func Steps(v int64, knots []Knot, beyond int64) int64 {
 	for _, k := range knots {
 		if v <= k.X {
@@ -91,13 +91,13 @@ func Steps(v int64, knots []Knot, beyond int64) int64 {
 	return beyond
 }
 
-// Mix gathers the parts of a signal.
+// Mix combines the parts of a signal.
 type Mix struct {
 	sum, weight, least int64
 	unknown            bool
 }
 
-// Add adds a part: an input, its weight, and the mark its value earns.
+// Add adds a part: an input, its weight, and the mark of its value.
 func (m *Mix) Add(in *Inputs, input int, weight, mark int64) {
 	if m.weight == 0 {
 		m.least = Full
@@ -112,7 +112,7 @@ func (m *Mix) Add(in *Inputs, input int, weight, mark int64) {
 	}
 }
 
-// Mean is the mark of a signal whose parts count by their weights.
+// Mean returns the weighted mean of the parts.
 func (m *Mix) Mean() int32 {
 	switch {
 	case m.unknown:
@@ -123,7 +123,7 @@ func (m *Mix) Mean() int32 {
 	return int32((2*m.sum + m.weight) / (2 * m.weight))
 }
 
-// Least is the mark of a signal whose worst part decides.
+// Least returns the mark of the worst part.
 func (m *Mix) Least() int32 {
 	switch {
 	case m.unknown:

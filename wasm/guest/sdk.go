@@ -7,8 +7,8 @@ import "embed"
 //go:embed c/scorer.h assemblyscript/scorer.ts rust/Cargo.toml rust/src/lib.rs
 var files embed.FS
 
-// SDK returns the file of the SDK for another language that an example of the
-// language needs beside it, and its name; nil for one that needs none.
+// SDK returns the SDK file that a project in another language needs, and its name;
+// nil if it needs none.
 func SDK(language string) (name string, text []byte) {
 	path := map[string]string{"c": "c/scorer.h", "assemblyscript": "assemblyscript/scorer.ts", "rust": "rust/src/lib.rs"}[language]
 	if path == "" {

@@ -2,7 +2,8 @@ package guest
 
 import "unsafe"
 
-// Where the host writes and reads; fixed, so that nothing is allocated.
+// The memory that the host writes and reads. It is static, so that nothing is
+// allocated.
 var (
 	input  [MaxInputs + MaxInputs/8]uint64 // values, then states
 	output [4 + 2*MaxSignals]int32         // score, gates, signals, flags, then marks with a reserved word each
@@ -11,8 +12,8 @@ var (
 	serve  func(in *Inputs, out *Result)
 )
 
-// Serve says what scores, and how many inputs and signals its manifest has. It is
-// called from an init function.
+// Serve registers the scoring function and the number of inputs and signals of the
+// manifest. Call it from an init function.
 func Serve(inputs, signals int, score func(in *Inputs, out *Result)) {
 	in.Values = unsafe.Slice((*int64)(unsafe.Pointer(&input)), inputs)
 	in.States = unsafe.Slice((*byte)(unsafe.Pointer(&input[inputs])), inputs)

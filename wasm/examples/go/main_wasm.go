@@ -1,4 +1,4 @@
-// Command go is the module: it hands the scorer to the SDK.
+// Command go is the module: it registers the scorer with the SDK.
 package main
 
 import (
