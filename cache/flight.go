@@ -43,8 +43,8 @@ var (
 	// of the caller that started it, for example by a rate limit. The result is not
 	// kept, and other callers waiting for the key start fills of their own.
 	ErrRefused = errors.New("cache: the fill was refused to its caller")
-	// ErrUncacheable, wrapped into a fill's error, says that its outcome is for those
-	// who wait for it and for nobody later: it is not remembered.
+	// ErrUncacheable, wrapped in a fill's error, says that only the callers already
+	// waiting may get its outcome: it is not kept for later ones.
 	ErrUncacheable = errors.New("cache: the outcome is not kept")
 	// ErrClosed: the cache was closed.
 	ErrClosed = errors.New("cache: closed")

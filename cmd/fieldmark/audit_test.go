@@ -91,7 +91,7 @@ func TestAuditUnread(t *testing.T) {
 		{"User-agent: FieldmarkBot\nDisallow: /", 200, page,
 			[]string{"No score: insufficient_data", "robots.txt does not allow this crawler", "/ disallowed for FieldmarkBot: line 2: Disallow: /"}},
 		{"", 500, page, []string{"No score: insufficient_data", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if there are none", "or it does not answer."}},
-		{"", 429, page, []string{"robots.txt answered 429, so crawlers may fetch nothing: make it answer"}},
+		{"", 429, page, []string{"robots.txt returned 429, so crawlers may not fetch anything: make it return"}},
 		{"", 404, "", []string{"No score: insufficient_data", "the page could not be read: the body is empty"}},
 	} {
 		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

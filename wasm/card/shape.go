@@ -38,7 +38,7 @@ func (p *parser) checkShape(n *node, t reflect.Type, path string) {
 	}
 }
 
-// checkValue decodes one value that is no object and no array of ours.
+// checkValue decodes a value that is neither an object nor an array of the format.
 func (p *parser) checkValue(n *node, t reflect.Type, path string) {
 	switch u, ok := reflect.New(t).Interface().(json.Unmarshaler); {
 	case ok:
