@@ -25,7 +25,9 @@ func (h *handler) accounts(req *request) error {
 	return h.showAccounts(req, http.StatusOK, "", fieldmark.AccountRequest{}, nil)
 }
 
-func (h *handler) showAccounts(req *request, status int, id string, form fieldmark.AccountRequest, bad []formError) error {
+func (h *handler) showAccounts(
+	req *request, status int, id string, form fieldmark.AccountRequest, bad []formError,
+) error {
 	ctx := req.r.Context()
 	accounts, err := h.origin.Access.Accounts.List(ctx)
 	if err != nil {
@@ -46,7 +48,8 @@ func (h *handler) showAccounts(req *request, status int, id string, form fieldma
 		owned[one.ID] = &lines[i]
 	}
 	for _, k := range keys {
-		if line := owned[k.Account]; line != nil && (k.State(time.Now()) == fieldmark.KeyLive || k.State(time.Now()) == fieldmark.KeyReplaced) {
+		state := k.State(time.Now())
+		if line := owned[k.Account]; line != nil && (state == fieldmark.KeyLive || state == fieldmark.KeyReplaced) {
 			line.Keys++
 		}
 	}
@@ -55,7 +58,8 @@ func (h *handler) showAccounts(req *request, status int, id string, form fieldma
 			line.Endpoints++
 		}
 	}
-	return h.show(req, status, "accounts", page{Title: "Accounts", Errors: bad, Data: accountsData{Accounts: lines, ID: id, Form: form}})
+	return h.show(req, status, "accounts", page{Title: "Accounts", Errors: bad,
+		Data: accountsData{Accounts: lines, ID: id, Form: form}})
 }
 
 // putAccount creates an account, or changes its name and note.
@@ -68,7 +72,7 @@ func (h *handler) putAccount(req *request) error {
 	r := fieldmark.AccountRequest{Name: strings.TrimSpace(form.Get("name")), Note: strings.TrimSpace(form.Get("note"))}
 	_, _, err := h.origin.Access.Accounts.Put(req.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return h.showAccounts(req, http.StatusUnprocessableEntity, id, r, req.formErrors(fieldmark.AsError(err)))
+		return h.showAccounts(req, http.StatusUnprocessableEntity, id, r, req.formErrors(err))
 	}
 	if err != nil {
 		return err

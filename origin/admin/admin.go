@@ -52,13 +52,15 @@ func New(cfg Config) (http.Handler, error) {
 
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.showMessage(&request{w: w, r: r}, http.StatusForbidden, "This request came from another site", "Open the page in the admin console and try again.")
+		h.showMessage(&request{w: w, r: r}, http.StatusForbidden, "This request came from another site",
+			"Open the page in the admin console and try again.")
 	}))
 	return h.middleware(guard.Handler(h.mux)), nil
 }
 
 // contentPolicy allows the stylesheet, the script, images and forms of this site, and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action " +
+	"'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // The timeouts are shorter than the time for which an edge waits, so that the origin does not work for a
 // browser that has been answered already: 5.5 s for a page and 30 s for a form.

@@ -53,7 +53,8 @@ func newBrowser(t *testing.T, secure bool) *browser {
 		t.Fatalf("set password: %v", err)
 	}
 	b := &browser{t: t, service: service, log: &bytes.Buffer{}}
-	b.handler, err = admin.New(admin.Config{Service: service, Secure: secure, Log: slog.New(slog.NewTextHandler(b.log, nil))})
+	b.handler, err = admin.New(admin.Config{Service: service, Secure: secure, Log: slog.New(slog.NewTextHandler(b.log,
+		nil))})
 	if err != nil {
 		t.Fatalf("new admin: %v", err)
 	}
@@ -90,7 +91,8 @@ func (b *browser) signIn() {
 	b.t.Helper()
 	rec := b.do("/admin/sign-in", url.Values{"user": {user}, "password": {password}})
 	if rec.Code != 303 || rec.Header().Get("Location") != "/admin" || b.cookie == nil {
-		b.t.Fatalf("sign in: %d to %q with cookie %v, want 303 to /admin with one: %s", rec.Code, rec.Header().Get("Location"), b.cookie, rec.Body)
+		b.t.Fatalf("sign in: %d to %q with cookie %v, want 303 to /admin with one: %s", rec.Code,
+			rec.Header().Get("Location"), b.cookie, rec.Body)
 	}
 }
 
@@ -110,7 +112,8 @@ func (b *browser) page(path string, want ...string) string {
 	return body
 }
 
-var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/brands", "/admin/webhooks", "/admin/modules",
+var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/missions", "/admin/brands",
+	"/admin/webhooks", "/admin/modules",
 	"/admin/calendars", "/admin/nodes", "/admin/audit-log", "/admin/settings"}
 
 func TestClosedWithoutSession(t *testing.T) {
@@ -124,7 +127,8 @@ func TestClosedWithoutSession(t *testing.T) {
 		}
 	}
 	b.cookie = nil
-	for _, path := range []string{"/admin/api-keys", "/admin/api-keys/key_x/revoke", "/admin/missions/msn_x/complete", "/admin/brands/a/audit"} {
+	for _, path := range []string{"/admin/api-keys", "/admin/api-keys/key_x/revoke", "/admin/missions/msn_x/complete",
+		"/admin/brands/a/audit"} {
 		rec := b.do(path, url.Values{"name": {"x"}, "scope": {"admin:*"}})
 		if rec.Code != 303 || rec.Header().Get("Location") != "/admin/sign-in" {
 			t.Errorf("POST %s: %d to %q, want 303 to the sign-in page", path, rec.Code, rec.Header().Get("Location"))
@@ -142,17 +146,21 @@ func TestCookieFollowsScheme(t *testing.T) {
 	for _, tt := range []struct {
 		node, proto string
 		secure      bool
-	}{{token, "https", true}, {token, "http", false}, {before, "https", true}, {before + "," + token, "https", false}, {"guess", "https", false}, {"", "https", false}} {
+	}{{token, "https", true}, {token, "http", false}, {before, "https", true}, {before + "," + token, "https",
+		false}, {"guess", "https", false}, {"", "https", false}} {
 		b := newBrowser(t, false)
 		var err error
-		if b.handler, err = admin.New(admin.Config{Service: b.service, NodeToken: token + ", " + before, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		if b.handler, err = admin.New(admin.Config{Service: b.service, NodeToken: token + ", " + before,
+			Log: slog.New(slog.DiscardHandler)}); err != nil {
 			t.Fatal(err)
 		}
 		b.header = map[string]string{"Fieldmark-Node": tt.node, "X-Forwarded-Proto": tt.proto}
 		b.signIn()
 		hsts := b.do("/admin", nil).Header().Get("Strict-Transport-Security")
-		if b.cookie.Secure != tt.secure || strings.HasPrefix(b.cookie.Name, "__Host-") != tt.secure || (hsts != "") != tt.secure {
-			t.Errorf("token %q, over %s: cookie %v and Strict-Transport-Security %q, want secure %v", tt.node, tt.proto, b.cookie, hsts, tt.secure)
+		if b.cookie.Secure != tt.secure || strings.HasPrefix(b.cookie.Name, "__Host-") != tt.secure ||
+			(hsts != "") != tt.secure {
+			t.Errorf("token %q, over %s: cookie %v and Strict-Transport-Security %q, want secure %v", tt.node, tt.proto,
+				b.cookie, hsts, tt.secure)
 		}
 	}
 }
@@ -188,7 +196,8 @@ func TestWrongPassword(t *testing.T) {
 		b := newBrowser(t, false)
 		wrong := url.Values{"user": {hostile}, "password": {"not-the-right-one"}}
 		rec := b.do("/admin/sign-in", wrong)
-		if rec.Code != 401 || b.cookie != nil || !strings.Contains(rec.Body.String(), "The user name, the password or the code is wrong.") {
+		if rec.Code != 401 || b.cookie != nil || !strings.Contains(rec.Body.String(),
+			"The user name, the password or the code is wrong.") {
 			t.Errorf("wrong password: %d with cookie %v: %s", rec.Code, b.cookie, rec.Body)
 		}
 		checkEscaped(t, rec.Body.String())
@@ -198,7 +207,8 @@ func TestWrongPassword(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		b.signIn()
-		if log := b.log.String(); strings.Contains(log, password) || strings.Contains(log, "not-the-right-one") || strings.Contains(log, b.cookie.Value) {
+		if log := b.log.String(); strings.Contains(log, password) || strings.Contains(log, "not-the-right-one") ||
+			strings.Contains(log, b.cookie.Value) {
 			t.Errorf("the log holds secrets: %s", log)
 		}
 		time.Sleep(31 * time.Minute)
@@ -241,9 +251,10 @@ func TestHeaders(t *testing.T) {
 	for _, path := range append(pages, "/admin/sign-in", "/admin/nothing", "/admin/assets/admin.css") {
 		h := b.do(path, nil).Header()
 		for field, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"X-Content-Type-Options":  "nosniff",
-			"Referrer-Policy":         "no-referrer",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; " +
+				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+			"X-Content-Type-Options": "nosniff",
+			"Referrer-Policy":        "no-referrer",
 		} {
 			if got := h.Get(field); got != want {
 				t.Errorf("%s: %s = %q, want %q", path, field, got, want)
@@ -290,10 +301,12 @@ func TestKeys(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	rec := b.do("/admin/api-keys", url.Values{"name": {""}, "days": {"30"}})
-	if rec.Code != 422 || !strings.Contains(rec.Body.String(), `<a href="#name">Name: must`) || !strings.Contains(rec.Body.String(), `<a href="#scope">Permissions: `) {
+	if rec.Code != 422 || !strings.Contains(rec.Body.String(), `<a href="#name">Name: must`) ||
+		!strings.Contains(rec.Body.String(), `<a href="#scope">Permissions: `) {
 		t.Errorf("empty form: %d, want 422 with both complaints: %s", rec.Code, rec.Body)
 	}
-	rec = b.do("/admin/api-keys", url.Values{"name": {hostile}, "scope": {"mission:create", "mission:read"}, "days": {"30"}})
+	rec = b.do("/admin/api-keys", url.Values{"name": {hostile}, "scope": {"mission:create", "mission:read"},
+		"days": {"30"}})
 	token := tokenText.FindString(rec.Body.String())
 	if rec.Code != 200 || token == "" {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
@@ -311,7 +324,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("revoke: %d to %q", rec.Code, got)
 	}
 	b.page("/admin/api-keys?done=revoked", "Key revoked.", `<span class="state off">revoked</span>`)
-	if _, err := b.service.Access.Keys.Authenticate(t.Context(), token, access.Caller{}); !fieldmark.IsCode(err, fieldmark.CodeInvalidAPIKey) {
+	if _, err := b.service.Access.Keys.Authenticate(t.Context(), token, access.Caller{}); !fieldmark.IsCode(err,
+		fieldmark.CodeInvalidAPIKey) {
 		t.Errorf("the revoked key: %v, want invalid_api_key", err)
 	}
 	if rec := b.do("/admin/api-keys/key_x/revoke", url.Values{"reason": {"x"}}); rec.Code != 404 {
@@ -325,7 +339,8 @@ func TestKeys(t *testing.T) {
 func TestMissions(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	m, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile})
+	m, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile,
+		Source: "crm", Title: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +351,8 @@ func TestMissions(t *testing.T) {
 	if m, err = b.service.Mission(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("the mission is %s, %v; want COMPLETED", m.Status, err)
 	}
-	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.", m.ID); strings.Contains(body, m.ID+"/complete") {
+	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.",
+		m.ID); strings.Contains(body, m.ID+"/complete") {
 		t.Errorf("a completed mission can be completed again")
 	}
 	b.page("/admin/missions?status=NEW", "No missions match the filter.")
@@ -349,7 +365,8 @@ func TestMissionPages(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	for i := range fieldmark.DefaultMissionLimit + 1 {
-		_, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: string(rune('A' + i)), Source: "crm", Title: "t"})
+		_, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount,
+			fieldmark.MissionRequest{ExternalID: string(rune('A' + i)), Source: "crm", Title: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +387,8 @@ func TestBrands(t *testing.T) {
 	b.signIn()
 	b.page("/admin/brands", "No brands yet.")
 	_, _, err := b.service.Brands.Put(t.Context(), fieldmark.Brand{
-		Slug: "acme", Name: hostile, URL: "https://acme.example/?a=%22%3E&b=<script>", Niche: "tools", Language: "en", Description: hostile, Public: true,
+		Slug: "acme", Name: hostile, URL: "https://acme.example/?a=%22%3E&b=<script>", Niche: "tools", Language: "en",
+		Description: hostile, Public: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -382,7 +400,8 @@ func TestBrands(t *testing.T) {
 	if waiting, _, err := b.service.Brands.Audits.Status(t.Context()); waiting != 1 || err != nil {
 		t.Errorf("%d audits wait, %v; want 1", waiting, err)
 	}
-	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1, AsOf: fieldmark.At(time.Now()),
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1,
+		AsOf:  fieldmark.At(time.Now()),
 		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool"}}}
 	if _, err := b.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
@@ -406,18 +425,23 @@ func TestOverviewAndWebhooks(t *testing.T) {
 func TestOverviewShowsProblems(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	made, err := b.service.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount, fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
+	made, err := b.service.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
+		fieldmark.EndpointRequest{URL: "https://192.0.2.1/hook", Events: []string{fieldmark.AllMissionEvents}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`); strings.Contains(body, "failing") {
+	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`); strings.Contains(body,
+		"failing") {
 		t.Error("a new endpoint is called failing")
 	}
-	if _, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "x"}); err != nil {
+	if _, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
+		Source: "crm", Title: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}}, "/admin/webhooks/"+made.ID+"?done=endpoint")
-	b.page("/admin", "1 webhook endpoint is paused or disabled", "1 message is held until its endpoint recovers", "1 <small>held</small>")
+	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}},
+		"/admin/webhooks/"+made.ID+"?done=endpoint")
+	b.page("/admin", "1 webhook endpoint is paused or disabled", "1 message is held until its endpoint recovers",
+		"1 <small>held</small>")
 	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)
 }

@@ -36,13 +36,15 @@ func (h *handler) showAudit(req *request, verdict *fieldmark.AuditVerdict) error
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidCursor, "Start again from the first page.")
 	}
-	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")), Verdict: verdict}
+	d := auditData{Actor: strings.TrimSpace(query.Get("actor")), Target: strings.TrimSpace(query.Get("target")),
+		Verdict: verdict}
 	if d.Entries, err = h.origin.AuditLog.List(req.r.Context(), before, d.Actor, d.Target, auditPageSize+1); err != nil {
 		return err
 	}
 	if len(d.Entries) > auditPageSize {
 		d.Entries = d.Entries[:auditPageSize]
-		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10)}, "actor": {d.Actor}, "target": {d.Target}}.Encode()
+		d.Next = auditPath + "?" + url.Values{"before": {strconv.FormatInt(d.Entries[auditPageSize-1].Number, 10)},
+			"actor": {d.Actor}, "target": {d.Target}}.Encode()
 	}
 	return h.show(req, http.StatusOK, "audit-log", page{Title: "Audit log", Data: d})
 }

@@ -73,7 +73,8 @@ func newBrandRow(state fieldmark.BrandState) brandRow {
 // postedBrand returns the brand in a posted form.
 func (req *request) postedBrand() fieldmark.Brand {
 	text := func(name string) string { return strings.TrimSpace(req.r.PostForm.Get(name)) }
-	return fieldmark.Brand{Slug: fieldmark.Slug(text("slug")), Name: text("name"), URL: text("url"), Niche: text("niche"), Language: text("language"),
+	return fieldmark.Brand{Slug: fieldmark.Slug(text("slug")), Name: text("name"), URL: text("url"),
+		Niche: text("niche"), Language: text("language"),
 		Description: strings.ReplaceAll(text("description"), "\r\n", "\n"), Public: req.r.PostForm.Get("public") != ""}
 }
 
@@ -84,8 +85,8 @@ func (h *handler) addBrand(req *request) error {
 	}
 	b := req.postedBrand()
 	_, err := h.origin.Brands.Create(req.r.Context(), b)
-	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return h.showBrands(req, e.Code.Status(), b, req.formErrors(e))
+	if isClientError(err) {
+		return h.showBrands(req, statusOf(err), b, req.formErrors(err))
 	}
 	if err != nil {
 		return err
@@ -124,7 +125,8 @@ func (h *handler) showBrand(req *request, status int, form *fieldmark.Brand, bad
 	if err != nil {
 		return err
 	}
-	d := brandData{BrandState: state, Form: state.Brand, Status: newBrandRow(state).Status, PublicPath: fieldmark.PathBrandPage + string(state.Brand.Slug)}
+	d := brandData{BrandState: state, Form: state.Brand, Status: newBrandRow(state).Status,
+		PublicPath: fieldmark.PathBrandPage + string(state.Brand.Slug)}
 	if form != nil {
 		d.Form = *form
 	}
@@ -144,7 +146,7 @@ func (h *handler) changeBrand(req *request) error {
 	b.Slug = slug
 	_, err = h.origin.Brands.Update(req.r.Context(), b)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
-		return h.showBrand(req, http.StatusUnprocessableEntity, &b, req.formErrors(fieldmark.AsError(err)))
+		return h.showBrand(req, http.StatusUnprocessableEntity, &b, req.formErrors(err))
 	}
 	if err != nil {
 		return err

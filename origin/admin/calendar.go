@@ -37,13 +37,20 @@ func newestCalendar(list []fieldmark.Calendar) string {
 	return list[0].ID
 }
 
-func (h *handler) showCalendars(req *request, status int, form fieldmark.CalendarRequest, bad []formError, made *fieldmark.NewCalendar) error {
+func (h *handler) showCalendars(
+	req *request, status int, form fieldmark.CalendarRequest, bad []formError, made *fieldmark.NewCalendar,
+) error {
 	list, err := h.origin.Calendars(req.r.Context())
 	if err != nil {
 		return err
 	}
-	d := calendarsData{Calendars: list, Form: form, Assignees: strings.Join(form.Assignees, " "), Newest: newestCalendar(list)}
-	for _, c := range []option{{Value: string(fieldmark.CalendarOfAll), Label: "all missions"}, {Value: string(fieldmark.CalendarOfTeam), Label: "missions of a team"}, {Value: string(fieldmark.CalendarOfPerson), Label: "missions of one person"}} {
+	d := calendarsData{Calendars: list, Form: form, Assignees: strings.Join(form.Assignees, " "),
+		Newest: newestCalendar(list)}
+	for _, c := range []option{
+		{Value: string(fieldmark.CalendarOfAll), Label: "all missions"},
+		{Value: string(fieldmark.CalendarOfTeam), Label: "missions of a team"},
+		{Value: string(fieldmark.CalendarOfPerson), Label: "missions of one person"},
+	} {
 		c.Selected = c.Value == string(form.Scope)
 		d.Scopes = append(d.Scopes, c)
 	}
@@ -62,7 +69,8 @@ func (h *handler) showCalendars(req *request, status int, form fieldmark.Calenda
 func (h *handler) feedLinks(req *request, made *fieldmark.NewCalendar) (*createdFeed, error) {
 	at := h.baseURL(req.r) + made.Path
 	_, rest, _ := strings.Cut(at, "://")
-	m := &createdFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)} // this site's host and a base64url token
+	// The host is that of this site, and the token is base64url.
+	m := &createdFeed{NewCalendar: *made, Address: at, Webcal: template.URL("webcal://" + rest)}
 	var err error
 	m.QR, err = qrCode(string(m.Webcal), "QR code of the feed's address")
 	return m, err
@@ -74,14 +82,15 @@ func (h *handler) createCalendar(req *request) error {
 		return err
 	}
 	posted := req.r.PostForm
-	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")), Scope: fieldmark.CalendarScope(posted.Get("scope")),
+	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")),
+		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")), Details: posted.Get("details") != ""}
 	made, err := h.origin.CreateCalendarAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
-		return h.showCalendars(req, http.StatusConflict, form, formErrorOf("A feed was created after this form was opened. Check the list, and submit again if you still want another."), nil)
+		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)
 	}
-	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return h.showCalendars(req, http.StatusUnprocessableEntity, form, req.formErrors(e), nil)
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeNotFound) {
+		return h.showCalendars(req, http.StatusUnprocessableEntity, form, req.formErrors(err), nil)
 	}
 	if err != nil {
 		return err

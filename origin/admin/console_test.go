@@ -25,7 +25,9 @@ func TestViewer(t *testing.T) {
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t"})
 	for _, path := range append(pages, "/admin/missions/"+m.ID) {
 		body := b.page(path)
-		for _, form := range []string{`action="/admin/missions/`, `action="/admin/brands`, `action="/admin/accounts`, `action="/admin/api-keys`, `method="post" action="/admin/webhooks`, `action="/admin/calendars`, `action="/admin/modules`} {
+		for _, form := range []string{`action="/admin/missions/`, `action="/admin/brands`, `action="/admin/accounts`,
+			`action="/admin/api-keys`, `method="post" action="/admin/webhooks`, `action="/admin/calendars`,
+			`action="/admin/modules`} {
 			if strings.Contains(body, form) && !strings.Contains(body, `method="get" `+form) {
 				t.Errorf("%s offers a viewer a form: %s", path, form)
 			}
@@ -46,7 +48,8 @@ func TestViewer(t *testing.T) {
 			t.Errorf("POST %s as a viewer: %d, want 403", path, rec.Code)
 		}
 	}
-	if log, err := b.service.AuditLog.List(t.Context(), 0, user, "", 10); err != nil || len(log) != 1 || log[0].Act != "session.begin" {
+	if log, err := b.service.AuditLog.List(t.Context(), 0, user, "", 10); err != nil || len(log) != 1 ||
+		log[0].Act != "session.begin" {
 		t.Errorf("the audit log has %+v, %v; want the sign-in alone", log, err)
 	}
 }
@@ -75,7 +78,8 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	b.signIn()
 	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {hostile}}, "/admin/accounts?done=account")
 	checkEscaped(t, b.page("/admin/accounts"))
-	form := url.Values{"name": {hostile}, "scope": {"mission:read"}, "account": {"acme"}, "networks": {"192.0.2.0/24, 2001:db8::/32"}, "newest": {"none"}}
+	form := url.Values{"name": {hostile}, "scope": {"mission:read"}, "account": {"acme"},
+		"networks": {"192.0.2.0/24, 2001:db8::/32"}, "newest": {"none"}}
 	if rec := b.do("/admin/api-keys", form); rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
 	}
@@ -91,7 +95,8 @@ func TestKeyIsMadeOnce(t *testing.T) {
 		t.Errorf("rotate: %d: %s", rec.Code, rec.Body)
 	}
 	b.refused("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}}, 409, "only one that is live")
-	if body := b.page("/admin/audit-log", "key.rotate", "key.create", "account.create"); strings.Contains(body, "<script>") {
+	if body := b.page("/admin/audit-log", "key.rotate", "key.create", "account.create"); strings.Contains(body,
+		"<script>") {
 		t.Errorf("a hostile name is live in the audit log: %s", body)
 	}
 	if rec := b.do("/admin/audit-log/verify", url.Values{}); !strings.Contains(rec.Body.String(), "entries verified") {
@@ -131,12 +136,17 @@ func TestImportBrands(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"slug,name,url,niche,language\nacme,Acme,https://acme.example/,tools,en\nBad Slug," + hostile2 + ",https://x.example/,tools,en\n\nother,Other,nowhere,tools,en\n",
-			200, []string{"<dd>1</dd>", `<th scope="row">3</th><td><code>slug</code>`, `<th scope="row">5</th><td><code>url</code>`}},
-		{"\uFEFFslug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200, []string{"<dt>Changed</dt><dd>1</dd>"}},
-		{` [{"slug":"more","name":"More","url":"https://more.example/","niche":"tools","language":"en","public":true,"createdAt":""},{"slug":"?"}]`, 200, []string{"<dt>Added</dt><dd>1</dd>", `<th scope="row">2</th>`}},
+		{"slug,name,url,niche,language\nacme,Acme,https://acme.example/,tools,en\nBad Slug," + hostile2 +
+			",https://x.example/,tools,en\n\nother,Other,nowhere,tools,en\n",
+			200, []string{"<dd>1</dd>", `<th scope="row">3</th><td><code>slug</code>`,
+				`<th scope="row">5</th><td><code>url</code>`}},
+		{"\uFEFFslug;name;url;niche;language;public\nacme;Acme;https://acme.example/;tools;en;no\n", 200,
+			[]string{"<dt>Changed</dt><dd>1</dd>"}},
+		{` [{"slug":"more","name":"More","url":"https://more.example/","niche":"tools","language":"en","public":true,` +
+			`"createdAt":""},{"slug":"?"}]`, 200, []string{"<dt>Added</dt><dd>1</dd>", `<th scope="row">2</th>`}},
 		{`[{"slug":"x","colour":"red"}]`, 400, []string{"Record 1 of the file has the unknown member &#34;colour&#34;."}},
-		{`[{"slug":"x"},{"slug":"y","public":"yes"}]`, 400, []string{"Record 2 of the file has a string in public. Nothing was imported."}},
+		{`[{"slug":"x"},{"slug":"y","public":"yes"}]`, 400,
+			[]string{"Record 2 of the file has a string in public. Nothing was imported."}},
 		{`[{"slug":"x"},7]`, 400, []string{"Record 2 of the file is not an object."}},
 		{`[{"slug":"x"},{"slug":`, 400, []string{"Record 2 of the file is not valid JSON, or the file ends within it."}},
 		{"[{}" + strings.Repeat(",{}", 2_000_000) + "]", 413, []string{"at most 20000 brands"}},
@@ -169,11 +179,14 @@ const hostile2 = `"""><script>alert(1)</script>"`
 func TestBrandPage(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	form := url.Values{"slug": {"acme"}, "name": {hostile}, "url": {"https://acme.example/"}, "niche": {"tools"}, "language": {"en"}, "description": {hostile}, "public": {"yes"}}
+	form := url.Values{"slug": {"acme"}, "name": {hostile}, "url": {"https://acme.example/"}, "niche": {"tools"},
+		"language": {"en"}, "description": {hostile}, "public": {"yes"}}
 	b.post("/admin/brands", form, "/admin/brands/acme?done=brand")
 	b.refused("/admin/brands", form, 409, "A brand with this slug exists")
-	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3, AsOf: fieldmark.At(time.Now()),
-		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool", Value: 1000, Evidence: []fieldmark.Evidence{{URL: "https://acme.example/", Fact: hostile}}}}}
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3,
+		AsOf: fieldmark.At(time.Now()),
+		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool", Value: 1000,
+			Evidence: []fieldmark.Evidence{{URL: "https://acme.example/", Fact: hostile}}}}}
 	if _, err := b.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +207,11 @@ func TestBrandPage(t *testing.T) {
 func TestHostileEndpoints(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	for _, address := range []string{"http://169.254.169.254/latest/meta-data/", "https://127.0.0.1/", "https://localhost/", "https://[::1]/", "https://10.0.0.1/", "file:///etc/passwd", "https://user:secret@192.0.2.1/", hostile} {
-		if rec := b.do("/admin/webhooks", url.Values{"url": {address}, "account": {"default"}}); rec.Code != 422 || !strings.Contains(rec.Body.String(), `<a href="#url">Address: `) {
+	for _, address := range []string{"http://169.254.169.254/latest/meta-data/", "https://127.0.0.1/",
+		"https://localhost/", "https://[::1]/", "https://10.0.0.1/", "file:///etc/passwd",
+		"https://user:secret@192.0.2.1/", hostile} {
+		if rec := b.do("/admin/webhooks", url.Values{"url": {address}, "account": {"default"}}); rec.Code != 422 ||
+			!strings.Contains(rec.Body.String(), `<a href="#url">Address: `) {
 			t.Errorf("endpoint %s: %d, want 422", address, rec.Code)
 		}
 	}
@@ -210,7 +226,8 @@ func TestCalendarFeeds(t *testing.T) {
 	form := url.Values{"name": {hostile}, "scope": {"ALL"}, "account": {"default"}, "newest": {"none"}}
 	rec := b.do("/admin/calendars", form)
 	body := rec.Body.String()
-	if rec.Code != 200 || !strings.Contains(body, `href="webcal://example.com/calendar/`) || !strings.Contains(body, "https://example.com/calendar/") || !strings.Contains(body, `<svg class="qr"`) {
+	if rec.Code != 200 || !strings.Contains(body, `href="webcal://example.com/calendar/`) || !strings.Contains(body,
+		"https://example.com/calendar/") || !strings.Contains(body, `<svg class="qr"`) {
 		t.Fatalf("make a feed: %d, want its address in three forms: %s", rec.Code, body)
 	}
 	checkEscaped(t, body)
@@ -219,12 +236,14 @@ func TestCalendarFeeds(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d feeds, %v; want 1", len(list), err)
 	}
-	if rec := b.do("/admin/calendars/"+list[0].ID, url.Values{"do": {"rotate"}}); rec.Code != 200 || !strings.Contains(rec.Body.String(), "webcal://") {
+	if rec := b.do("/admin/calendars/"+list[0].ID, url.Values{"do": {"rotate"}}); rec.Code != 200 ||
+		!strings.Contains(rec.Body.String(), "webcal://") {
 		t.Errorf("another address: %d: %s", rec.Code, rec.Body)
 	}
 	b.post("/admin/calendars/"+list[0].ID, url.Values{"do": {"end"}}, "/admin/calendars?done=feed-end")
 	b.page("/admin/calendars", "ended")
-	b.refused("/admin/calendars", url.Values{"name": {"x"}, "scope": {"TEAM"}, "account": {"default"}}, 422, `<a href="#who">Assignees: `)
+	b.refused("/admin/calendars", url.Values{"name": {"x"}, "scope": {"TEAM"}, "account": {"default"}}, 422,
+		`<a href="#who">Assignees: `)
 }
 
 func TestNodes(t *testing.T) {
@@ -236,7 +255,8 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, node := range []fieldmark.NodeReport{
-		{Node: "nod_06m7xv8e0w3v3ac3zvc1h0gmw4", Address: hostile, Hits: 981, Misses: 19, Cursor: 1, Version: "1.2.3", Error: "no memory"},
+		{Node: "nod_06m7xv8e0w3v3ac3zvc1h0gmw4", Address: hostile, Hits: 981, Misses: 19, Cursor: 1, Version: "1.2.3",
+			Error: "no memory"},
 		{Node: "nod_06m7xv8e0w3v3ac3zvc1h0gmw5", Address: "https://b.example", Module: ref},
 	} {
 		if err := b.service.Modules.ReportNode(t.Context(), node); err != nil {
@@ -257,7 +277,8 @@ func TestSettings(t *testing.T) {
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `<svg class="qr"`) {
 		t.Errorf("offer a second factor: %d: %s", rec.Code, rec.Body)
 	}
-	b.refused("/admin/settings/second-factor", url.Values{"do": {"on"}, "secret": {"JBSWY3DPEHPK3PXP"}, "code": {"000000"}}, 422, "Code: is not")
+	b.refused("/admin/settings/second-factor", url.Values{"do": {"on"}, "secret": {"JBSWY3DPEHPK3PXP"},
+		"code": {"000000"}}, 422, "Code: is not")
 	sessions, err := b.service.Access.Sessions.List(t.Context())
 	if err != nil || len(sessions) != 1 || !strings.Contains(body, sessions[0].Name) {
 		t.Fatalf("sessions %+v, %v; want the one on the page", sessions, err)

@@ -40,6 +40,12 @@ type formError struct {
 // formErrorOf returns an error about a form as a whole.
 func formErrorOf(text string) []formError { return []formError{{Text: text}} }
 
+// staleForm is the error in a form that creates something, if its list has changed since it was opened.
+func staleForm(created string) []formError {
+	return formErrorOf(created + " was created after this form was opened. Check the list, and submit again if you still " +
+		"want another.")
+}
+
 // form reads a posted form and gathers what is wrong with it.
 type form struct {
 	posted url.Values
@@ -108,16 +114,19 @@ var inputFields = map[string]inputField{
 	"/description": {"description", "Description"}, "/note": {"note", "Note"}, "/id": {"id", "ID"},
 	"/module": {"file", "Module"}, "/assignees": {"who", "Assignees"}, "/scope": {"scope", "Shows"},
 	"/code": {"code", "Code"}, "/reason": {"reason", "Reason"}, "/amount": {"amount", "Amount"},
-	"/amount/value": {"amount", "Amount"}, "/amount/currency": {"amount", "Amount"}, "/direction": {"direction", "Direction"},
-	"/terms": {"terms", "Terms"}, "/account": {"account", "Account"}, "/scheduled": {"start", "Start"},
+	"/amount/value": {"amount", "Amount"}, "/amount/currency": {"amount", "Amount"},
+	"/direction": {"direction", "Direction"},
+	"/terms":     {"terms", "Terms"}, "/account": {"account", "Account"}, "/scheduled": {"start", "Start"},
 	"/scheduled/start": {"start", "Start"}, "/scheduled/end": {"end", "End"},
 	"/assignee/id": {"assignee", "Assignee ID"}, "/assignee/name": {"assignee-name", "Assignee name"},
-	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"}, "/failure/message": {"message", "What happened"},
+	"/reference": {"reference", "Reference"}, "/failure/code": {"code", "Code"},
+	"/failure/message": {"message", "What happened"},
 }
 
 // formErrors turns an API error into sentences about inputs. They have no JSON Pointers, which users of a form
 // do not know.
-func (req *request) formErrors(e *fieldmark.Error) []formError {
+func (req *request) formErrors(err error) []formError {
+	e := fieldmark.AsError(err)
 	var list []formError
 	for _, f := range e.Fields {
 		pointer, item := f.Pointer, ""
@@ -130,10 +139,12 @@ func (req *request) formErrors(e *fieldmark.Error) []formError {
 		}
 		switch {
 		case known:
-			text := strings.TrimPrefix(f.Detail, strings.ToLower(field.label)+" ") // some details start with the name of their member
+			// Some details start with the name of their member.
+			text := strings.TrimPrefix(f.Detail, strings.ToLower(field.label)+" ")
 			list = append(list, formError{req.formPrefix + field.id, sentence(field.label + item + ": " + text)})
 		default:
-			list = append(list, formError{Text: sentence(strings.NewReplacer("/", " ").Replace(strings.Trim(pointer, "/")) + " " + f.Detail)})
+			name := strings.ReplaceAll(strings.Trim(pointer, "/"), "/", " ")
+			list = append(list, formError{Text: sentence(name + " " + f.Detail)})
 		}
 	}
 	if len(list) == 0 {

@@ -68,7 +68,8 @@ func statusClass(s any) string {
 	switch fmt.Sprint(s) {
 	case "COMPLETED", "MET", "PAID", "done", "enabled", "active", "live", "measured":
 		return "good"
-	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked", "expired":
+	case "BREACHED", "FAILED", "OVERDUE", "UNABLE_TO_COMPLETE", "failed", "paused", "disabled", "open", "revoked",
+		"expired":
 		return "bad"
 	}
 	return ""

@@ -94,17 +94,18 @@ func (h *handler) importBrands(req *request) error {
 		return h.showImportError(req, err)
 	}
 	h.audit(req, "brand.import", fmt.Sprintf("%d %s", len(brands), unit))
-	return h.show(req, http.StatusOK, "import", page{Title: "Brands imported", Data: importData{Unit: unit, Added: report.Added, Updated: report.Updated,
-		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
+	return h.show(req, http.StatusOK, "import", page{Title: "Brands imported", Data: importData{
+		Unit: unit, Added: report.Added, Updated: report.Updated,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
+		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath}})
 }
 
 // showImportError shows the brands page with an error about the file.
 func (h *handler) showImportError(req *request, err error) error {
-	e := fieldmark.AsError(err)
-	if e.Code.Status() >= 500 {
+	if !isClientError(err) {
 		return err
 	}
-	return h.showBrands(req, e.Code.Status(), fieldmark.Brand{Language: "en", Public: true}, req.formErrors(e))
+	return h.showBrands(req, statusOf(err), fieldmark.Brand{Language: "en", Public: true}, req.formErrors(err))
 }
 
 func isJSON(file []byte) bool {
@@ -114,7 +115,8 @@ func isJSON(file []byte) bool {
 
 func readBrandsJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
-		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.", record, describeJSONError(err))
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON, "Record %d of the file %s. Nothing was imported.",
+			record, describeJSONError(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
 	dec.DisallowUnknownFields()
@@ -183,11 +185,15 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 	}
 	header, err := rows.Read()
 	if err != nil {
-		return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The first line of the file must name its columns: slug, name, url, niche, language, description, public.")
+		return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"The first line of the file must name its columns: slug, name, url, niche, language, description, public.")
 	}
 	for i, name := range header {
-		if header[i] = strings.ToLower(strings.TrimSpace(name)); brandColumns[header[i]] == nil || slices.Contains(header[:i], header[i]) {
-			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description and public.", i+1)
+		if header[i] = strings.ToLower(strings.TrimSpace(name)); brandColumns[header[i]] == nil ||
+			slices.Contains(header[:i], header[i]) {
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+				"Column %d is unknown or repeated. The columns are slug, name, url, niche, language, description and public.",
+				i+1)
 		}
 	}
 	var lines []int
@@ -197,7 +203,8 @@ func readBrandsCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int,
 			return brands, func(record int) int { return lines[record] }, nil
 		}
 		if err != nil {
-			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The file is not valid CSV: %v. Nothing was imported.", err)
+			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+				"The file is not valid CSV: %v. Nothing was imported.", err)
 		}
 		n, _ := rows.FieldPos(0)
 		b := fieldmark.Brand{Public: !slices.Contains(header, "public")}
@@ -223,11 +230,14 @@ func (h *handler) importSamples(req *request) error {
 	if err != nil {
 		return h.showImportError(req, err)
 	}
-	report, err := h.origin.Brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)), lines)
+	report, err := h.origin.Brands.Samples.Import(req.r.Context(), req.user, fieldmark.DigestOf(sha256.Sum256(file)),
+		lines)
 	if err != nil {
 		return h.showImportError(req, err)
 	}
 	h.audit(req, "visibility.import", string(report.FileHash))
-	return h.show(req, http.StatusOK, "import", page{Title: "Answer samples imported", Data: importData{Unit: "lines", Added: report.Added,
-		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted, Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
+	return h.show(req, http.StatusOK, "import", page{Title: "Answer samples imported", Data: importData{
+		Unit: "lines", Added: report.Added,
+		Unchanged: report.Unchanged, Problems: len(report.Rejected) + report.Omitted,
+		Rejected: rejectedLines(report.Rejected, func(line int) int { return line }), Back: brandsPath}})
 }

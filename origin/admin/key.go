@@ -35,15 +35,18 @@ type keysData struct {
 	Lifetimes       []option
 	Accounts        []option
 	Graces          []option
-	Newest          string // id of the newest key; submitting the same form twice fails, because the second one does not have it
-	Created         *fieldmark.NewKey
+	// id of the newest key; submitting the same form twice fails, because the second one does not have it
+	Newest  string
+	Created *fieldmark.NewKey
 }
 
 // keyLifetimes are the lifetimes of a new key in days, and keyGraces those of a replaced key in hours.
 var (
-	keyLifetimes = []option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "180", Label: "180 days"},
+	keyLifetimes = []option{{Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"},
+		{Value: "180", Label: "180 days"},
 		{Value: "365", Label: "1 year"}, {Value: "-1", Label: "never"}}
-	keyGraces = []option{{Value: "24", Label: "1 day"}, {Value: "1", Label: "1 hour"}, {Value: "168", Label: "7 days"}, {Value: "0", Label: "Not at all"}}
+	keyGraces = []option{{Value: "24", Label: "1 day"}, {Value: "1", Label: "1 hour"}, {Value: "168", Label: "7 days"},
+		{Value: "0", Label: "Not at all"}}
 )
 
 // defaultScopes are those of a key that creates missions.
@@ -76,10 +79,10 @@ func (h *handler) createKey(req *request) error {
 	}
 	made, err := h.origin.Access.Keys.CreateAfter(req.r.Context(), req.newestSeen(), k)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
-		return h.showKeys(req, http.StatusConflict, k, formErrorOf("A key was created after this form was opened. Check the list, and submit again if you still want another."), nil)
+		return h.showKeys(req, http.StatusConflict, k, staleForm("A key"), nil)
 	}
-	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return h.showKeys(req, http.StatusUnprocessableEntity, k, req.formErrors(e), nil)
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeNotFound) {
+		return h.showKeys(req, http.StatusUnprocessableEntity, k, req.formErrors(err), nil)
 	}
 	if err != nil {
 		return err
@@ -99,8 +102,8 @@ func (h *handler) rotateKey(req *request) error {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Choose how long the old key stays valid.")
 	}
 	made, err := h.origin.Access.Keys.Rotate(req.r.Context(), id, fieldmark.KeyRotation{GraceHours: &hours})
-	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeKeyNotLive || e.Code == fieldmark.CodeValidationFailed) {
-		return h.showKeys(req, e.Code.Status(), defaultKeyForm(), req.formErrors(e), nil)
+	if hasCode(err, fieldmark.CodeKeyNotLive, fieldmark.CodeValidationFailed) {
+		return h.showKeys(req, statusOf(err), defaultKeyForm(), req.formErrors(err), nil)
 	}
 	if err != nil {
 		return err
@@ -128,20 +131,25 @@ func newestKey(keys []fieldmark.Key) string {
 	return keys[0].ID
 }
 
-func (h *handler) showKeys(req *request, status int, form fieldmark.KeyRequest, bad []formError, made *fieldmark.NewKey) error {
+func (h *handler) showKeys(
+	req *request, status int, form fieldmark.KeyRequest, bad []formError, made *fieldmark.NewKey,
+) error {
 	keys, err := h.origin.Access.Keys.List(req.r.Context())
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made, Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: h.reauthForm(req, keysPath)}
+	d := keysData{Name: form.Name, Networks: strings.Join(form.Networks, "\n"), Newest: newestKey(keys), Created: made,
+		Graces: keyGraces, Reauthenticated: req.session.Reauthenticated(now), Reauth: h.reauthForm(req, keysPath)}
 	for _, k := range keys {
 		line := keyRow{Key: k, Status: k.State(now)}
 		line.UsedAfterRotation = k.ReplacedAt != nil && k.LastUsedAt != nil && k.LastUsedAt.Std().After(k.ReplacedAt.Std())
 		d.Keys = append(d.Keys, line)
 	}
 	for _, s := range fieldmark.Scopes() {
-		d.Scopes = append(d.Scopes, option{Value: string(s), Label: scopeLabels[s], Selected: slices.Contains(form.Scopes, s)})
+		d.Scopes = append(d.Scopes, option{
+			Value: string(s), Label: scopeLabels[s], Selected: slices.Contains(form.Scopes, s),
+		})
 	}
 	for _, l := range keyLifetimes {
 		l.Selected = l.Value == strconv.Itoa(form.ExpiresInDays)

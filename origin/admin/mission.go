@@ -43,7 +43,8 @@ func (h *handler) missions(req *request) error {
 	status := http.StatusOK
 	switch filtered := f.Priority != "" || f.Source != ""; {
 	case filtered && account == "" && len(d.Accounts) > 1:
-		bad, status = []formError{{"account", "Account: choose one to filter by priority or source."}}, http.StatusUnprocessableEntity
+		status = http.StatusUnprocessableEntity
+		bad = []formError{{"account", "Account: choose one to filter by priority or source."}}
 	default:
 		if filtered && account == "" { // there is only one account
 			account = access.DefaultAccount
@@ -53,10 +54,12 @@ func (h *handler) missions(req *request) error {
 		}
 	}
 	for _, m := range list.Data {
-		d.Missions = append(d.Missions, missionRow{Mission: m, CanComplete: req.canWrite() && mission.PathToCompleted(m.Status) != nil})
+		canComplete := req.canWrite() && mission.PathToCompleted(m.Status) != nil
+		d.Missions = append(d.Missions, missionRow{Mission: m, CanComplete: canComplete})
 	}
 	for _, s := range fieldmark.MissionStatuses() {
-		d.Statuses = append(d.Statuses, option{Value: string(s), Label: stateWords(s), Selected: len(f.Status) > 0 && f.Status[0] == s})
+		selected := len(f.Status) > 0 && f.Status[0] == s
+		d.Statuses = append(d.Statuses, option{Value: string(s), Label: stateWords(s), Selected: selected})
 	}
 	for _, p := range fieldmark.Priorities() {
 		d.Priorities = append(d.Priorities, option{Value: string(p), Label: stateWords(p), Selected: f.Priority == p})
@@ -85,7 +88,8 @@ func (h *handler) accountFilter(req *request, chosen string) ([]option, error) {
 // missionFilter returns the filters of the list. There are indexes for priority and source only within an
 // account.
 func missionFilter(query url.Values) (f fieldmark.MissionFilter, err error) {
-	f = fieldmark.MissionFilter{Cursor: query.Get("cursor"), Limit: fieldmark.DefaultMissionLimit, Source: strings.TrimSpace(query.Get("source"))}
+	f = fieldmark.MissionFilter{Cursor: query.Get("cursor"), Limit: fieldmark.DefaultMissionLimit,
+		Source: strings.TrimSpace(query.Get("source"))}
 	if text := query.Get("status"); text != "" {
 		status, err := fieldmark.ParseMissionStatus(text)
 		if err != nil {

@@ -49,8 +49,9 @@ func (h *handler) showMission(req *request, status int, complaints []formError) 
 	if err != nil {
 		return err
 	}
-	d := missionData{MissionStory: story, MaxEvents: origin.MaxStory, HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
-		fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
+	d := missionData{MissionStory: story, MaxEvents: origin.MaxStory,
+		HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
+			fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
 	for _, s := range story.Next {
 		if s == fieldmark.MissionScheduled && story.Scheduled == nil {
 			d.CanSchedule = true // the plan form does it, because calendars show only missions with a time
@@ -66,7 +67,8 @@ func (h *handler) showMission(req *request, status int, complaints []formError) 
 	if form := req.r.PostForm; req.formPrefix == "pay-" {
 		d.Form = paymentForm{Amount: form.Get("amount"), Direction: form.Get("direction"), Terms: form.Get("terms")}
 	}
-	for _, c := range []option{{Value: string(fieldmark.DirectionCharge), Label: "charge: the requester pays"}, {Value: string(fieldmark.DirectionPayout), Label: "payout: the technician is paid"}} {
+	for _, c := range []option{{Value: string(fieldmark.DirectionCharge), Label: "charge: the requester pays"},
+		{Value: string(fieldmark.DirectionPayout), Label: "payout: the technician is paid"}} {
 		c.Selected = c.Value == d.Form.Direction
 		d.Directions = append(d.Directions, c)
 	}
@@ -79,12 +81,14 @@ func (h *handler) showMission(req *request, status int, complaints []formError) 
 // addPayment adds the actions that are possible on the payment.
 func (d *missionData) addPayment(story origin.MissionStory) {
 	p := story.Money
-	d.CanSetAmount = story.Status != fieldmark.MissionCanceled && (p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
+	d.CanSetAmount = story.Status != fieldmark.MissionCanceled &&
+		(p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
 	if p == nil {
 		return
 	}
 	d.Form = paymentForm{Direction: string(p.Direction), Terms: p.Terms}
-	for _, to := range []fieldmark.PaymentStatus{fieldmark.PaymentProcessing, fieldmark.PaymentPaid, fieldmark.PaymentFailed, fieldmark.PaymentCanceled} {
+	for _, to := range []fieldmark.PaymentStatus{fieldmark.PaymentProcessing, fieldmark.PaymentPaid,
+		fieldmark.PaymentFailed, fieldmark.PaymentCanceled} {
 		if mission.ValidatePaymentTransition(p.Status, to) == nil {
 			d.PaymentMoves = append(d.PaymentMoves, option{Value: string(to), Label: stateWords(to)})
 		}
@@ -154,9 +158,11 @@ const otherReason = "OTHER"
 // moveLabels are the labels of the buttons that change the status.
 var moveLabels = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionNew: "Unschedule", fieldmark.MissionScheduled: "Schedule", fieldmark.MissionDispatched: "Dispatch",
-	fieldmark.MissionEnRoute: "Mark en route", fieldmark.MissionInProgress: "Start work", fieldmark.MissionOnHold: "Put on hold",
-	fieldmark.MissionCompleted: "Complete", fieldmark.MissionUnableToComplete: "Mark unable to complete", fieldmark.MissionClosed: "Close",
-	fieldmark.MissionCanceled: "Cancel",
+	fieldmark.MissionEnRoute: "Mark en route", fieldmark.MissionInProgress: "Start work",
+	fieldmark.MissionOnHold:    "Put on hold",
+	fieldmark.MissionCompleted: "Complete", fieldmark.MissionClosed: "Close",
+	fieldmark.MissionUnableToComplete: "Mark unable to complete",
+	fieldmark.MissionCanceled:         "Cancel",
 }
 
 // planMission sets the time and the assignee of a mission, if it still has the version of the form. One of the
@@ -181,7 +187,8 @@ func (h *handler) planMission(req *request) error {
 			form.addError("end", sentence("End: "+e.Detail))
 		}
 	}
-	who, name := form.text("assignee", "Assignee ID", maxAssignee), form.text("assignee-name", "Assignee name", maxAssigneeName)
+	who := form.text("assignee", "Assignee ID", maxAssignee)
+	name := form.text("assignee-name", "Assignee name", maxAssigneeName)
 	switch {
 	case who != "":
 		plan.Assignee = &fieldmark.Assignee{ID: who, Name: name}
@@ -195,7 +202,8 @@ func (h *handler) planMission(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.origin.PlanMission(req.r.Context(), id, plan, origin.Versions{{Number: version}}, schedule); err != nil {
+	versions := origin.Versions{{Number: version}}
+	if _, err := h.origin.PlanMission(req.r.Context(), id, plan, versions, schedule); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission.plan", id)
@@ -216,7 +224,8 @@ func (h *handler) moveMission(req *request) error {
 		return err
 	}
 	var reason *fieldmark.Reason
-	if code, text := form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText); code != "" || text != "" {
+	code, text := form.code("code", "Reason", reasonCode), form.text("text", "Note", maxReasonText)
+	if code != "" || text != "" {
 		reason = &fieldmark.Reason{Code: cmp.Or(code, otherReason), Text: text}
 	}
 	if form.errors != nil {
@@ -232,12 +241,12 @@ func (h *handler) moveMission(req *request) error {
 // showMissionError shows the mission with an error: the form is invalid, or the action is not possible any
 // more.
 func (h *handler) showMissionError(req *request, err error) error {
-	e := fieldmark.AsError(err)
-	if e.Code == fieldmark.CodeVersionMismatch {
-		return h.showMission(req, http.StatusConflict, formErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
+	if hasCode(err, fieldmark.CodeVersionMismatch) {
+		return h.showMission(req, http.StatusConflict,
+			formErrorOf("The mission was changed after this page was opened. Check the current values and submit again."))
 	}
-	if !slices.Contains([]fieldmark.Code{fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter}, e.Code) {
+	if !hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeInvalidTransition, fieldmark.CodeInvalidParameter) {
 		return err
 	}
-	return h.showMission(req, e.Code.Status(), req.formErrors(e))
+	return h.showMission(req, statusOf(err), req.formErrors(err))
 }

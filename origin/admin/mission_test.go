@@ -42,18 +42,23 @@ func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 func TestMissionLife(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile, Priority: fieldmark.PriorityHigh,
-		Contact: &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile, AccessNotes: hostile}})
+	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile,
+		Priority: fieldmark.PriorityHigh,
+		Contact:  &fieldmark.Contact{Name: hostile}, Location: &fieldmark.Location{Name: hostile, AccessNotes: hostile}})
 	page := "/admin/missions/" + m.ID
-	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running", "This mission has no payment.", `aria-current="true"`))
+	checkEscaped(t, b.page(page, "mission.created", `value="DISPATCHED"`, "response", "resolution", "running",
+		"This mission has no payment.", `aria-current="true"`))
 	moved := page + "?done=moved"
 	b.post(page+"/move", url.Values{"to": {"DISPATCHED"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"ON_HOLD"}, "code": {"site_access"}, "text": {hostile}}, moved)
-	checkEscaped(t, b.page(moved, "Mission updated.", "SITE_ACCESS", `value="EN_ROUTE"`, "sla.paused", "sla.met", "mission.on_hold"))
+	checkEscaped(t, b.page(moved, "Mission updated.", "SITE_ACCESS", `value="EN_ROUTE"`, "sla.paused", "sla.met",
+		"mission.on_hold"))
 	b.refused(page+"/move", url.Values{"to": {"CLOSED"}}, 409, "A mission that is ON_HOLD cannot become CLOSED.")
-	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422, `<a href="#code">Reason: use letters`)
-	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422, "at most 500 characters")
+	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422,
+		`<a href="#code">Reason: use letters`)
+	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422,
+		"at most 500 characters")
 	b.refused(page+"/move", url.Values{"to": {"LOST"}}, 400, "unknown mission status")
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"IN_PROGRESS"}}, moved)
@@ -77,13 +82,16 @@ func TestPayment(t *testing.T) {
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Replace the router"})
 	page := "/admin/missions/" + m.ID
 	b.page(page, "This mission has no payment.", "Set amount")
-	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR", "": "as in 12.50 EUR", "-1 EUR": "in digits"} {
+	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR",
+		"": "as in 12.50 EUR", "-1 EUR": "in digits"} {
 		b.refused(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
 	}
 	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422, "must be CHARGE or PAYOUT")
-	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"}, "terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
+	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
+		"terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
 	b.refused(page+"/payment/mark", url.Values{"status": {"PAID"}}, 404, "no payment")
-	b.post(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}}, page+"?done=priced")
+	b.post(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}},
+		page+"?done=priced")
 	b.page(page, "12.50 EUR", "payout", "NET 14", "pending")
 	b.refused(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409, "A payment that is PENDING cannot become PAID.")
 	if _, err := b.service.CompleteMission(t.Context(), m.ID); err != nil {
@@ -92,7 +100,8 @@ func TestPayment(t *testing.T) {
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, page+"?done=moved")
 	b.page(page, "payment.due", `value="PROCESSING"`, `value="PAID"`)
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
-	b.refused(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422, `<a href="#fail-code">Code: use letters`)
+	b.refused(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422,
+		`<a href="#fail-code">Code: use letters`)
 	b.post(page+"/payment/mark", url.Values{"status": {"FAILED"}, "message": {hostile}}, page+"?done=marked")
 	checkEscaped(t, b.page(page, "unknown", "payment.failed"))
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
@@ -110,9 +119,11 @@ func TestPayment(t *testing.T) {
 	again := url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}, "version": {version()}}
 	b.post(page+"/payment/refund", again, page+"?done=refunded")
 	b.post(page+"/payment/refund", again, page+"?done=refunded") // by its reference the same refund
-	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR", "0.50 EUR · half the work", "R-1")
+	b.page(page+"?done=refunded", "Refund recorded.", "partially refunded", "At most 10.00 EUR",
+		"0.50 EUR · half the work", "R-1")
 	b.post(page+"/payment/refund", url.Values{"version": {version()}}, page+"?done=refunded")
-	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") || strings.Contains(body, "Set amount") {
+	if body := b.page(page, "10.00 EUR", `>refunded<`); strings.Contains(body, "Record refund") || strings.Contains(body,
+		"Set amount") {
 		t.Errorf("what is refunded can be refunded or priced again: %s", body)
 	}
 }
@@ -121,9 +132,11 @@ func TestMissionFilters(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	low := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "t", Priority: fieldmark.PriorityLow})
-	high := b.mission(fieldmark.MissionRequest{ExternalID: "2", Source: "erp", Title: "t", Priority: fieldmark.PriorityHigh})
+	high := b.mission(fieldmark.MissionRequest{ExternalID: "2", Source: "erp", Title: "t",
+		Priority: fieldmark.PriorityHigh})
 	for query, want := range map[string][2]bool{
-		"": {true, true}, "priority=LOW": {true, false}, "source=ERP": {false, true}, "source=erp&priority=LOW": {false, false},
+		"": {true, true}, "priority=LOW": {true, false}, "source=ERP": {false, true}, "source=erp&priority=LOW": {false,
+			false},
 		"priority=&source=&status=NEW": {true, true}, "account=default": {true, true}, "account=nobody": {false, false},
 		"source=crm&account=nobody": {false, false}, "status=CLOSED": {false, false},
 	} {
@@ -132,15 +145,19 @@ func TestMissionFilters(t *testing.T) {
 			t.Errorf("?%s shows the low and the high one: %v, want %v", query, got, want)
 		}
 	}
-	b.page("/admin/missions?source=crm", `value="crm"`, `href="/admin/missions/`+low.ID+`"`, `name="back" value="/admin/missions?source=crm"`)
-	if _, _, err := b.service.Access.Accounts.Put(t.Context(), "acme", fieldmark.AccountRequest{Name: "Acme"}); err != nil {
+	b.page("/admin/missions?source=crm", `value="crm"`, `href="/admin/missions/`+low.ID+`"`,
+		`name="back" value="/admin/missions?source=crm"`)
+	if _, _, err := b.service.Access.Accounts.Put(t.Context(), "acme",
+		fieldmark.AccountRequest{Name: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
 	// With two accounts, these filters must not choose one by themselves.
 	b.refused("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
 	b.page("/admin/missions?priority=HIGH&account=default", high.ID)
-	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"back": {"/admin/missions?source=erp&account=default"}}, "/admin/missions?source=erp&account=default&done=completed")
-	b.post("/admin/missions/"+low.ID+"/complete", url.Values{"back": {"https://evil.example/"}}, "/admin/missions?done=completed")
+	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"back": {"/admin/missions?source=erp&account=default"}},
+		"/admin/missions?source=erp&account=default&done=completed")
+	b.post("/admin/missions/"+low.ID+"/complete", url.Values{"back": {"https://evil.example/"}},
+		"/admin/missions?done=completed")
 	if rec := b.do("/admin/missions?priority=SOON", nil); rec.Code != 400 {
 		t.Errorf("an unknown priority: %d, want 400", rec.Code)
 	}
@@ -153,7 +170,8 @@ func TestPlanMission(t *testing.T) {
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Read the meter"})
 	page := "/admin/missions/" + m.ID
-	if body := b.page(page, "Plan and assign", `name="do" value="schedule"`); strings.Contains(body, `name="to" value="SCHEDULED"`) {
+	if body := b.page(page, "Plan and assign", `name="do" value="schedule"`); strings.Contains(body,
+		`name="to" value="SCHEDULED"`) {
 		t.Error("one click schedules a mission that has no time")
 	}
 	plan := func(version string, values ...string) url.Values {
@@ -165,13 +183,18 @@ func TestPlanMission(t *testing.T) {
 	}
 	b.refused(page+"/plan", plan("1"), 422, `<a href="#plan-start">Start: a scheduled mission needs a time.`)
 	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00"), 422, `<a href="#plan-end">End: enter both`)
-	b.refused(page+"/plan", plan("1", "start", "soon", "end", "2026-12-01T09:00", "assignee", "ann"), 422, `name="assignee" maxlength="128" value="ann"`)
-	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T08:00"), 422, `value="2026-12-01T08:00"`)
-	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann", "assignee-name", hostile), page+"?done=planned")
+	b.refused(page+"/plan", plan("1", "start", "soon", "end", "2026-12-01T09:00", "assignee", "ann"), 422,
+		`name="assignee" maxlength="128" value="ann"`)
+	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T08:00"), 422,
+		`value="2026-12-01T08:00"`)
+	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann",
+		"assignee-name", hostile), page+"?done=planned")
 	checkEscaped(t, b.page(page, "scheduled", "2026-12-01 09:00", "<code>ann</code>", `value="2026-12-01T10:30"`))
 	b.refused(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
-	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee", "bob"), page+"?done=planned")
-	if got, err := b.service.Mission(t.Context(), "", m.ID); err != nil || got.Assignee == nil || got.Assignee.ID != "bob" || got.Status != fieldmark.MissionScheduled {
+	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee",
+		"bob"), page+"?done=planned")
+	if got, err := b.service.Mission(t.Context(), "", m.ID); err != nil || got.Assignee == nil ||
+		got.Assignee.ID != "bob" || got.Status != fieldmark.MissionScheduled {
 		t.Errorf("the mission is %+v, %v; want it SCHEDULED for bob", got, err)
 	}
 	b.post(page+"/move", url.Values{"to": {"CANCELED"}}, page+"?done=moved")
@@ -188,22 +211,27 @@ func TestRefusedForms(t *testing.T) {
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Read the meter"})
 	page := "/admin/missions/" + m.ID
 	rec := b.do(page+"/move", url.Values{"to": {"CANCELED"}, "code": {"not a code"}, "text": {"by phone"}})
-	for _, want := range []string{`<details class="more" open><summary>Cancel mission`, `id="cancel-code" name="code" maxlength="64" value="not a code"`,
-		`aria-invalid="true" autofocus`, `name="text" maxlength="500" value="by phone"`, `<strong class="fault">Reason: use letters`} {
+	for _, want := range []string{`<details class="more" open><summary>Cancel mission`,
+		`id="cancel-code" name="code" maxlength="64" value="not a code"`,
+		`aria-invalid="true" autofocus`, `name="text" maxlength="500" value="by phone"`, `<strong class="fault">Reason: ` +
+			`use letters`} {
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("a refused form lacks %s: %s", want, rec.Body)
 		}
 	}
 	for from, to := range map[string]string{
 		page + "/move": page, page + "/plan": page, page + "/payment": page, page + "/payment/refund": page,
-		"/admin/brands/acme/delete": "/admin/brands/acme", "/admin/api-keys/key_x/rotate": "/admin/api-keys", "/admin/calendars/cal_x": "/admin/calendars",
-		"/admin/settings/second-factor": "/admin/settings", "/admin/modules/rollback": "/admin/modules", "/admin/brands/import": "/admin/brands",
+		"/admin/brands/acme/delete": "/admin/brands/acme", "/admin/api-keys/key_x/rotate": "/admin/api-keys",
+		"/admin/calendars/cal_x":        "/admin/calendars",
+		"/admin/settings/second-factor": "/admin/settings", "/admin/modules/rollback": "/admin/modules",
+		"/admin/brands/import": "/admin/brands",
 	} {
 		if rec := b.do(from, nil); rec.Code != 303 || rec.Header().Get("Location") != to {
 			t.Errorf("GET %s: %d %s, want 303 to %s", from, rec.Code, rec.Header().Get("Location"), to)
 		}
 	}
-	if rec := b.do("/admin/nope", nil); rec.Code != 404 || !strings.Contains(rec.Body.String(), `<nav aria-label="Main">`) {
+	if rec := b.do("/admin/nope", nil); rec.Code != 404 || !strings.Contains(rec.Body.String(),
+		`<nav aria-label="Main">`) {
 		t.Errorf("an unknown page: %d, want 404 with the navigation", rec.Code)
 	}
 }

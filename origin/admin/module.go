@@ -44,11 +44,10 @@ func (h *handler) pushModule(req *request) error {
 			return nil
 		}
 	}
-	e := fieldmark.AsError(err)
-	if e.Code.Status() >= 500 {
+	if !isClientError(err) {
 		return err
 	}
-	return h.showModules(req, e.Code.Status(), req.formErrors(e))
+	return h.showModules(req, statusOf(err), req.formErrors(err))
 }
 
 // moduleData is one module with its validation report and the preview of its scores.
@@ -110,8 +109,8 @@ func (h *handler) changeModule(req *request) error {
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return h.showModule(req, e.Code.Status(), req.formErrors(e))
+	if isClientError(err) {
+		return h.showModule(req, statusOf(err), req.formErrors(err))
 	}
 	if err != nil {
 		return err
@@ -122,8 +121,8 @@ func (h *handler) changeModule(req *request) error {
 
 func (h *handler) rollBack(req *request) error {
 	plan, err := h.origin.Modules.RollBack(req.r.Context())
-	if e := fieldmark.AsError(err); err != nil && e.Code.Status() < 500 {
-		return h.showModules(req, e.Code.Status(), req.formErrors(e))
+	if isClientError(err) {
+		return h.showModules(req, statusOf(err), req.formErrors(err))
 	}
 	if err != nil {
 		return err

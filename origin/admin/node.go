@@ -41,5 +41,6 @@ func (h *handler) nodes(req *request) error {
 	if err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 		return err
 	}
-	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: nodesData{Head: head, Nodes: newNodeRows(status, head)}})
+	d := nodesData{Head: head, Nodes: newNodeRows(status, head)}
+	return h.show(req, http.StatusOK, "nodes", page{Title: "Nodes", Data: d})
 }

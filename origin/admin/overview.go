@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,12 +48,16 @@ func (d *overviewData) findProblems() {
 			d.Problems = append(d.Problems, problem{strconv.Itoa(n) + " " + many, link})
 		}
 	}
-	add(max(d.Vitals.Failing, d.Vitals.CircuitOpen), "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
-	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled", webhooksPath)
-	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover", webhooksPath)
+	failing := max(d.Vitals.Failing, d.Vitals.CircuitOpen)
+	add(failing, "webhook endpoint is failing", "webhook endpoints are failing", webhooksPath)
+	add(d.Vitals.Stopped, "webhook endpoint is paused or disabled", "webhook endpoints are paused or disabled",
+		webhooksPath)
+	add(d.Vitals.Held, "message is held until its endpoint recovers", "messages are held until their endpoints recover",
+		webhooksPath)
 	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", webhooksPath)
 	if d.Vitals.Oldest > maxDispatchDelay {
-		d.Problems = append(d.Problems, problem{"Deliveries are late; the oldest has been due for " + d.Vitals.Oldest.Round(time.Second).String(), webhooksPath})
+		delay := d.Vitals.Oldest.Round(time.Second)
+		d.Problems = append(d.Problems, problem{fmt.Sprintf("The oldest pending delivery is late by %s", delay), webhooksPath})
 	}
 	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missionsPath)
 	if d.Module == nil {

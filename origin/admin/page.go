@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
@@ -116,7 +117,8 @@ func parseTemplates() (*templates, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"sign-in", "reauth", "overview", "api-keys", "accounts", "missions", "mission", "brands", "brand", "import",
+	for _, name := range []string{"sign-in", "reauth", "overview", "api-keys", "accounts", "missions", "mission",
+		"brands", "brand", "import",
 		"webhooks", "endpoint", "delivery", "modules", "module", "calendars", "nodes", "audit-log", "settings", "message"} {
 		set, err := layout.Clone()
 		if err != nil {
@@ -129,7 +131,8 @@ func parseTemplates() (*templates, error) {
 	for _, f := range []struct {
 		to         *assetFile
 		name, kind string
-	}{{&t.style, "admin.css", "text/css"}, {&t.script, "admin.js", "text/javascript"}, {&t.icon, "icon.svg", "image/svg+xml"}} {
+	}{{&t.style, "admin.css", "text/css"}, {&t.script, "admin.js", "text/javascript"},
+		{&t.icon, "icon.svg", "image/svg+xml"}} {
 		body, err := files.ReadFile("assets/" + f.name)
 		if err != nil {
 			return nil, err
@@ -142,7 +145,8 @@ func parseTemplates() (*templates, error) {
 
 // show renders a page and sends it. Nothing is sent if rendering fails.
 func (h *handler) show(req *request, status int, name string, p page) error {
-	p.User, p.Path, p.CanWrite, p.formPrefix, p.values = req.user, req.r.URL.Path, req.canWrite(), req.formPrefix, req.r.PostForm
+	p.User, p.Path, p.CanWrite = req.user, req.r.URL.Path, req.canWrite()
+	p.formPrefix, p.values = req.formPrefix, req.r.PostForm
 	if p.Notice == "" {
 		p.Notice = notices[req.r.URL.Query().Get("done")]
 	}
@@ -154,6 +158,18 @@ func (h *handler) show(req *request, status int, name string, p page) error {
 	req.w.WriteHeader(status)
 	_, _ = out.WriteTo(req.w) // fails only if the browser has left
 	return nil
+}
+
+func statusOf(err error) int { return fieldmark.AsError(err).Code.Status() }
+
+// isClientError reports whether err is about the request, so that a form can show it.
+func isClientError(err error) bool {
+	return err != nil && statusOf(err) < http.StatusInternalServerError
+}
+
+// hasCode reports whether err has one of codes.
+func hasCode(err error, codes ...fieldmark.Code) bool {
+	return err != nil && slices.Contains(codes, fieldmark.AsError(err).Code)
 }
 
 // showError shows an error as a page.

@@ -80,7 +80,8 @@ func (h *handler) refundPayment(req *request) error {
 		return err
 	}
 	form := req.readForm("refund-")
-	refund := fieldmark.RefundRequest{Reference: form.text("reference", "Reference", maxReference), Reason: form.text("reason", "Reason", maxReasonText)}
+	refund := fieldmark.RefundRequest{Reference: form.text("reference", "Reference", maxReference),
+		Reason: form.text("reason", "Reason", maxReasonText)}
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}

@@ -17,7 +17,8 @@ const (
 )
 
 func (h *handler) providerCookie(r *http.Request, state string) *http.Cookie {
-	c := &http.Cookie{Name: plainProviderCookie, Value: state, Path: homePath, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
+	c := &http.Cookie{Name: plainProviderCookie, Value: state, Path: homePath, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, MaxAge: int(access.FlowLifetime / time.Second)}
 	if h.overHTTPS(r) {
 		c.Name, c.Path, c.Secure = secureProviderCookie, "/", true
 	}
@@ -38,7 +39,8 @@ func (h *handler) reauthWithProvider(req *request) error {
 
 func (h *handler) redirectToProvider(req *request, proves string) error {
 	next := nextPage(req.r.URL.Query().Get("next"))
-	address, kept, err := h.origin.Access.SignOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves, ForceLogin: req.r.URL.Query().Has("again")})
+	address, kept, err := h.origin.Access.SignOn.Begin(req.r.Context(), access.AuthRequest{Next: next, Session: proves,
+		ForceLogin: req.r.URL.Query().Has("again")})
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 		h.log.Warn("sign-in provider", "error", err)
 		if proves != "" {
@@ -66,17 +68,19 @@ func (h *handler) finishProviderSignIn(req *request) error {
 	if refused, ok := errors.AsType[*access.AccessDenied](err); ok {
 		h.log.Warn("sign-in refused", "error", err)
 		if refused.Known {
-			return h.showSignIn(req, http.StatusForbidden, refused.Reason+" Contact your administrator, or sign in with another account.", signInForm{Next: homePath, Denied: true})
+			message := refused.Reason + " Contact your administrator, or sign in with another account."
+			return h.showSignIn(req, http.StatusForbidden, message, signInForm{Next: homePath, Denied: true})
 		}
 		return h.showSignIn(req, http.StatusUnauthorized, refused.Reason, signInForm{Next: homePath})
 	}
-	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeOriginUnavailable || e.Code == fieldmark.CodeRateLimited) {
+	if hasCode(err, fieldmark.CodeOriginUnavailable, fieldmark.CodeRateLimited) {
 		h.log.Warn("sign-in provider", "error", err)
-		why, status := e.Detail, http.StatusBadGateway
+		e := fieldmark.AsError(err)
+		message, status := e.Detail, http.StatusBadGateway
 		if e.Code == fieldmark.CodeRateLimited {
-			why, status = req.signInError(e), e.Code.Status()
+			message, status = req.signInError(e), e.Code.Status()
 		}
-		return h.showSignIn(req, status, why, signInForm{Next: homePath})
+		return h.showSignIn(req, status, message, signInForm{Next: homePath})
 	}
 	if err != nil {
 		return err

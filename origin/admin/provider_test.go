@@ -28,17 +28,20 @@ func TestPasswordsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	provider, err := oidc.New(oidc.Config{Issuer: "https://login.invalid", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: oidc.Rules{Admins: []string{"ops"}}, Label: "Acme <b>"})
+	provider, err := oidc.New(oidc.Config{Issuer: "https://login.invalid", ClientID: "us",
+		RedirectURL: "https://marks.example/back", Rules: oidc.Rules{Admins: []string{"ops"}}, Label: "Acme <b>"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.service, err = origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: provider, SignOnOnly: true}); err != nil {
+	if b.service, err = origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: provider,
+		SignOnOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.service.Access.Admins.SetPassword(t.Context(), user, password); err != nil {
 		t.Fatal(err)
 	}
-	if b.handler, err = admin.New(admin.Config{Service: b.service, Secure: true, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if b.handler, err = admin.New(admin.Config{Service: b.service, Secure: true,
+		Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	if body := b.page("/admin/sign-in", "Sign in with Acme &lt;b&gt;"); strings.Contains(body, `type="password"`) {

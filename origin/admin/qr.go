@@ -34,6 +34,7 @@ func qrCode(text, title string) (template.HTML, error) {
 	}
 	side := size + 2*quietZone
 	// The numbers and the path are safe HTML; the title is escaped.
-	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges"><rect width="%d" height="%d" fill="#fff"/><path d="%s" fill="#000"/></svg>`,
+	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" `+
+		`shape-rendering="crispEdges"><rect width="%d" height="%d" fill="#fff"/><path d="%s" fill="#000"/></svg>`,
 		side, side, template.HTMLEscapeString(title), side, side, path.String())), nil
 }

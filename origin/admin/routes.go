@@ -100,7 +100,9 @@ func (h *handler) routes() {
 // formRedirects registers the addresses of forms for GET. A rejected form is shown at the address it was sent
 // to; loading that address again redirects to the page of the form.
 func (h *handler) formRedirects() {
-	for _, form := range []string{missionsPath + "/{id}/{form}", missionsPath + "/{id}/payment/{form}", brandsPath + "/{slug}/{form}"} {
+	for _, form := range []string{
+		missionsPath + "/{id}/{form}", missionsPath + "/{id}/payment/{form}", brandsPath + "/{slug}/{form}",
+	} {
 		h.mux.Handle("GET "+form, h.requireLogin(redirectToPage))
 	}
 	for path, page := range map[string]string{

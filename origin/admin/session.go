@@ -75,8 +75,9 @@ func (h *handler) signIn(req *request) error {
 		return err
 	}
 	form := signInForm{User: req.r.PostForm.Get("user"), Next: nextPage(req.r.PostForm.Get("next"))}
-	token, err := h.origin.Access.Sessions.SignIn(req.r.Context(), access.Credentials{User: form.User, Password: req.r.PostForm.Get("password"),
-		Code: strings.ReplaceAll(req.r.PostForm.Get("code"), " ", ""), Caller: h.clientOf(req.r)})
+	token, err := h.origin.Access.Sessions.SignIn(req.r.Context(), access.Credentials{
+		User: form.User, Password: req.r.PostForm.Get("password"), Code: req.postedCode(), Caller: h.clientOf(req.r),
+	})
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
@@ -112,13 +113,15 @@ func (h *handler) reauth(req *request) error {
 		return err
 	}
 	next := nextPage(req.r.PostForm.Get("next"))
-	err := h.origin.Access.Sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r), req.r.PostForm.Get("password"), strings.ReplaceAll(req.r.PostForm.Get("code"), " ", ""), h.clientOf(req.r))
+	err := h.origin.Access.Sessions.Reauthenticate(req.r.Context(), h.sessionToken(req.r),
+		req.r.PostForm.Get("password"), req.postedCode(), h.clientOf(req.r))
 	if err != nil {
 		e := fieldmark.AsError(err)
 		if e.Code.Status() >= 500 {
 			return err
 		}
-		return h.show(req, e.Code.Status(), "reauth", page{Title: "Confirm your identity", Errors: formErrorOf(req.signInError(e)), Data: h.reauthForm(req, next)})
+		return h.show(req, e.Code.Status(), "reauth", page{Title: "Confirm your identity",
+			Errors: formErrorOf(req.signInError(e)), Data: h.reauthForm(req, next)})
 	}
 	http.Redirect(req.w, req.r, next, http.StatusSeeOther)
 	return nil
@@ -144,6 +147,11 @@ func nextPage(next string) string {
 		return homePath
 	}
 	return u.RequestURI()
+}
+
+// postedCode returns the code of an authenticator app, which shows it with a space.
+func (req *request) postedCode() string {
+	return strings.ReplaceAll(req.r.PostForm.Get("code"), " ", "")
 }
 
 // parseForm parses a posted form of at most maxForm bytes.

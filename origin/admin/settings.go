@@ -3,7 +3,6 @@ package admin
 import (
 	"html/template"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -31,8 +30,11 @@ func (h *handler) settings(req *request) error { return h.showSettings(req, http
 
 func (h *handler) showSettings(req *request, status int, bad []formError, offered *access.TOTP) error {
 	ctx := req.r.Context()
-	d := settingsData{Healthy: h.origin.Health(ctx) == nil, Facts: h.settingsFacts, CurrentSession: req.session.Name, Reauthenticated: req.session.Reauthenticated(time.Now()),
-		Factor: req.session.HasTOTP, Foreign: req.session.External, Reauth: h.reauthForm(req, settingsPath), Offered: offered}
+	d := settingsData{
+		Healthy: h.origin.Health(ctx) == nil, Facts: h.settingsFacts, CurrentSession: req.session.Name,
+		Reauthenticated: req.session.Reauthenticated(time.Now()), Reauth: h.reauthForm(req, settingsPath),
+		Factor: req.session.HasTOTP, Foreign: req.session.External, Offered: offered,
+	}
 	var err error
 	if d.Vitals, err = h.origin.Vitals(ctx); err != nil {
 		return err
@@ -83,9 +85,9 @@ func (h *handler) setSecondFactor(req *request) error {
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	err := h.origin.Access.Admins.SetTOTP(req.r.Context(), req.user, secret, strings.ReplaceAll(form.Get("code"), " ", ""))
-	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return h.showSettings(req, http.StatusUnprocessableEntity, req.formErrors(e), nil)
+	err := h.origin.Access.Admins.SetTOTP(req.r.Context(), req.user, secret, req.postedCode())
+	if hasCode(err, fieldmark.CodeValidationFailed) {
+		return h.showSettings(req, http.StatusUnprocessableEntity, req.formErrors(err), nil)
 	}
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ type deliveryRow struct {
 }
 
 func (h *handler) webhooks(req *request) error {
-	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, nil)
+	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}},
+		nil, nil)
 }
 
 func newestEndpoint(endpoints []fieldmark.Endpoint) string {
@@ -40,7 +41,9 @@ func newestEndpoint(endpoints []fieldmark.Endpoint) string {
 	return endpoints[0].ID
 }
 
-func (h *handler) showWebhooks(req *request, status int, form fieldmark.EndpointRequest, bad []formError, made *fieldmark.NewEndpoint) error {
+func (h *handler) showWebhooks(
+	req *request, status int, form fieldmark.EndpointRequest, bad []formError, made *fieldmark.NewEndpoint,
+) error {
 	endpoints, err := h.origin.Webhooks.Endpoints(req.r.Context(), "")
 	if err != nil {
 		return err
@@ -69,20 +72,22 @@ func (h *handler) createEndpoint(req *request) error {
 		return err
 	}
 	posted := req.r.PostForm
-	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: strings.Fields(posted.Get("events")),
+	form := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")),
+		Events:      strings.Fields(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
 	made, err := h.origin.Webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
-		return h.showWebhooks(req, http.StatusConflict, form, formErrorOf("An endpoint was created after this form was opened. Check the list, and submit again if you still want another."), nil)
+		return h.showWebhooks(req, http.StatusConflict, form, staleForm("An endpoint"), nil)
 	}
-	if e := fieldmark.AsError(err); err != nil && (e.Code == fieldmark.CodeValidationFailed || e.Code == fieldmark.CodeNotFound) {
-		return h.showWebhooks(req, http.StatusUnprocessableEntity, form, req.formErrors(e), nil)
+	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeNotFound) {
+		return h.showWebhooks(req, http.StatusUnprocessableEntity, form, req.formErrors(err), nil)
 	}
 	if err != nil {
 		return err
 	}
 	h.audit(req, "endpoint.create", made.ID)
-	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}}, nil, &made)
+	return h.showWebhooks(req, http.StatusOK, fieldmark.EndpointRequest{Events: []string{fieldmark.AllMissionEvents}},
+		nil, &made)
 }
 
 // endpointData is one endpoint with its latest deliveries.
@@ -99,7 +104,9 @@ func (h *handler) endpoint(req *request) error {
 	return h.showEndpoint(req, http.StatusOK, nil, nil, nil)
 }
 
-func (h *handler) showEndpoint(req *request, status int, bad []formError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult) error {
+func (h *handler) showEndpoint(
+	req *request, status int, bad []formError, made *fieldmark.NewEndpoint, ping *fieldmark.PingResult,
+) error {
 	id := req.r.PathValue("id")
 	e, err := h.origin.Webhooks.Endpoint(req.r.Context(), "", id)
 	if err != nil {
@@ -107,7 +114,9 @@ func (h *handler) showEndpoint(req *request, status int, bad []formError, made *
 	}
 	query := req.r.URL.Query()
 	state := fieldmark.DeliveryState(query.Get("state"))
-	list, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{Endpoint: id, State: state, Cursor: query.Get("cursor"), Limit: deliveryPageSize})
+	list, err := h.origin.Webhooks.Deliveries(req.r.Context(), webhook.DeliveryPage{
+		Endpoint: id, State: state, Cursor: query.Get("cursor"), Limit: deliveryPageSize,
+	})
 	if err != nil {
 		return err
 	}
@@ -165,8 +174,8 @@ func (h *handler) changeEndpoint(req *request) error {
 	default:
 		err = fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
-	if e := fieldmark.AsError(err); err != nil && e.Code == fieldmark.CodeValidationFailed {
-		return h.showEndpoint(req, http.StatusUnprocessableEntity, req.formErrors(e), nil, nil)
+	if hasCode(err, fieldmark.CodeValidationFailed) {
+		return h.showEndpoint(req, http.StatusUnprocessableEntity, req.formErrors(err), nil, nil)
 	}
 	if err != nil {
 		return err
@@ -196,13 +205,15 @@ func (h *handler) delivery(req *request) error {
 	if err != nil {
 		return err
 	}
-	d := deliveryData{Delivery: record.Delivery, Pending: record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting}
+	pending := record.State == fieldmark.DeliveryDue || record.State == fieldmark.DeliveryWaiting
+	d := deliveryData{Delivery: record.Delivery, Pending: pending}
 	if e, err := h.origin.Webhooks.Endpoint(ctx, "", id); err == nil {
 		d.URL = e.URL
 	}
 	for _, one := range record.Log {
 		line := attemptRow{DeliveryAttempt: one}
-		if line.Request, err = h.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil && !fieldmark.IsCode(err, fieldmark.CodeNotFound) {
+		if line.Request, err = h.origin.Webhooks.RequestOf(ctx, id, delivery, one.At.Std()); err != nil &&
+			!fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return err
 		}
 		d.Attempts = append(d.Attempts, line)

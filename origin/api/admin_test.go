@@ -17,7 +17,8 @@ func TestMoveAndComplete(t *testing.T) {
 	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}, &m)
 	moves := adminPath + "missions/" + m.ID + "/transitions"
 
-	w.must(200, ask{method: "POST", path: moves, key: w.admin, body: `{"status":"on_hold","reason":{"code":"WEATHER","text":"storm"}}`}, &m)
+	w.must(200, ask{method: "POST", path: moves, key: w.admin,
+		body: `{"status":"on_hold","reason":{"code":"WEATHER","text":"storm"}}`}, &m)
 	if m.Status != fieldmark.MissionOnHold || m.StatusReason == nil || m.StatusReason.Code != "WEATHER" {
 		t.Errorf("moved to %s for %v, want ON_HOLD for WEATHER", m.Status, m.StatusReason)
 	}
@@ -42,7 +43,8 @@ func TestMoveAndComplete(t *testing.T) {
 
 func TestBrands(t *testing.T) {
 	w := newWorld(t, nil)
-	put := ask{method: "PUT", path: adminPath + "brands/acme", key: w.admin, body: `{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`}
+	put := ask{method: "PUT", path: adminPath + "brands/acme", key: w.admin,
+		body: `{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`}
 	var b fieldmark.Brand
 	w.must(200, put, &b)
 	if b.Slug != "acme" || b.Name != "Acme" || !b.Public {
@@ -67,7 +69,9 @@ func TestImportAndListBrands(t *testing.T) {
 	w := newWorld(t, nil)
 	var records []string
 	for i := range 450 {
-		records = append(records, fmt.Sprintf(`{"slug":"b%04d","name":"Brand %d","url":"https://b%d.example/","niche":"tools","language":"en","description":"%s","createdAt":""}`, i, i, i, strings.Repeat("x", 300)))
+		records = append(records,
+			fmt.Sprintf(`{"slug":"b%04d","name":"Brand %d","url":"https://b%d.example/","niche":"tools","language":"en",`+
+				`"description":"%s","createdAt":""}`, i, i, i, strings.Repeat("x", 300)))
 	}
 	records = append(records, `{"slug":"Bad Slug","name":"x","url":"ftp://x","niche":"tools","language":"en"}`)
 	body := "[" + strings.Join(records, ",") + "]"
@@ -94,11 +98,14 @@ func TestImportAndListBrands(t *testing.T) {
 		t.Errorf("all pages list %d brands, want 450", seen)
 	}
 
-	many := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin, body: "[{}" + strings.Repeat(",{}", 1_000_000) + "]"})
-	if p := w.problem(many); p.Code != fieldmark.CodeBodyTooLarge || !strings.Contains(p.Detail, "400000 members and elements") {
+	many := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin, body: "[{}" +
+		strings.Repeat(",{}", 1_000_000) + "]"})
+	if p := w.problem(many); p.Code != fieldmark.CodeBodyTooLarge || !strings.Contains(p.Detail,
+		"400000 members and elements") {
 		t.Errorf("a million records: %+v, want %s", p, fieldmark.CodeBodyTooLarge)
 	}
-	rec := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin, body: `[{"slug":"c","nmae":"x"},{"slug":7}]`})
+	rec := w.send(ask{method: "POST", path: adminPath + "brands/import", key: w.admin,
+		body: `[{"slug":"c","nmae":"x"},{"slug":7}]`})
 	if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 2 {
 		t.Errorf("records of the wrong form: %d %+v, want 422 with both", rec.Code, p)
 	}
@@ -107,7 +114,8 @@ func TestImportAndListBrands(t *testing.T) {
 func TestKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	var k fieldmark.NewKey
-	w.must(201, ask{method: "POST", path: adminPath + "keys", key: w.admin, body: `{"name":"crm","scopes":["mission:create"],"expiresInDays":-1}`}, &k)
+	w.must(201, ask{method: "POST", path: adminPath + "keys", key: w.admin,
+		body: `{"name":"crm","scopes":["mission:create"],"expiresInDays":-1}`}, &k)
 	if _, err := fieldmark.ParseKeyToken(k.Token); err != nil || k.ExpiresAt != nil {
 		t.Errorf("new key %+v: %v", k.Key, err)
 	}
@@ -123,7 +131,8 @@ func TestKeys(t *testing.T) {
 	if rec := w.send(open); rec.Code != http.StatusUnauthorized {
 		t.Errorf("revoked key: %d, want 401", rec.Code)
 	}
-	rec = w.send(ask{method: "POST", path: adminPath + "keys", key: w.admin, body: `{"name":"","scopes":["root","mission:read"],"expiresInDays":9999}`})
+	rec = w.send(ask{method: "POST", path: adminPath + "keys", key: w.admin,
+		body: `{"name":"","scopes":["root","mission:read"],"expiresInDays":9999}`})
 	if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 3 {
 		t.Errorf("three faults: %d %+v, want 422 with all of them", rec.Code, p)
 	}
@@ -131,7 +140,8 @@ func TestKeys(t *testing.T) {
 
 func TestWebhooks(t *testing.T) {
 	w := newWorld(t, nil)
-	rec := w.send(ask{method: "POST", path: adminPath + "webhooks", key: w.admin, body: `{"url":"https://receiver.example/","events":["mission.*","nothing.*"],"ttlSeconds":-1}`})
+	rec := w.send(ask{method: "POST", path: adminPath + "webhooks", key: w.admin,
+		body: `{"url":"https://receiver.example/","events":["mission.*","nothing.*"],"ttlSeconds":-1}`})
 	if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 2 {
 		t.Errorf("two faults: %d %+v, want 422 with both", rec.Code, p)
 	}
@@ -142,7 +152,8 @@ func TestWebhooks(t *testing.T) {
 	}
 	var deliveries fieldmark.List[fieldmark.Delivery]
 	w.must(200, ask{method: "GET", path: adminPath + "deliveries?limit=10", key: w.admin}, &deliveries)
-	if rec := w.send(ask{method: "DELETE", path: adminPath + "webhooks/whk_00000000000000000000000000", key: w.admin}); rec.Code != 404 {
+	if rec := w.send(ask{method: "DELETE", path: adminPath + "webhooks/whk_00000000000000000000000000",
+		key: w.admin}); rec.Code != 404 {
 		t.Errorf("deleting an unknown endpoint: %d, want 404", rec.Code)
 	}
 }

@@ -21,9 +21,11 @@ func TestRepeatedAlert(t *testing.T) {
 	var m fieldmark.Mission
 	get.header = map[string]string{"If-None-Match": tag}
 	if rec := w.must(200, get, &m); m.Version != 1 || m.Occurrences.Count != 2 || rec.Header().Get("ETag") == tag {
-		t.Errorf("repeated: version %d, count %d, ETag %s; want version 1, count 2 and another ETag than %s", m.Version, m.Occurrences.Count, rec.Header().Get("ETag"), tag)
+		t.Errorf("repeated: version %d, count %d, ETag %s; want version 1, count 2 and another ETag than %s", m.Version,
+			m.Occurrences.Count, rec.Header().Get("ETag"), tag)
 	}
-	w.must(200, ask{method: "PATCH", path: path, key: w.everyScope(), body: `{"description":"seen"}`, header: map[string]string{"If-Match": tag}}, nil)
+	w.must(200, ask{method: "PATCH", path: path, key: w.everyScope(), body: `{"description":"seen"}`,
+		header: map[string]string{"If-Match": tag}}, nil)
 }
 
 // returned is an alert that fires again after its mission has ended.
@@ -126,7 +128,8 @@ func (w *world) checkReturned(first string, begin time.Time, opened int) {
 	if want := time.Duration(opened) * time.Minute; after < want || after > want+2*time.Second {
 		w.t.Errorf("opened after %v, want %v", after, want)
 	}
-	if second.ExternalID != page.Data[1].ExternalID+"-2" || second.Title != "About Down" || second.Status != fieldmark.MissionNew {
+	if second.ExternalID != page.Data[1].ExternalID+"-2" || second.Title != "About Down" ||
+		second.Status != fieldmark.MissionNew {
 		w.t.Errorf("opened %+v", second)
 	}
 	if n := w.toldOf(second.ID, fieldmark.EventMissionCreated); n != 1 {

@@ -79,7 +79,8 @@ func startManager(t *testing.T, w *world) *manager {
 	ours := httptest.NewServer(http.HandlerFunc(m.listen))
 	t.Cleanup(ours.Close)
 	dir := t.TempDir()
-	config := fmt.Sprintf(managerConfig, ours.URL+alertmanager, ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel", w.creator)
+	config := fmt.Sprintf(managerConfig, ours.URL+alertmanager,
+		ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel", w.creator)
 	if err := os.WriteFile(filepath.Join(dir, "config.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,8 @@ func startManager(t *testing.T, w *world) *manager {
 	free.Close()
 	m.base = "http://" + address + "/api/v2/alerts"
 	ctx, cancel := context.WithCancel(context.Background())
-	c := exec.CommandContext(ctx, program, "--config.file=config.yml", "--storage.path="+dir, "--web.listen-address="+address, "--cluster.listen-address=")
+	c := exec.CommandContext(ctx, program, "--config.file=config.yml", "--storage.path="+dir,
+		"--web.listen-address="+address, "--cluster.listen-address=")
 	c.Dir, c.Stdout, c.Stderr = dir, &m.log, &m.log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -159,8 +161,9 @@ func (m *manager) fire(over bool, alerts ...string) {
 	for _, a := range alerts {
 		part := append(strings.Fields(a), "")
 		one := map[string]any{
-			"labels":      map[string]string{"alertname": part[0], "device": part[1], "severity": part[2], "team": part[3]},
-			"annotations": map[string]string{"summary": part[0] + " of " + part[1], "site": "Linz"}, "generatorURL": "https://prometheus.example/",
+			"labels": map[string]string{"alertname": part[0], "device": part[1], "severity": part[2], "team": part[3]},
+			"annotations": map[string]string{"summary": part[0] + " of " + part[1],
+				"site": "Linz"}, "generatorURL": "https://prometheus.example/",
 			"endsAt": time.Now().Add(time.Hour).Format(time.RFC3339Nano),
 		}
 		if over {
@@ -217,7 +220,8 @@ func TestRealAlertmanager(t *testing.T) {
 	m.until("the group opened a mission", func() bool { return len(m.of("alertmanager")) == 1 })
 	one := m.only("alertmanager")
 	if one.Priority != fieldmark.PriorityMedium || one.Location.Name != "Linz" || one.Labels["device"] != "rtr-7" ||
-		!strings.Contains(one.Title, "of rtr-7") || !strings.Contains(one.Description, "LinkDown") || !strings.Contains(one.Description, "LinkSlow") {
+		!strings.Contains(one.Title, "of rtr-7") || !strings.Contains(one.Description, "LinkDown") ||
+		!strings.Contains(one.Description, "LinkSlow") {
 		t.Errorf("opened %+v", one.MissionRequest)
 	}
 	m.until("it repeats", func() bool { return m.only("alertmanager").Occurrences.Count >= 3 })
@@ -281,7 +285,8 @@ func (m *manager) busy() {
 	full := make(chan struct{}, 1)
 	for i := range 40 {
 		all.Go(func() {
-			rec := w.send(ask{method: "POST", path: alertmanager, key: w.creator, body: group(fmt.Sprint("end-", i), "A/high/resolved")})
+			rec := w.send(ask{method: "POST", path: alertmanager, key: w.creator, body: group(fmt.Sprint("end-", i),
+				"A/high/resolved")})
 			if rec.Code == http.StatusServiceUnavailable {
 				select {
 				case full <- struct{}{}:

@@ -14,7 +14,8 @@ func TestBatch(t *testing.T) {
 	w := newWorld(t, nil)
 	single := w.open("old")
 	batch := func(items ...string) ask {
-		return ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: `{"missions":[` + strings.Join(items, ",") + `]}`}
+		return ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: `{"missions":[` +
+			strings.Join(items, ",") + `]}`}
 	}
 	item := func(id, more string) string {
 		return fmt.Sprintf(`{"externalId":%q,"source":"CRM","title":"Mast"%s}`, id, more)
@@ -34,8 +35,10 @@ func TestBatch(t *testing.T) {
 	)
 	var report fieldmark.BatchReport
 	rec := w.must(200, a.keyed("batch"), &report)
-	want := []string{"201", "200", "409 mission_exists /description", "422 validation_failed /source /titel /title", "200", "409 mission_exists /metadata /priority",
-		"422 validation_failed ", "422 validation_failed ", "422 validation_failed /location/timeZone", "413 body_too_large", "201"}
+	want := []string{"201", "200", "409 mission_exists /description", "422 validation_failed /source /titel /title",
+		"200", "409 mission_exists /metadata /priority",
+		"422 validation_failed ", "422 validation_failed ", "422 validation_failed /location/timeZone",
+		"413 body_too_large", "201"}
 	if len(report.Results) != len(want) {
 		t.Fatalf("%d results, want %d: %s", len(report.Results), len(want), rec.Body)
 	}
@@ -54,7 +57,8 @@ func TestBatch(t *testing.T) {
 			t.Errorf("item %d: %q, want %q with a mission or a problem: %+v", i, got, want[i], r)
 		}
 	}
-	if r := report.Results; r[1].Mission.ID != single.ID || r[4].Mission.ID != r[0].Mission.ID || r[2].Problem.MissionID != single.ID || string(r[0].Mission.Metadata) != `{"z":1,"a":2}` {
+	if r := report.Results; r[1].Mission.ID != single.ID || r[4].Mission.ID != r[0].Mission.ID ||
+		r[2].Problem.MissionID != single.ID || string(r[0].Mission.Metadata) != `{"z":1,"a":2}` {
 		t.Errorf("the batch names other missions than were opened, or metadata did not stay as it came: %s", rec.Body)
 	}
 	if strings.Contains(rec.Body.String(), secret) {
@@ -69,7 +73,8 @@ func TestBatch(t *testing.T) {
 	}
 	w.must(200, a, &report)
 	if report.Results[0].Status != 200 || report.Results[10].Status != 200 || w.missions() != 3 {
-		t.Errorf("the batch again: %d and %d, %d missions; want 200, 200, 3", report.Results[0].Status, report.Results[10].Status, w.missions())
+		t.Errorf("the batch again: %d and %d, %d missions; want 200, 200, 3", report.Results[0].Status,
+			report.Results[10].Status, w.missions())
 	}
 	var hundred []string
 	for i := range fieldmark.MaxBatch {
@@ -86,10 +91,12 @@ func TestBatch(t *testing.T) {
 	}{
 		{"none", "/missions too_short", batch(), 422},
 		{"too many", "/missions too_long", batch(append(hundred, "{}")...), 422},
-		{"no list", "/missions required, /mission unknown_field", ask{method: "POST", path: a.path, key: w.creator, body: `{"mission":[]}`}, 422},
+		{"no list", "/missions required, /mission unknown_field", ask{method: "POST", path: a.path, key: w.creator,
+			body: `{"mission":[]}`}, 422},
 		{"not a list", "/missions format", ask{method: "POST", path: a.path, key: w.creator, body: `{"missions":{}}`}, 422},
 		{"a bare list", " format", ask{method: "POST", path: a.path, key: w.creator, body: `[]`}, 422},
-		{"a member twice", "", ask{method: "POST", path: a.path, key: w.creator, body: `{"missions":[{"title":"a","title":"b"}]}`}, 400},
+		{"a member twice", "", ask{method: "POST", path: a.path, key: w.creator,
+			body: `{"missions":[{"title":"a","title":"b"}]}`}, 400},
 		{"too large", "", batch(strings.Repeat(" ", fieldmark.MaxBatchBody)), 413},
 	} {
 		rec := w.send(tt.ask)
@@ -107,13 +114,15 @@ func TestBatch(t *testing.T) {
 }
 
 func FuzzBatch(f *testing.F) {
-	for _, seed := range []string{`{"missions":[` + goodMission + `]}`, `{"missions":[null,7,{}]}`, `{"missions":[` + goodMission + `,` + goodMission + `]}`, `{`, `[]`} {
+	for _, seed := range []string{`{"missions":[` + goodMission + `]}`, `{"missions":[null,7,{}]}`, `{"missions":[` +
+		goodMission + `,` + goodMission + `]}`, `{`, `[]`} {
 		f.Add(seed)
 	}
 	w := newWorld(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
 		w.t = t
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: body, header: map[string]string{"Content-Type": "application/json"}})
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: body,
+			header: map[string]string{"Content-Type": "application/json"}})
 		if rec.Code != 200 {
 			if w.problem(rec); rec.Code >= 500 {
 				t.Errorf("input %q: %d %s", body, rec.Code, rec.Body)
@@ -133,7 +142,9 @@ func FuzzBatch(f *testing.F) {
 }
 
 func FuzzEdit(f *testing.F) {
-	for _, seed := range []string{`{"description":null}`, `{"labels":{"a":null}}`, `{"window":{"latest":"2026-01-01T00:00:00Z"}}`, `{"metadata":{"a":{"b":null}}}`, `{"contact":{}}`, `{"priority":"p1"}`} {
+	for _, seed := range []string{`{"description":null}`, `{"labels":{"a":null}}`,
+		`{"window":{"latest":"2026-01-01T00:00:00Z"}}`, `{"metadata":{"a":{"b":null}}}`, `{"contact":{}}`,
+		`{"priority":"p1"}`} {
 		f.Add(seed)
 	}
 	w := newWorld(f, nil)
@@ -141,7 +152,8 @@ func FuzzEdit(f *testing.F) {
 	id := w.open("fuzz").ID
 	f.Fuzz(func(t *testing.T, body string) {
 		w.t = t
-		rec := w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + id, key: key, body: body, header: map[string]string{"Content-Type": "application/merge-patch+json"}})
+		rec := w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + id, key: key, body: body,
+			header: map[string]string{"Content-Type": "application/merge-patch+json"}})
 		if rec.Code != 200 {
 			if w.problem(rec); rec.Code != 400 && rec.Code != 413 && rec.Code != 422 {
 				t.Errorf("input %q: %d %s", body, rec.Code, rec.Body)

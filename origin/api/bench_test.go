@@ -31,7 +31,8 @@ func BenchmarkOpenMission(b *testing.B) {
 	file := store.Config{Path: filepath.Join(b.TempDir(), "record.db")}
 	b.Run("sqlite/raw", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "raw.db")
-		raw["sqlite"] = benchRaw(b, 1, "sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
+		raw["sqlite"] = benchRaw(b, 1, "sqlite",
+			"file:"+path+"?_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(5000)")
 	})
 	b.Run("sqlite/handler", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], false) })
 	b.Run("sqlite/keyed", func(b *testing.B) { benchHandler(b, file, raw["sqlite"], true) })
@@ -51,8 +52,10 @@ func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool) {
 	w := openWorld(b, at, func(cfg *api.Config) { cfg.Log = nil })
 	rate := benchAtOnce(b, "missions/s", func() error {
 		n := missionNumber.Add(1)
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"Replace the fan of the unit on the roof",
-			"priority":"HIGH","description":%q,"location":{"name":"Site 4","address":{"city":"Vienna","country":"AT"}},"labels":{"team":"field"},"metadata":{"sys_id":"9d3"}}`, n, benchText)}
+		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":"%d",
+			"source":"crm","title":"Replace the fan of the unit on the roof",
+			"priority":"HIGH","description":%q,"location":{"name":"Site 4","address":{"city":"Vienna","country":"AT"}},
+			"labels":{"team":"field"},"metadata":{"sys_id":"9d3"}}`, n, benchText)}
 		if keyed {
 			a = a.keyed(fmt.Sprint("key-", n))
 		}

@@ -23,21 +23,24 @@ import (
 func (w *world) planned(id, assignee string, start time.Time, length time.Duration, more string) fieldmark.Mission {
 	w.t.Helper()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Visit %s"%s}`, id, id, more)}, &m)
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Visit %s"%s}`, id, id, more)}, &m)
 	return w.plan(m.ID, assignee, start, length)
 }
 
 func (w *world) plan(id, assignee string, start time.Time, length time.Duration) (m fieldmark.Mission) {
 	w.t.Helper()
 	w.must(200, ask{method: "PUT", path: fieldmark.PathMissions + "/" + id + "/plan", key: w.operator(), body: fmt.Sprintf(
-		`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339), start.Add(length).Format(time.RFC3339), assignee)}, &m)
+		`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339),
+		start.Add(length).Format(time.RFC3339), assignee)}, &m)
 	return m
 }
 
 func (w *world) move(id string, to ...fieldmark.MissionStatus) {
 	w.t.Helper()
 	for _, status := range to {
-		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: w.operator(), body: fmt.Sprintf(`{"status":%q}`, status)}, nil)
+		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: w.operator(),
+			body: fmt.Sprintf(`{"status":%q}`, status)}, nil)
 	}
 }
 
@@ -63,7 +66,8 @@ func entries(t testing.TB, rec *httptest.ResponseRecorder) []string {
 	}
 	lines := []string{}
 	for _, e := range calendar.Events() {
-		lines = append(lines, strings.Join([]string{e.Props.Get("SUMMARY").Value, e.Props.Get("DTSTART").Value, e.Props.Get("DTEND").Value,
+		lines = append(lines, strings.Join([]string{e.Props.Get("SUMMARY").Value, e.Props.Get("DTSTART").Value,
+			e.Props.Get("DTEND").Value,
 			e.Props.Get("STATUS").Value, e.Props.Get("SEQUENCE").Value}, " "))
 	}
 	return lines
@@ -73,12 +77,15 @@ func TestCalendar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01T00:00:00Z
 		w := newWorld(t, nil)
 		at := time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC)
-		place := `,"priority":"HIGH","category":"network","location":{"name":"Depot","address":{"line1":"Hof 1","postalCode":"1010","city":"Wien"},"geo":{"lat":48.2,"lng":16.4},"accessNotes":"Code 4711"},"contact":{"name":"Eva","phone":"+43 1"}`
+		place := `,"priority":"HIGH","category":"network","location":{"name":"Depot","address":{"line1":"Hof 1",` +
+			`"postalCode":"1010","city":"Wien"},"geo":{"lat":48.2,"lng":16.4},"accessNotes":"Code 4711"},` +
+			`"contact":{"name":"Eva","phone":"+43 1"}`
 		one := w.planned("1", "ann", at, time.Hour, place)
 		two := w.planned("2", "bob", at.Add(time.Hour), 24*time.Hour, "")
 		w.planned("3", "zoe", at.Add(2*time.Hour), time.Hour, "")
 		w.planned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // farther than feeds reach
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"9","source":"crm","title":"Not planned"}`}, nil)
+		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			body: `{"externalId":"9","source":"crm","title":"Not planned"}`}, nil)
 
 		ann := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
 		team := w.calendar(`{"name":"North","scope":"TEAM","assignees":["bob","ann"],"details":true}`)
@@ -90,7 +97,8 @@ func TestCalendar(t *testing.T) {
 		if diff := cmp.Diff(want, entries(t, rec)); diff != "" {
 			t.Errorf("Ann's calendar (-want +got):\n%s", diff)
 		}
-		for _, line := range []string{"UID:" + one.ID + "@fieldmark", "LOCATION:Depot\\, Hof 1\\, 1010 Wien", "GEO:48.200000;16.400000", "PRIORITY:3", "CATEGORIES:network", "CLASS:PRIVATE", "X-WR-CALNAME:Ann"} {
+		for _, line := range []string{"UID:" + one.ID + "@fieldmark", "LOCATION:Depot\\, Hof 1\\, 1010 Wien",
+			"GEO:48.200000;16.400000", "PRIORITY:3", "CATEGORIES:network", "CLASS:PRIVATE", "X-WR-CALNAME:Ann"} {
 			if !strings.Contains(rec.Body.String(), "\r\n"+line+"\r\n") {
 				t.Errorf("no line %q in\n%s", line, rec.Body)
 			}
@@ -101,11 +109,13 @@ func TestCalendar(t *testing.T) {
 		if got := entries(t, w.must(200, ask{method: "GET", path: all.Path}, nil)); len(got) != 3 {
 			t.Errorf("all: %q, want 3", got)
 		}
-		if rec := w.must(200, ask{method: "GET", path: other.Path}, nil); len(entries(t, rec)) != 0 || !strings.Contains(rec.Body.String(), "VTIMEZONE") {
+		if rec := w.must(200, ask{method: "GET", path: other.Path}, nil); len(entries(t, rec)) != 0 ||
+			!strings.Contains(rec.Body.String(), "VTIMEZONE") {
 			t.Errorf("another account's calendar:\n%s", rec.Body)
 		}
 		rec = w.must(200, ask{method: "GET", path: team.Path}, nil)
-		if got := entries(t, rec); len(got) != 2 || !strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""), `Contact: Eva\, +43 1\nAccess: Code 4711`) {
+		if got := entries(t, rec); len(got) != 2 || !strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""),
+			`Contact: Eva\, +43 1\nAccess: Code 4711`) {
 			t.Errorf("the team's calendar with details: %q\n%s", got, rec.Body)
 		}
 
@@ -113,7 +123,8 @@ func TestCalendar(t *testing.T) {
 		w.plan(one.ID, "ann", at.Add(30*time.Minute), time.Hour)
 		w.move(one.ID, fieldmark.MissionScheduled, fieldmark.MissionDispatched)
 		w.move(two.ID, fieldmark.MissionCanceled)
-		want = []string{"[HIGH] Visit 1 20000103T083000Z 20000103T093000Z CONFIRMED 4", "[MEDIUM] Visit 2 20000103T090000Z 20000104T090000Z CANCELLED 2"}
+		want = []string{"[HIGH] Visit 1 20000103T083000Z 20000103T093000Z CONFIRMED 4",
+			"[MEDIUM] Visit 2 20000103T090000Z 20000104T090000Z CANCELLED 2"}
 		if diff := cmp.Diff(want, entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil))); diff != "" {
 			t.Errorf("after moves (-want +got):\n%s", diff)
 		}
@@ -143,8 +154,10 @@ func TestCalendarHTTP(t *testing.T) {
 		first := w.must(200, get, nil)
 		etag := first.Header().Get("ETag")
 		for field, want := range map[string]string{
-			"Content-Type": "text/calendar; charset=utf-8", "Cache-Control": "private, no-cache, no-transform", "X-Robots-Tag": "noindex",
-			"Content-Disposition": `inline; filename="missions.ics"`, "Content-Encoding": "", "Last-Modified": "Sat, 01 Jan 2000 00:00:00 GMT", "WWW-Authenticate": "",
+			"Content-Type": "text/calendar; charset=utf-8", "Cache-Control": "private, no-cache, no-transform",
+			"X-Robots-Tag":        "noindex",
+			"Content-Disposition": `inline; filename="missions.ics"`, "Content-Encoding": "",
+			"Last-Modified": "Sat, 01 Jan 2000 00:00:00 GMT", "WWW-Authenticate": "",
 		} {
 			if got := first.Header().Get(field); got != want {
 				t.Errorf("%s = %q, want %q", field, got, want)
@@ -157,11 +170,13 @@ func TestCalendarHTTP(t *testing.T) {
 		// A minute later, written anew by another process: the same bytes.
 		time.Sleep(time.Minute)
 		again := openWorld(t, cfg, nil)
-		if rec := again.must(200, get, nil); rec.Body.String() != first.Body.String() || rec.Header().Get("ETag") != etag || rec.Header().Get("Last-Modified") != first.Header().Get("Last-Modified") {
+		if rec := again.must(200, get, nil); rec.Body.String() != first.Body.String() || rec.Header().Get("ETag") != etag ||
+			rec.Header().Get("Last-Modified") != first.Header().Get("Last-Modified") {
 			t.Errorf("a minute later (-first +again):\n%s", cmp.Diff(first.Body.String(), rec.Body.String()))
 		}
 		get.header["If-None-Match"] = etag
-		if rec := w.must(304, get, nil); rec.Body.Len() != 0 || rec.Header().Get("ETag") != etag || rec.Header().Get("Content-Encoding") != "" {
+		if rec := w.must(304, get, nil); rec.Body.Len() != 0 || rec.Header().Get("ETag") != etag ||
+			rec.Header().Get("Content-Encoding") != "" {
 			t.Errorf("304 with %d bytes and %v", rec.Body.Len(), rec.Header())
 		}
 		delete(get.header, "If-None-Match")
@@ -169,7 +184,8 @@ func TestCalendarHTTP(t *testing.T) {
 		w.must(200, get, nil) // what left the feed would leave no trace in a time
 		head := get
 		head.method = "HEAD"
-		if rec := w.must(200, head, nil); rec.Body.Len() != 0 || rec.Header().Get("Content-Length") != fmt.Sprint(first.Body.Len()) {
+		if rec := w.must(200, head, nil); rec.Body.Len() != 0 ||
+			rec.Header().Get("Content-Length") != fmt.Sprint(first.Body.Len()) {
 			t.Errorf("HEAD: %d bytes, %v", rec.Body.Len(), rec.Header())
 		}
 
@@ -186,16 +202,19 @@ func TestCalendarHTTP(t *testing.T) {
 		if len(listed.Data) != 1 || listed.Data[0].RevokedAt == nil {
 			t.Errorf("listed: %+v, want one, revoked", listed.Data)
 		}
-		for _, path := range []string{made.Path, moved.Path, moved.Path[:len(moved.Path)-4], "/calendar/x.ics", "/calendar/" + strings.Repeat("A", 43) + ".ics", "/calendar/"} {
+		for _, path := range []string{made.Path, moved.Path, moved.Path[:len(moved.Path)-4], "/calendar/x.ics",
+			"/calendar/" + strings.Repeat("A", 43) + ".ics", "/calendar/"} {
 			for _, w := range []*world{w, again} {
 				rec := w.send(ask{method: "GET", path: path})
-				if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound || rec.Header().Get("WWW-Authenticate") != "" {
+				if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound ||
+					rec.Header().Get("WWW-Authenticate") != "" {
 					t.Errorf("%s: %d %s, want a plain 404", path, rec.Code, p.Code)
 				}
 			}
 		}
 		for _, id := range []string{made.ID, "cal_00000000000000000000000000", "x"} {
-			if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars/" + id + "/rotate", key: w.admin}); rec.Code != 404 {
+			if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars/" + id + "/rotate",
+				key: w.admin}); rec.Code != 404 {
 				t.Errorf("rotate %s: %d, want 404", id, rec.Code)
 			}
 		}
@@ -208,7 +227,8 @@ func TestCalendarHTTP(t *testing.T) {
 			if len(secret) != 43 {
 				t.Errorf("a token of %d characters, want 43", len(secret))
 			}
-			if log := w.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log, secret[:20]) || !strings.Contains(log, "path=/calendar/…") || !strings.Contains(log, "calendar="+made.ID) {
+			if log := w.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log,
+				secret[:20]) || !strings.Contains(log, "path=/calendar/…") || !strings.Contains(log, "calendar="+made.ID) {
 				t.Errorf("the log holds the secret %s, or not what it should:\n%s", secret, log)
 			}
 			if strings.Contains(string(storetest.Kept(t, cfg)), secret) {
@@ -282,7 +302,8 @@ func TestCalendarDate(t *testing.T) {
 					t.Errorf("change %d, read %d: %d missions, want %d", i, round, n, want)
 				}
 				if round == 0 && !date.After(last) || round > 0 && !date.Equal(last) {
-					t.Errorf("change %d, read %d: Last-Modified %v after %v; want it to grow with the change and with nothing else", i, round, date, last)
+					t.Errorf("change %d, read %d: Last-Modified %v after %v; want it to grow with the change and with nothing else",
+						i, round, date, last)
 				}
 				last = date
 			}
@@ -293,9 +314,11 @@ func TestCalendarDate(t *testing.T) {
 func TestCalendarRefusals(t *testing.T) {
 	w := newWorld(t, nil)
 	for body, pointer := range map[string]string{
-		`{"name":"","scope":"ALL"}`: "/name", `{"name":"a\u0007","scope":"ALL"}`: "/name", `{"name":"a","scope":"SOME"}`: "/scope",
+		`{"name":"","scope":"ALL"}`: "/name", `{"name":"a\u0007","scope":"ALL"}`: "/name", `{"name":"a",` +
+			`"scope":"SOME"}`: "/scope",
 		`{"name":"a","scope":"PERSON"}`: "/assignees", `{"name":"a","scope":"PERSON","assignees":["a","b"]}`: "/assignees",
-		`{"name":"a","scope":"ALL","assignees":["a"]}`: "/assignees", `{"name":"a","scope":"TEAM","assignees":[""]}`: "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
+		`{"name":"a","scope":"ALL","assignees":["a"]}`: "/assignees",
+		`{"name":"a","scope":"TEAM","assignees":[""]}`: "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
 	} {
 		rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: body})
 		p := w.problem(rec)
@@ -303,7 +326,8 @@ func TestCalendarRefusals(t *testing.T) {
 			t.Errorf("%s: %d %+v, want 422 about %s", body, rec.Code, p.Errors, pointer)
 		}
 	}
-	if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: `{"name":"a","scope":"ALL","account":"nobody"}`}); rec.Code != 404 {
+	if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin,
+		body: `{"name":"a","scope":"ALL","account":"nobody"}`}); rec.Code != 404 {
 		t.Errorf("unknown account: %d, want 404", rec.Code)
 	}
 	if rec := w.send(ask{method: "GET", path: "/api/admin/v1/calendars", key: w.reader}); rec.Code != 403 {

@@ -48,7 +48,8 @@ func TestConcurrentChangesAreKept(t *testing.T) {
 			}},
 		"endpoint: signing scheme, settings": {hook, manager,
 			func(i int) ask {
-				return ask{method: "POST", path: hook + "/rotate-secret", key: manager, body: fmt.Sprintf(`{"signing":"v1%s","overlapHours":0}`, []string{"", "a"}[i%2])}
+				return ask{method: "POST", path: hook + "/rotate-secret", key: manager,
+					body: fmt.Sprintf(`{"signing":"v1%s","overlapHours":0}`, []string{"", "a"}[i%2])}
 			},
 			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"maxInFlight":%d}`, i+1)) },
 			func(i int) []string {
@@ -65,7 +66,8 @@ func TestConcurrentChangesAreKept(t *testing.T) {
 		"mission: labels, plan": {m, mission,
 			func(i int) ask { return patch(m, mission, fmt.Sprintf(`{"labels":{"round":"l%d"}}`, i)) },
 			func(i int) ask {
-				return ask{method: "PUT", path: m + "/plan", key: mission, body: fmt.Sprintf(`{"assignee":{"id":"p%d","name":"Ann"}}`, i)}
+				return ask{method: "PUT", path: m + "/plan", key: mission,
+					body: fmt.Sprintf(`{"assignee":{"id":"p%d","name":"Ann"}}`, i)}
 			},
 			func(i int) []string { return []string{fmt.Sprintf(`"round":"l%d"`, i), fmt.Sprintf(`"id":"p%d"`, i)} }},
 		"SLA policy: response, resolution": {fieldmark.PathAdminAPI + "sla/policies", w.admin,
@@ -124,7 +126,8 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 		{"another host and description", `{"url":"%s/","description":"x"}`, "/headers /auth", false},
 		{"header fields again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"}}`, "/auth", false},
 		{"none", `{"url":"%s/","headers":{},"auth":{"kind":"none"}}`, "", false},
-		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}}`, "", true},
+		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}}`,
+			"", true},
 	} {
 		hook := w.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)
 		w.must(200, ask{method: "PATCH", path: hook, key: manager, body: `{"url":"` + here + `/another/path"}`}, nil)
@@ -148,7 +151,8 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 		w.must(200, ask{method: "GET", path: hook, key: manager}, &e)
 		moved := strings.HasPrefix(e.URL, elsewhere)
 		got, err := json.Marshal(sent)
-		if hush := strings.Count(string(got), "hush"); err != nil || moved != (c.complaints == "") || moved && (hush == 2) != c.secret || !moved && hush != 2 {
+		if hush := strings.Count(string(got), "hush"); err != nil || moved != (c.complaints == "") || moved &&
+			(hush == 2) != c.secret || !moved && hush != 2 {
 			t.Errorf("%s: %s got %s", c.name, e.URL, got)
 		}
 	}

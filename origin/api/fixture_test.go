@@ -67,7 +67,8 @@ func (l *lockedBuffer) Reset() {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(storetest.Main(m, storetest.Alone{Engine: storetest.SQLite, Tests: "TestOpenAPILint"})) // which no engine has a part in
+	// which no engine has a part in
+	os.Exit(storetest.Main(m, storetest.Alone{Engine: storetest.SQLite, Tests: "TestOpenAPILint"}))
 }
 
 // newWorld starts an origin; change may alter the API's configuration.
@@ -125,7 +126,8 @@ func openWorld(t testing.TB, at store.Config, change func(*api.Config), configur
 
 func (w *world) key(account string, scopes ...fieldmark.Scope) string {
 	w.t.Helper()
-	k, err := w.service.Access.Keys.Create(w.t.Context(), account, fieldmark.KeyRequest{Name: "test", Scopes: scopes, ExpiresInDays: 30})
+	k, err := w.service.Access.Keys.Create(w.t.Context(), account, fieldmark.KeyRequest{Name: "test", Scopes: scopes,
+		ExpiresInDays: 30})
 	if err != nil {
 		w.t.Fatalf("create key: %v", err)
 	}
@@ -182,7 +184,8 @@ func (w *world) problem(rec *httptest.ResponseRecorder) fieldmark.Problem {
 		w.t.Errorf("Content-Type of a problem = %q, want %q", got, fieldmark.ProblemType)
 	}
 	id := rec.Header().Get(fieldmark.HeaderRequestID)
-	if p.Status != rec.Code || p.RequestID != id || id == "" || p.Type != w.base+"/problems/"+string(p.Code) || p.Title != p.Code.Title() {
+	if p.Status != rec.Code || p.RequestID != id || id == "" || p.Type != w.base+"/problems/"+string(p.Code) ||
+		p.Title != p.Code.Title() {
 		w.t.Errorf("problem %+v does not agree with status %d and request id %q", p, rec.Code, id)
 	}
 	if got := rec.Header().Get("Cache-Control"); got != "no-store" {

@@ -17,7 +17,8 @@ func TestBrandLife(t *testing.T) {
 	}
 	put := ask{method: "PUT", path: adminPath + "brands/acme/aliases", key: w.admin, body: `{"aliases":["anvils"]}`}
 	w.must(200, put, &doc)
-	w.must(200, ask{method: "POST", path: adminPath + "brands/acme/rename", key: w.admin, body: `{"slug":"acme-tools"}`}, &doc)
+	w.must(200, ask{method: "POST", path: adminPath + "brands/acme/rename", key: w.admin, body: `{"slug":"acme-tools"}`},
+		&doc)
 	for _, slug := range []string{"acme", "anvils", "acme-tools"} {
 		w.must(200, ask{method: "GET", path: adminPath + "brands/" + slug, key: w.admin}, &doc)
 		if doc.Slug != "acme-tools" || len(doc.Aliases) != 2 {
@@ -58,17 +59,24 @@ func TestVisibilityImport(t *testing.T) {
 	w.putBrand("acme")
 	path := adminPath + "visibility/import"
 	today := time.Now().UTC().Format(time.DateOnly)
-	record := `{"brand":"acme","engine":"chatgpt","surface":"api","locale":"en","promptSetId":"s","promptSetHash":"sha256:` + strings.Repeat("0a", 32) +
-		`","prompts":20,"runs":5,"answers":100,"mentions":40,"cited":80,"citations":20,"voices":90,"from":"` + today + `","to":"` + today + `","provider":"us"}`
+	record := `{"brand":"acme","engine":"chatgpt","surface":"api","locale":"en","promptSetId":"s",` +
+		`"promptSetHash":"sha256:` + strings.Repeat("0a", 32) +
+		`","prompts":20,"runs":5,"answers":100,"mentions":40,"cited":80,"citations":20,"voices":90,"from":"` + today +
+		`","to":"` + today + `","provider":"us"}`
 	var report fieldmark.VisibilityImport
-	w.must(200, ask{method: "POST", path: path, key: w.admin, body: "[" + record + "," + strings.Replace(record, `"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
-	if report.Added != 1 || len(report.Rejected) == 0 || report.Rejected[0].Pointer != "/1/mentions" || report.FileHash == "" {
+	w.must(200, ask{method: "POST", path: path, key: w.admin, body: "[" + record + "," + strings.Replace(record,
+		`"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
+	if report.Added != 1 || len(report.Rejected) == 0 || report.Rejected[0].Pointer != "/1/mentions" ||
+		report.FileHash == "" {
 		t.Errorf("JSON: %+v", report)
 	}
-	csv := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations,voices,from,to,provider\n" +
-		"acme,claude,app,de-at,s,sha256:" + strings.Repeat("0a", 32) + ",20,5,100,40,80,20,90," + today + "," + today + ",us\nacme,claude\n"
+	csv := "brand,engine,surface,locale,promptSetId,promptSetHash,prompts,runs,answers,mentions,cited,citations," +
+		"voices,from,to,provider\n" +
+		"acme,claude,app,de-at,s,sha256:" + strings.Repeat("0a",
+		32) + ",20,5,100,40,80,20,90," + today + "," + today + ",us\nacme,claude\n"
 	report = fieldmark.VisibilityImport{}
-	w.must(200, ask{method: "POST", path: path, key: w.admin, body: csv, header: map[string]string{"Content-Type": "text/csv; charset=utf-8"}}, &report)
+	w.must(200, ask{method: "POST", path: path, key: w.admin, body: csv,
+		header: map[string]string{"Content-Type": "text/csv; charset=utf-8"}}, &report)
 	if report.Added != 1 || len(report.Rejected) != 1 || report.Rejected[0].Pointer != "/3" {
 		t.Errorf("CSV: %+v", report)
 	}
@@ -76,10 +84,12 @@ func TestVisibilityImport(t *testing.T) {
 		kind, body string
 		status     int
 	}{
-		{"application/json", `{}`, 422}, {"application/json", `[{"rocket":1}]`, 422}, {"application/json", `[{"answers":"x"}]`, 422},
+		{"application/json", `{}`, 422}, {"application/json", `[{"rocket":1}]`, 422}, {"application/json",
+			`[{"answers":"x"}]`, 422},
 		{"text/csv", "rocket\n", 422}, {"text/plain", "brand\n", 415},
 	} {
-		rec := w.send(ask{method: "POST", path: path, key: w.admin, body: tt.body, header: map[string]string{"Content-Type": tt.kind}})
+		rec := w.send(ask{method: "POST", path: path, key: w.admin, body: tt.body,
+			header: map[string]string{"Content-Type": tt.kind}})
 		if rec.Code != tt.status {
 			t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.body, rec.Code, rec.Body, tt.status)
 		}
@@ -89,7 +99,8 @@ func TestVisibilityImport(t *testing.T) {
 func TestPastOfABrand(t *testing.T) {
 	w := newWorld(t, nil)
 	w.putBrand("acme")
-	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1, AsOf: fieldmark.At(time.Now().Add(-time.Hour))}
+	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1,
+		AsOf: fieldmark.At(time.Now().Add(-time.Hour))}
 	if _, err := w.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +124,8 @@ func TestPastOfABrand(t *testing.T) {
 	for path, want := range map[string]int{
 		base + "/" + string(digest): 200, base + "/sha256:" + strings.Repeat("0", 64): 404, base + "/x": 404,
 		fieldmark.PathInternalFacts + "/nobody/" + string(digest): 404, base + "?asOf=x": 400, base + "/history?to=x": 400,
-		fieldmark.PathInternalFacts + "/nobody/history": 404, fieldmark.PathInternalFacts + "/nobody?asOf=2000-01-01T00:00:00Z": 404,
+		fieldmark.PathInternalFacts + "/nobody/history": 404, fieldmark.PathInternalFacts +
+			"/nobody?asOf=2000-01-01T00:00:00Z": 404,
 	} {
 		if rec := w.send(ask{method: "GET", path: path, key: nodeToken}); rec.Code != want {
 			t.Errorf("%s: %d, want %d", path, rec.Code, want)

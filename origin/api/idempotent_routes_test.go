@@ -24,22 +24,33 @@ func bodies(url string) map[string]string {
 	hook := fmt.Sprintf(`{"url":%q}`, url)
 	const mission = `{"source":"crm","externalId":"idem","title":"Mast"}`
 	const policy = `{"responseMinutes":60,"onsiteMinutes":120,"resolutionMinutes":240,"calendar":"24x7"}`
-	const alerts = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing","labels":{"alertname":"A"},"annotations":{},"startsAt":"2026-11-21T10:00:00Z","fingerprint":"f1"}]}`
+	const alerts = `{"version":"4","groupKey":"g","status":"firing","receiver":"r","alerts":[{"status":"firing",` +
+		`"labels":{"alertname":"A"},"annotations":{},"startsAt":"2026-11-21T10:00:00Z","fingerprint":"f1"}]}`
 	return map[string]string{
-		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/","niche":"tools","language":"en"}]`, "deleteBrand": "",
-		"putBrand": `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`, "setAliases": `{"aliases":["other-name"]}`, "auditBrand": "",
-		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "", "rotateCalendar": "",
-		"createKey": `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "", "completeMission": "",
-		"setPayment": `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`, "pushModule": `{"name":"m","version":"1","module":"AGFzbQ=="}`,
-		"rollBackModule": "", "activateModule": `{}`, "previewModule": "", "refundPayment": `{"amount":1,"reference":"r"}`, "markPayment": `{"status":"PAID"}`,
-		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
+		"putAccount": `{"name":"Acme"}`, "importBrands": `[{"slug":"new-one","name":"New","url":"https://new.example/",` +
+			`"niche":"tools","language":"en"}]`, "deleteBrand": "",
+		"putBrand":   `{"name":"B","url":"https://b.example/","niche":"tools","language":"en"}`,
+		"setAliases": `{"aliases":["other-name"]}`, "auditBrand": "",
+		"renameBrand": `{"slug":"renamed"}`, "createCalendar": `{"name":"c","scope":"ALL"}`, "revokeCalendar": "",
+		"rotateCalendar": "",
+		"createKey":      `{"name":"k","scopes":["mission:read"]}`, "revokeKey": "", "rotateKey": "", "completeMission": "",
+		"setPayment": `{"amount":{"value":100,"currency":"EUR"}}`, "moveAnyMission": `{"status":"DISPATCHED"}`,
+		"pushModule":     `{"name":"m","version":"1","module":"AGFzbQ=="}`,
+		"rollBackModule": "", "activateModule": `{}`, "previewModule": "", "refundPayment": `{"amount":1,` +
+			`"reference":"r"}`, "markPayment": `{"status":"PAID"}`,
+		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC",` +
+			`"hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
 		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy, "importVisibility": `[]`,
-		"createEndpoint": hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`, "resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
-		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "", "patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
+		"createEndpoint": hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
+		"resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
+		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "",
+		"patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",
 		"replayWebhook": `{"afterEvent":0}`, "rotateWebhookSecret": "", "testWebhook": "",
-		"takeAlertmanager": alerts, "takeGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1), "putGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1),
-		"openMission": mission, "openMissions": `{"missions":[` + mission + `]}`, "editMission": `{"description":"d"}`, "cancelMission": "",
-		"planMission": `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
+		"takeAlertmanager": alerts, "takeGrafana": strings.Replace(alerts, `"4"`, `"1"`,
+			1), "putGrafana": strings.Replace(alerts, `"4"`, `"1"`, 1),
+		"openMission": mission, "openMissions": `{"missions":[` + mission + `]}`, "editMission": `{"description":"d"}`,
+		"cancelMission": "",
+		"planMission":   `{"assignee":{"id":"ann","name":"Ann"}}`, "moveMission": `{"status":"DISPATCHED"}`,
 	}
 }
 
@@ -78,14 +89,17 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 			if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
 				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
 			}
-			a := ask{method: strings.ToUpper(method), path: w.filled(path, url), key: keys[strings.HasPrefix(path, adminPath)], body: body}
+			a := ask{method: strings.ToUpper(method), path: w.filled(path, url), key: keys[strings.HasPrefix(path, adminPath)],
+				body: body}
 			a = a.keyed("once-" + op.OperationID)
 			first, again := w.send(a), w.send(a)
 			if slices.Contains(unsaved, op.OperationID) && first.Code >= 400 {
 				continue
 			}
-			if first.Code >= 300 || first.Code != again.Code || !bytes.Equal(first.Body.Bytes(), again.Body.Bytes()) || again.Header().Get(fieldmark.HeaderReplayed) != "true" {
-				t.Errorf("%s %s: first %d %s, again %d %s (replayed %q); want one success twice", a.method, a.path, first.Code, first.Body, again.Code, again.Body, again.Header().Get(fieldmark.HeaderReplayed))
+			if first.Code >= 300 || first.Code != again.Code || !bytes.Equal(first.Body.Bytes(), again.Body.Bytes()) ||
+				again.Header().Get(fieldmark.HeaderReplayed) != "true" {
+				t.Errorf("%s %s: first %d %s, again %d %s (replayed %q); want one success twice", a.method, a.path, first.Code,
+					first.Body, again.Code, again.Body, again.Header().Get(fieldmark.HeaderReplayed))
 			}
 			a.body += " "
 			if other := w.send(a); other.Code != http.StatusUnprocessableEntity {
@@ -107,7 +121,8 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 // in the middle is not done a second time.
 func TestReservedKeys(t *testing.T) {
 	w := newWorld(t, nil)
-	create := ask{method: "POST", path: adminPath + "keys", key: w.admin, body: `{"name":"k","account":"later","scopes":["mission:read"]}`}.keyed("k1")
+	create := ask{method: "POST", path: adminPath + "keys", key: w.admin,
+		body: `{"name":"k","account":"later","scopes":["mission:read"]}`}.keyed("k1")
 	if rec := w.send(create); rec.Code != http.StatusNotFound {
 		t.Fatalf("a key for an account that does not exist: %d %s", rec.Code, rec.Body)
 	}
@@ -126,7 +141,8 @@ func TestReservedKeyAfterAnEffect(t *testing.T) {
 	w := newWorld(t, nil)
 	var received atomic.Int64
 	hook := w.hook(httptestServer(t, func(http.ResponseWriter, *http.Request) { received.Add(1) }), "")
-	test := ask{method: "POST", path: hook + "/test", key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)}.keyed("k1")
+	test := ask{method: "POST", path: hook + "/test", key: w.key(access.DefaultAccount,
+		fieldmark.ScopeWebhookManage)}.keyed("k1")
 	w.exec(`ALTER TABLE attempt RENAME TO attempt_away`)
 	if rec := w.send(test); rec.Code != http.StatusInternalServerError {
 		t.Errorf("a test whose attempt cannot be written: %d %s, want 500", rec.Code, rec.Body)
@@ -143,7 +159,8 @@ func TestReservedKeyAfterAnEffect(t *testing.T) {
 
 func (w *world) everyScopeAndHooks() string {
 	w.t.Helper()
-	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+		fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
 }
 
@@ -158,7 +175,8 @@ func (w *world) filled(path, url string) string {
 	case strings.Contains(path, "/payments/{id}"):
 		var m fieldmark.Mission
 		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
-			body: fmt.Sprintf(`{"source":"crm","externalId":%q,"title":"Mast","payment":{"amount":{"value":9,"currency":"EUR"}}}`, path)}, &m)
+			body: fmt.Sprintf(`{"source":"crm","externalId":%q,"title":"Mast","payment":{"amount":{"value":9,`+
+				`"currency":"EUR"}}}`, path)}, &m)
 		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
 			m = w.transit(m.ID, `{"status":"`+to+`"}`)
 		}
@@ -166,7 +184,8 @@ func (w *world) filled(path, url string) string {
 			w.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
 		}
 	case strings.Contains(path, "/keys/{id}"):
-		k, err := w.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
+		k, err := w.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",
+			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -188,10 +207,13 @@ func (w *world) filled(path, url string) string {
 		}
 	case strings.Contains(path, "/brands/{slug}"):
 		id = "b" + fmt.Sprintf("%x", len(path))
-		w.must(200, ask{method: "PUT", path: adminPath + "brands/" + id, key: w.admin, body: `{"name":"A","url":"https://a.example/","niche":"tools","language":"en"}`}, nil)
+		w.must(200, ask{method: "PUT", path: adminPath + "brands/" + id, key: w.admin,
+			body: `{"name":"A","url":"https://a.example/","niche":"tools","language":"en"}`}, nil)
 	case strings.Contains(path, "/sla/calendars/{name}"):
 		id = "shifts"
-		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/" + id, key: w.admin, body: bodies("")["putSLACalendar"]}, nil)
+		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/" + id, key: w.admin,
+			body: bodies("")["putSLACalendar"]}, nil)
 	}
-	return strings.NewReplacer("{id}", id, "{slug}", id, "{name}", id, "{priority}", "LOW", "{account}", "acme", "{digest}", "sha256:"+strings.Repeat("0", 64)).Replace(path)
+	return strings.NewReplacer("{id}", id, "{slug}", id, "{name}", id, "{priority}", "LOW", "{account}", "acme",
+		"{digest}", "sha256:"+strings.Repeat("0", 64)).Replace(path)
 }

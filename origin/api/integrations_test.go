@@ -59,8 +59,10 @@ func TestTemplates(t *testing.T) {
 	fill := func(text string, oldAndNew ...string) string { return strings.NewReplacer(oldAndNew...).Replace(text) }
 	escaped := `Disk \"db-1\" is full\nsee the graph`
 	datadog := func(transition, title string) string {
-		return fill(template(t, "datadog/payload.json"), "$ORG_ID", "12", "$ALERT_CYCLE_KEY", "7261", "$ALERT_TRANSITION", transition, "$LINK", "https://app.datadoghq.com/event/1",
-			"$ALERT_ID", "99", "$ALERT_PRIORITY", "P2", "$ALERT_SCOPE", "host:db-1", "$HOSTNAME", "db-1", "$EVENT_TITLE", title, "$TEXT_ONLY_MSG", escaped)
+		return fill(template(t, "datadog/payload.json"), "$ORG_ID", "12", "$ALERT_CYCLE_KEY", "7261", "$ALERT_TRANSITION",
+			transition, "$LINK", "https://app.datadoghq.com/event/1",
+			"$ALERT_ID", "99", "$ALERT_PRIORITY", "P2", "$ALERT_SCOPE", "host:db-1", "$HOSTNAME", "db-1", "$EVENT_TITLE",
+			title, "$TEXT_ONLY_MSG", escaped)
 	}
 	const toDatadog = alertmanager + "?source=datadog"
 	w.expect("triggered", toDatadog, datadog("Triggered", escaped), "1: 1c 0m 0r 0i")
@@ -80,14 +82,17 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := blueprint.Flow[1].Mapper
-	body := fill(request.Data, "{{1.id}}", "m-1", "{{1.title}}", "Swap the disk", "{{1.priority}}", "urgent", "{{1.description}}", "In rack 4")
+	body := fill(request.Data, "{{1.id}}", "m-1", "{{1.title}}", "Swap the disk", "{{1.priority}}", "urgent",
+		"{{1.description}}", "In rack 4")
 	for _, status := range []int{201, 200} {
-		w.must(status, ask{method: "POST", path: strings.TrimPrefix(request.URL, "https://fieldmark.example"), key: w.creator, body: body, header: map[string]string{"Content-Type": request.ContentType}}, nil)
+		w.must(status, ask{method: "POST", path: strings.TrimPrefix(request.URL, "https://fieldmark.example"),
+			key: w.creator, body: body, header: map[string]string{"Content-Type": request.ContentType}}, nil)
 	}
 	w.wantOpened("make", "NEW CRITICAL Swap the disk")
 
 	// Every tool has a word of help, and what is shown leads to a route there is.
-	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n", "make", "curl"} {
+	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n",
+		"make", "curl"} {
 		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") || len(template(t, tool+"/README.md")) < 100 {
 			t.Errorf("%s is not told of", tool)
 		}
@@ -98,7 +103,8 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	if tool, err := exec.LookPath("amtool"); err == nil {
-		if said, err := exec.Command(tool, "check-config", filepath.Join(integrations, "alertmanager", "receiver.yml")).CombinedOutput(); err != nil {
+		if said, err := exec.Command(tool, "check-config", filepath.Join(integrations, "alertmanager",
+			"receiver.yml")).CombinedOutput(); err != nil {
 			t.Errorf("amtool: %v: %s", err, said)
 		}
 	}
@@ -109,7 +115,8 @@ func TestTemplatePrograms(t *testing.T) {
 	w := newWorld(t, nil)
 	server := httptest.NewServer(w.handler)
 	defer server.Close()
-	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionCancel)
+	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+		fieldmark.ScopeMissionCancel)
 
 	script, err := filepath.Abs(filepath.Join(integrations, "curl", "open-mission.sh"))
 	if err != nil {
@@ -128,7 +135,8 @@ func TestTemplatePrograms(t *testing.T) {
 	for range 2 {
 		said, err := open("b-1", title, "high", "first line\nsecond\tline \"q\"\r\n\x01end")
 		var m fieldmark.Mission
-		if err != nil || json.Unmarshal([]byte(said), &m) != nil || m.Title != title || m.Description != "first line\nsecond\tline \"q\"\nend" {
+		if err != nil || json.Unmarshal([]byte(said), &m) != nil || m.Title != title ||
+			m.Description != "first line\nsecond\tline \"q\"\nend" {
 			t.Errorf("curl: %v, %q: %s", err, m.Description, said)
 		}
 	}
@@ -151,7 +159,8 @@ func TestTemplatePrograms(t *testing.T) {
 		t.Fatalf("templates: %v: %s", err, said)
 	}
 	const hostile = `Router "7" \ is down ; it's <b>bad</b> ümlaut`
-	w.wantOpened("zabbix", "NEW MEDIUM "+hostile+strings.Repeat("x", 200-len([]rune(hostile))), "CANCELED CRITICAL "+hostile+strings.Repeat("x", 200-len([]rune(hostile))))
+	w.wantOpened("zabbix", "NEW MEDIUM "+hostile+strings.Repeat("x", 200-len([]rune(hostile))),
+		"CANCELED CRITICAL "+hostile+strings.Repeat("x", 200-len([]rune(hostile))))
 	w.wantOpened("servicenow", "NEW HIGH "+hostile)
 	w.wantOpened("n8n", "NEW MEDIUM "+hostile)
 	w.wantOpened("uptime-kuma", "NEW HIGH Test", "CANCELED HIGH ["+hostile+"] [🔴 Down] timeout")
@@ -176,7 +185,8 @@ func installLiquid(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := os.MkdirTemp(filepath.Dir(folder), "integrations-") // moved whole, so that half an installation is never taken for one
+	// moved whole, so that half an installation is never taken for one
+	fresh, err := os.MkdirTemp(filepath.Dir(folder), "integrations-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +194,8 @@ func installLiquid(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(liquid), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--no-package-lock", "--loglevel=error")
 	c.Dir = fresh
 	if said, err := c.CombinedOutput(); err != nil {
 		lacking(t, "npm could not install liquidjs (a network to the package registry is needed once): %v: %.500s", err, said)

@@ -21,7 +21,8 @@ import (
 func (w *world) putBrand(slug fieldmark.Slug) {
 	w.t.Helper()
 	_, _, err := w.service.Brands.Put(w.t.Context(), fieldmark.Brand{
-		Slug: slug, Name: "Brand " + string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true,
+		Slug: slug, Name: "Brand " + string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools",
+		Language: "en", Public: true,
 	})
 	if err != nil {
 		w.t.Fatalf("put brand %s: %v", slug, err)
@@ -70,8 +71,10 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("page %+v, want one brand.changed", page)
 		}
 		began := time.Now()
-		rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken}, &page)
-		if took := time.Since(began); took != 25*time.Second || len(page.Events) != 0 || !strings.Contains(rec.Body.String(), `"events":[]`) {
+		rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken},
+			&page)
+		if took := time.Since(began); took != 25*time.Second || len(page.Events) != 0 ||
+			!strings.Contains(rec.Body.String(), `"events":[]`) {
 			t.Errorf("nothing new: %d events after %v, want none after 25 s: %s", len(page.Events), took, rec.Body)
 		}
 		for _, query := range []string{"after=-1", "after=x", "wait=26s", "wait=-1s", "wait=soon", "limit=0"} {
@@ -181,12 +184,14 @@ func TestModules(t *testing.T) {
 	if got != ref {
 		t.Errorf("active module %+v, want %+v", got, ref)
 	}
-	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules + "/" + string(ref.Digest), key: nodeToken}, nil)
+	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules + "/" + string(ref.Digest),
+		key: nodeToken}, nil)
 	if rec.Body.String() != string(module) || rec.Header().Get("Content-Type") != "application/wasm" {
 		t.Errorf("module: %q as %s", rec.Body, rec.Header().Get("Content-Type"))
 	}
 	for _, digest := range []string{"sha256:00", "x", "sha256:" + strings.Repeat("0", 64)} {
-		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules + "/" + digest, key: nodeToken}); rec.Code != 404 {
+		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules + "/" + digest,
+			key: nodeToken}); rec.Code != 404 {
 			t.Errorf("module %s: %d, want 404", digest, rec.Code)
 		}
 	}

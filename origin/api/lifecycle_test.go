@@ -48,7 +48,8 @@ func (w *world) heard(kind string, word func(e fieldmark.Event) string) []string
 
 func metricOf(e fieldmark.Event) string {
 	var s fieldmark.SLASubject
-	if json.Unmarshal(e.Data, &s) != nil || s.ID == "" || s.ExternalID == "" || s.Source == "" || s.Status == "" || s.Priority == "" {
+	if json.Unmarshal(e.Data, &s) != nil || s.ID == "" || s.ExternalID == "" || s.Source == "" || s.Status == "" ||
+		s.Priority == "" {
 		return " INCOMPLETE " + string(e.Data)
 	}
 	return " " + string(s.Metric)
@@ -56,7 +57,8 @@ func metricOf(e fieldmark.Event) string {
 
 // minutes is a policy of a few minutes around the clock: a bubble of an hour
 // takes the workers through thousands of looks.
-const minutes = `{"responseMinutes":4,"onsiteMinutes":8,"resolutionMinutes":10,"calendar":"24x7","atRiskPercent":[50,75],"pausesSla":["WEATHER"]}`
+const minutes = `{"responseMinutes":4,"onsiteMinutes":8,"resolutionMinutes":10,"calendar":"24x7",` +
+	`"atRiskPercent":[50,75],"pausesSla":["WEATHER"]}`
 
 func (w *world) transit(id, body string) (m fieldmark.Mission) {
 	w.t.Helper()
@@ -87,7 +89,8 @@ func TestClocksOfAMission(t *testing.T) {
 		var m fieldmark.Mission
 		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}, &m)
 		response, etag := w.clock(m.ID, fieldmark.SLAResponse)
-		if due := m.CreatedAt.Std().Add(4 * time.Minute); m.SLA.Policy != "MEDIUM" || response.State != fieldmark.SLARunning || !response.DueAt.Std().Equal(due) || etag != `"1"` {
+		if due := m.CreatedAt.Std().Add(4 * time.Minute); m.SLA.Policy != "MEDIUM" ||
+			response.State != fieldmark.SLARunning || !response.DueAt.Std().Equal(due) || etag != `"1"` {
 			t.Errorf("opened: %+v as %s, want it due at %s", response, etag, due)
 		}
 		stop := w.run()
@@ -100,11 +103,14 @@ func TestClocksOfAMission(t *testing.T) {
 			t.Errorf("told %v, want %v", got, want)
 		}
 		response, etag = w.clock(m.ID, fieldmark.SLAResponse)
-		if response.State != fieldmark.SLABreached || !response.BreachedAt.Std().Equal(response.DueAt.Std()) || etag == `"1"` {
+		if response.State != fieldmark.SLABreached || !response.BreachedAt.Std().Equal(response.DueAt.Std()) ||
+			etag == `"1"` {
 			t.Errorf("after four minutes: %+v as %s", response, etag)
 		}
-		w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader, header: map[string]string{"If-None-Match": `"1"`}}, nil)
-		w.must(304, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader, header: map[string]string{"If-None-Match": etag}}, nil)
+		w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader,
+			header: map[string]string{"If-None-Match": `"1"`}}, nil)
+		w.must(304, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader,
+			header: map[string]string{"If-None-Match": etag}}, nil)
 
 		before, _ := w.clock(m.ID, fieldmark.SLAOnsite)
 		w.transit(m.ID, `{"status":"ON_HOLD","reason":{"code":"WEATHER"}}`)
@@ -114,7 +120,8 @@ func TestClocksOfAMission(t *testing.T) {
 		}
 		w.transit(m.ID, `{"status":"SCHEDULED"}`)
 		after, _ := w.clock(m.ID, fieldmark.SLAOnsite)
-		if moved := after.DueAt.Std().Sub(before.DueAt.Std()); moved != 5*time.Minute || after.PausedMinutes != 5 || after.State != fieldmark.SLARunning {
+		if moved := after.DueAt.Std().Sub(before.DueAt.Std()); moved != 5*time.Minute || after.PausedMinutes != 5 ||
+			after.State != fieldmark.SLARunning {
 			t.Errorf("a hold of five minutes moved the due time by %s: %+v", moved, after)
 		}
 		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED"} {
@@ -122,11 +129,13 @@ func TestClocksOfAMission(t *testing.T) {
 		}
 		time.Sleep(8 * time.Minute)
 		stop()
-		want = append(want, "paused onsite", "paused resolution", "resumed onsite", "resumed resolution", "met onsite", "met resolution")
+		want = append(want, "paused onsite", "paused resolution", "resumed onsite", "resumed resolution", "met onsite",
+			"met resolution")
 		if got := w.heard("sla", metricOf); !cmp.Equal(got, want) {
 			t.Errorf("told %v, want %v", got, want)
 		}
-		if response, _ := w.clock(m.ID, fieldmark.SLAResponse); response.State != fieldmark.SLABreached || response.StoppedAt == nil {
+		if response, _ := w.clock(m.ID, fieldmark.SLAResponse); response.State != fieldmark.SLABreached ||
+			response.StoppedAt == nil {
 			t.Errorf("met late: %+v", response)
 		}
 		if err := w.store.Check(t.Context()); err != nil {
@@ -149,7 +158,8 @@ func TestRulesOfClocks(t *testing.T) {
 		w.must(200, ask{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: w.admin, body: minutes}, nil)
 		var m, held, done fieldmark.Mission
 		for i, m := range []*fieldmark.Mission{&m, &held, &done} {
-			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: strings.Replace(goodMission, `"externalId":"`, fmt.Sprintf(`"externalId":"%d-`, i), 1)}, m)
+			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: strings.Replace(goodMission,
+				`"externalId":"`, fmt.Sprintf(`"externalId":"%d-`, i), 1)}, m)
 		}
 		w.transit(held.ID, `{"status":"ON_HOLD","reason":{"code":"WEATHER"}}`)
 		w.transit(done.ID, `{"status":"CANCELED"}`)
@@ -160,7 +170,8 @@ func TestRulesOfClocks(t *testing.T) {
 		w.must(200, ask{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: w.admin, body: longer}, nil)
 		time.Sleep(5 * time.Second)
 		for _, m := range []fieldmark.Mission{m, held} {
-			if c, _ := w.clock(m.ID, fieldmark.SLAOnsite); c.TargetMinutes != 80 || !c.DueAt.Std().Equal(m.CreatedAt.Std().Add(80*time.Minute)) {
+			if c, _ := w.clock(m.ID, fieldmark.SLAOnsite); c.TargetMinutes != 80 ||
+				!c.DueAt.Std().Equal(m.CreatedAt.Std().Add(80*time.Minute)) {
 				t.Errorf("under a longer target: %+v", c)
 			}
 		}
@@ -168,9 +179,12 @@ func TestRulesOfClocks(t *testing.T) {
 			t.Errorf("of a mission that is over: %+v", c)
 		}
 		// A calendar of our own: closed on the day the bubble began, 2000-01-01.
-		night := `{"timeZone":"UTC","hours":[{"days":["MON","TUE","WED","THU","FRI","SAT","SUN"],"from":"00:00","to":"24:00"}],"holidays":[{"date":"01-01","name":"New year"}]}`
-		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/around", key: w.admin, body: strings.Replace(night, "01-01", "07-07", 1)}, nil)
-		w.must(200, ask{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: w.admin, body: strings.Replace(longer, "24x7", "around", 1)}, nil)
+		night := `{"timeZone":"UTC","hours":[{"days":["MON","TUE","WED","THU","FRI","SAT","SUN"],"from":"00:00",` +
+			`"to":"24:00"}],"holidays":[{"date":"01-01","name":"New year"}]}`
+		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/around", key: w.admin, body: strings.Replace(night,
+			"01-01", "07-07", 1)}, nil)
+		w.must(200, ask{method: "PUT", path: adminPath + "sla/policies/MEDIUM", key: w.admin, body: strings.Replace(longer,
+			"24x7", "around", 1)}, nil)
 		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/around", key: w.admin, body: night}, nil)
 		time.Sleep(5 * time.Second)
 		if c, _ := w.clock(m.ID, fieldmark.SLAOnsite); c.DueAt.String() != "2000-01-02T01:20:00.000Z" {
@@ -183,7 +197,8 @@ func TestRulesOfClocks(t *testing.T) {
 			}
 			return " " + u.Cause
 		})
-		if got := strings.Join(causes, ","); strings.Count(got, "updated policy") != 1 || strings.Count(got, "updated calendar") != 1 {
+		if got := strings.Join(causes, ","); strings.Count(got, "updated policy") != 1 || strings.Count(got,
+			"updated calendar") != 1 {
 			t.Errorf("told %s, want one update by each cause", got)
 		}
 		rec := w.send(ask{method: "DELETE", path: adminPath + "sla/calendars/around", key: w.admin})
@@ -214,8 +229,11 @@ func TestRulesOfClocksAreHeldToTheirBounds(t *testing.T) {
 		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"08:00"}]}`, "/hours/0/to range"},
 		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"8","to":"18:00"}]}`, "/hours/0/from pattern"},
 		{calendar, `{"timeZone":"UTC","hours":[{"days":["MOON"],"from":"08:00","to":"18:00"}]}`, "/hours/0/days/0 enum"},
-		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}],"holidays":[{"date":"02-30"}]}`, "/holidays/0/date format"},
-		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}],"holidays":[{}]}`, "/holidays/0/date required"},
+		{calendar,
+			`{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}],"holidays":[{"date":"02-30"}]}`,
+			"/holidays/0/date format"},
+		{calendar, `{"timeZone":"UTC","hours":[{"days":["MON"],"from":"08:00","to":"18:00"}],"holidays":[{}]}`,
+			"/holidays/0/date required"},
 	} {
 		rec := w.send(ask{method: "PUT", path: adminPath + tt.path, key: w.admin, body: tt.body})
 		p := w.problem(rec)
@@ -223,8 +241,10 @@ func TestRulesOfClocksAreHeldToTheirBounds(t *testing.T) {
 			t.Errorf("%s %s: %d %+v, want 422 for %s", tt.path, tt.body, rec.Code, p.Errors, tt.want)
 		}
 	}
-	for path, method := range map[string]string{"sla/policies/SOON": "PUT", "sla/calendars/Not%20a%20name": "PUT", "sla/calendars/nowhere": "DELETE"} {
-		rec := w.send(ask{method: method, path: adminPath + path, key: w.admin, body: map[bool]string{true: minutes}[method == "PUT"]})
+	for path, method := range map[string]string{"sla/policies/SOON": "PUT", "sla/calendars/Not%20a%20name": "PUT",
+		"sla/calendars/nowhere": "DELETE"} {
+		rec := w.send(ask{method: method, path: adminPath + path, key: w.admin,
+			body: map[bool]string{true: minutes}[method == "PUT"]})
 		if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound {
 			t.Errorf("%s %s: %d %s, want 404", method, path, rec.Code, p.Code)
 		}

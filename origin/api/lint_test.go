@@ -41,7 +41,8 @@ func TestOpenAPILint(t *testing.T) {
 		t.Errorf("faults of the document: %v", faults)
 	}
 	// A linter that finds no fault with anything would prove nothing.
-	if faults := lint(t, folder, bytes.ReplaceAll(served, []byte("operationId"), []byte("operationID"))); len(faults) == 0 {
+	if faults := lint(t, folder, bytes.ReplaceAll(served, []byte("operationId"),
+		[]byte("operationID"))); len(faults) == 0 {
 		t.Error("the linter finds nothing wrong with a document that is")
 	}
 }
@@ -53,7 +54,8 @@ func lint(t *testing.T, folder string, document []byte) (faults []string) {
 	if err := os.WriteFile(path, document, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, failed := run(t, folder, "node", filepath.Join(folder, "node_modules", "@redocly", "cli", "bin", "cli.js"), "lint", "--format=json", "--max-problems=1000", path)
+	out, failed := run(t, folder, "node", filepath.Join(folder, "node_modules", "@redocly", "cli", "bin", "cli.js"),
+		"lint", "--format=json", "--max-problems=1000", path)
 	var report struct {
 		Totals   *struct{ Errors, Warnings int }
 		Problems []struct{ RuleID, Message, Severity string }
@@ -105,7 +107,8 @@ func installLinter(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(linter), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t, fresh, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error"); err != nil {
+	if _, err := run(t, fresh, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock",
+		"--loglevel=error"); err != nil {
 		missing("npm could not install the linter (a network to the package registry is needed once)", err)
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
@@ -147,7 +150,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes(), &doc); err != nil {
+	if err := json.Unmarshal(w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes(),
+		&doc); err != nil {
 		t.Fatal(err)
 	}
 	var answer map[string]any
@@ -161,7 +165,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	for name, value := range answer {
 		p, ok := said.Properties[name]
 		types, _ := p.Type.([]any)
-		null := slices.Contains(types, any("null")) || slices.ContainsFunc(p.AnyOf, func(s struct{ Type string }) bool { return s.Type == "null" })
+		null := slices.Contains(types, any("null")) || slices.ContainsFunc(p.AnyOf,
+			func(s struct{ Type string }) bool { return s.Type == "null" })
 		if !ok || value == nil && !null {
 			t.Errorf("%s: %v, of which the document says %+v", name, value, p)
 		}

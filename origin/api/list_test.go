@@ -48,13 +48,15 @@ func TestFilters(t *testing.T) {
 		for i := range 24 {
 			time.Sleep(time.Millisecond)
 			var m fieldmark.Mission
-			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: key, body: fmt.Sprintf(`{"externalId":"%02d","source":%q,"title":"t","priority":%q}`,
-				i, []string{"CRM", "erp", "Mon"}[i%3], fieldmark.Priorities()[i%4])}, &m)
+			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: key,
+				body: fmt.Sprintf(`{"externalId":"%02d","source":%q,"title":"t","priority":%q}`,
+					i, []string{"CRM", "erp", "Mon"}[i%3], fieldmark.Priorities()[i%4])}, &m)
 			all = append(all, m)
 		}
 		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: goodMission}, nil)
 		for i := range all {
-			if path := [][]fieldmark.MissionStatus{nil, {"SCHEDULED"}, {"CANCELED"}, {"DISPATCHED", "IN_PROGRESS"}, nil}[(i*7)%5]; path != nil {
+			if path := [][]fieldmark.MissionStatus{nil, {"SCHEDULED"}, {"CANCELED"}, {"DISPATCHED", "IN_PROGRESS"},
+				nil}[(i*7)%5]; path != nil {
 				time.Sleep(time.Millisecond)
 				w.reach(key, all[i].ID, path...)
 				w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key}, &all[i])
@@ -77,20 +79,25 @@ func TestFilters(t *testing.T) {
 										q.Set(name, value)
 									}
 								}
-								for name, value := range map[string]string{"createdSince": since, "createdUntil": until, "updatedSince": updated} {
+								for name, value := range map[string]string{"createdSince": since, "createdUntil": until,
+									"updatedSince": updated} {
 									if value != "" {
 										q.Set(name, times[value].Format(time.RFC3339Nano))
 									}
 								}
 								fits := func(m fieldmark.Mission) bool {
-									return (statuses == nil || slices.Contains(statuses, m.Status)) && (priority == "" || m.Priority == priority) &&
-										(source == "" || strings.EqualFold(m.Source, source)) && (since == "" || !m.CreatedAt.Std().Before(times[since])) &&
-										(until == "" || !m.CreatedAt.Std().After(times[until])) && (updated == "" || !m.UpdatedAt.Std().Before(times[updated]))
+									return (statuses == nil || slices.Contains(statuses, m.Status)) && (priority == "" ||
+										m.Priority == priority) &&
+										(source == "" || strings.EqualFold(m.Source, source)) &&
+										(since == "" || !m.CreatedAt.Std().Before(times[since])) &&
+										(until == "" || !m.CreatedAt.Std().After(times[until])) &&
+										(updated == "" || !m.UpdatedAt.Std().Before(times[updated]))
 								}
 								var want []string
 								order := slices.Clone(all)
 								if updated != "" {
-									slices.SortFunc(order, func(a, b fieldmark.Mission) int { return a.UpdatedAt.Std().Compare(b.UpdatedAt.Std()) })
+									slices.SortFunc(order,
+										func(a, b fieldmark.Mission) int { return a.UpdatedAt.Std().Compare(b.UpdatedAt.Std()) })
 								} else {
 									slices.Reverse(order)
 								}
@@ -121,7 +128,8 @@ func TestFilterRefusals(t *testing.T) {
 	var page fieldmark.List[fieldmark.Mission]
 	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1", key: w.reader}, &page)
 	newest := page.NextCursor
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1&updatedSince=1969-01-01T00:00:00Z", key: w.reader}, &page)
+	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1&updatedSince=1969-01-01T00:00:00Z",
+		key: w.reader}, &page)
 	changes := page.NextCursor
 	if newest == "" || changes == "" {
 		t.Fatalf("cursors %q and %q, want both", newest, changes)
@@ -133,10 +141,13 @@ func TestFilterRefusals(t *testing.T) {
 	}{
 		{fieldmark.PathMissions + "?externalId=1", w.reader, fieldmark.CodeInvalidParameter, "?externalId conflict"},
 		{fieldmark.PathMissions + "?account=default", w.reader, fieldmark.CodeInvalidParameter, "?account unknown_field"},
-		{fieldmark.PathMissions + "?createdSince=yesterday&priority=SOON&updatedSince=2026-01-01", w.reader, fieldmark.CodeInvalidParameter, "?createdSince format, ?priority enum, ?updatedSince format"},
-		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, w.reader, fieldmark.CodeInvalidCursor, ""},
+		{fieldmark.PathMissions + "?createdSince=yesterday&priority=SOON&updatedSince=2026-01-01", w.reader,
+			fieldmark.CodeInvalidParameter, "?createdSince format, ?priority enum, ?updatedSince format"},
+		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, w.reader,
+			fieldmark.CodeInvalidCursor, ""},
 		{fieldmark.PathMissions + "?cursor=" + changes, w.reader, fieldmark.CodeInvalidCursor, ""},
-		{admin + "?source=crm&externalId=1&priority=LOW&updatedSince=2026-01-01T00:00:00Z", w.admin, fieldmark.CodeInvalidParameter, "?priority conflict, ?source conflict, ?updatedSince conflict"},
+		{admin + "?source=crm&externalId=1&priority=LOW&updatedSince=2026-01-01T00:00:00Z", w.admin,
+			fieldmark.CodeInvalidParameter, "?priority conflict, ?source conflict, ?updatedSince conflict"},
 	} {
 		rec := w.send(ask{method: "GET", path: tt.path, key: tt.key})
 		p := w.problem(rec)
@@ -148,7 +159,8 @@ func TestFilterRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s %v, want 400 %s %s", tt.path, rec.Code, p.Code, fields, tt.code, tt.fields)
 		}
 	}
-	for path, want := range map[string]int{admin + "?account=default&source=CRM&externalId=1": 1, admin + "?status=NEW": 2, admin: 2, admin + "?account=other": 0, admin + "?createdUntil=1960-01-01T00:00:00Z": 0,
+	for path, want := range map[string]int{admin + "?account=default&source=CRM&externalId=1": 1, admin +
+		"?status=NEW": 2, admin: 2, admin + "?account=other": 0, admin + "?createdUntil=1960-01-01T00:00:00Z": 0,
 		admin + "?status=new&status=closed&createdSince=1960-01-01T00:00:00%2B02:00": 2} {
 		w.must(200, ask{method: "GET", path: path, key: w.admin}, &page)
 		if len(page.Data) != want {
@@ -172,14 +184,16 @@ func TestFollower(t *testing.T) {
 			for j := range fieldmark.MaxBatch {
 				fmt.Fprintf(&body, `,{"source":"crm","externalId":"%d-%d","title":"t"}`, i, j)
 			}
-			rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: key, body: `{"missions":[` + body.String()[1:] + `]}`})
+			rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: key, body: `{"missions":[` +
+				body.String()[1:] + `]}`})
 			var report fieldmark.BatchReport
 			if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != fieldmark.MaxBatch {
 				t.Errorf("batch: %d, %v", rec.Code, err)
 				return
 			}
 			for _, r := range report.Results[:changes] {
-				w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + r.Mission.ID, key: key, body: `{"priority":"HIGH"}`})
+				w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + r.Mission.ID, key: key,
+					body: `{"priority":"HIGH"}`})
 			}
 		}
 	}()
@@ -220,6 +234,7 @@ func TestFollower(t *testing.T) {
 		moved += version - 1
 	}
 	if len(known) != batches*fieldmark.MaxBatch || moved != batches*changes {
-		t.Errorf("the follower knows %d missions and %d changes, want %d and %d", len(known), moved, batches*fieldmark.MaxBatch, batches*changes)
+		t.Errorf("the follower knows %d missions and %d changes, want %d and %d", len(known), moved,
+			batches*fieldmark.MaxBatch, batches*changes)
 	}
 }

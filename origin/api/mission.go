@@ -324,7 +324,8 @@ func (s *server) editMission(c *call) error {
 		return err
 	}
 	var decoded fieldmark.MissionPatch
-	if err := c.route.handler.in.schema.decode(patch, &decoded, func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
+	if err := c.route.handler.in.schema.decode(patch, &decoded,
+		func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
 		return err
 	}
 	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {

@@ -21,11 +21,13 @@ func TestOpenMission(t *testing.T) {
 
 	var m fieldmark.Mission
 	rec := w.must(201, open, &m)
-	if m.Status != fieldmark.MissionNew || m.Priority != fieldmark.PriorityCritical || m.Title != "Check ⚡ mast" || m.Version != 1 {
+	if m.Status != fieldmark.MissionNew || m.Priority != fieldmark.PriorityCritical || m.Title != "Check ⚡ mast" ||
+		m.Version != 1 {
 		t.Errorf("opened %+v, want it NEW, CRITICAL and in version 1", m)
 	}
 	place := fieldmark.PathMissions + "/" + m.ID
-	for field, want := range map[string]string{"Location": place, "ETag": `"1"`, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", fieldmark.HeaderDeduplicated: ""} {
+	for field, want := range map[string]string{"Location": place, "ETag": `"1"`, "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff", fieldmark.HeaderDeduplicated: ""} {
 		if got := rec.Header().Get(field); got != want {
 			t.Errorf("201: %s = %q, want %q", field, got, want)
 		}
@@ -34,14 +36,17 @@ func TestOpenMission(t *testing.T) {
 	var again fieldmark.Mission
 	open.body = strings.Replace(body, "CRM", "crm", 1)
 	rec = w.must(200, open, &again)
-	if again.ID != m.ID || rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" || rec.Header().Get("Location") != place {
+	if again.ID != m.ID || rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" ||
+		rec.Header().Get("Location") != place {
 		t.Errorf("the same again: id %s, headers %v, want %s and a mark", again.ID, rec.Header(), m.ID)
 	}
 
 	open.body = strings.Replace(body, "mast", "pole", 1)
 	rec = w.send(open)
-	if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeMissionExists || p.MissionID != m.ID || rec.Header().Get("Location") != place {
-		t.Errorf("other content: %d %+v at %q, want 409 mission_exists of %s", rec.Code, p, rec.Header().Get("Location"), m.ID)
+	if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeMissionExists || p.MissionID != m.ID ||
+		rec.Header().Get("Location") != place {
+		t.Errorf("other content: %d %+v at %q, want 409 mission_exists of %s", rec.Code, p, rec.Header().Get("Location"),
+			m.ID)
 	}
 	open.key = w.stranger
 	w.must(201, open, nil)
@@ -58,7 +63,8 @@ func TestGetMission(t *testing.T) {
 
 	var same fieldmark.Mission
 	rec := w.must(200, get, &same)
-	if same.ID != m.ID || rec.Header().Get("ETag") != `"1"` || rec.Header().Get("Cache-Control") != "private, no-cache" || rec.Header().Get("Vary") != "Authorization" {
+	if same.ID != m.ID || rec.Header().Get("ETag") != `"1"` ||
+		rec.Header().Get("Cache-Control") != "private, no-cache" || rec.Header().Get("Vary") != "Authorization" {
 		t.Errorf("got %s with %v", same.ID, rec.Header())
 	}
 	for match, status := range map[string]int{`"1"`: 304, `W/"1"`: 304, `"7", "1"`: 304, "*": 304, `"2"`: 200, "1": 200} {
@@ -74,7 +80,8 @@ func TestGetMission(t *testing.T) {
 	}
 	get.key, get.method = w.reader, "HEAD"
 	if rec := w.must(200, get, nil); rec.Body.Len() != 0 || rec.Header().Get("Content-Length") == "" {
-		t.Errorf("HEAD: %d bytes, Content-Length %q, want none and a length", rec.Body.Len(), rec.Header().Get("Content-Length"))
+		t.Errorf("HEAD: %d bytes, Content-Length %q, want none and a length", rec.Body.Len(),
+			rec.Header().Get("Content-Length"))
 	}
 }
 
@@ -102,7 +109,8 @@ func TestListMissions(t *testing.T) {
 			}
 			next = ""
 			if link != "" {
-				if !strings.HasPrefix(link, "<"+fieldmark.PathMissions+"?") || !strings.HasSuffix(link, `>; rel="next"`) || !strings.Contains(link, url.QueryEscape(page.NextCursor)) {
+				if !strings.HasPrefix(link, "<"+fieldmark.PathMissions+"?") || !strings.HasSuffix(link, `>; rel="next"`) ||
+					!strings.Contains(link, url.QueryEscape(page.NextCursor)) {
 					t.Fatalf("Link = %s, want the next page's address", link)
 				}
 				next = link[1:strings.Index(link, ">")]
@@ -112,7 +120,8 @@ func TestListMissions(t *testing.T) {
 			t.Errorf("all pages list %s, want 43210", got)
 		}
 
-		for query, want := range map[string]int{"externalId=3&source=crm": 1, "externalId=9&source=crm": 0, "status=COMPLETED": 0, "": 5} {
+		for query, want := range map[string]int{"externalId=3&source=crm": 1, "externalId=9&source=crm": 0,
+			"status=COMPLETED": 0, "": 5} {
 			var page fieldmark.List[json.RawMessage]
 			rec := w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?" + query, key: w.reader}, &page)
 			if len(page.Data) != want || strings.Contains(rec.Body.String(), `"data":null`) {
@@ -125,7 +134,8 @@ func TestListMissions(t *testing.T) {
 func FuzzMission(f *testing.F) {
 	for _, seed := range []string{
 		goodMission, `{`, `null`, `[]`, `{"title":"a","title":"b"}`, "{\"title\":\"\xff\"}", goodMission + "x",
-		`{"externalId":"1","source":"crm","title":"t","labels":{"a":"b"},"metadata":{"x":[1,2.5e3]},"window":{"earliest":"2026-01-01T00:00:00Z","latest":"2026-01-02T00:00:00Z"}}`,
+		`{"externalId":"1","source":"crm","title":"t","labels":{"a":"b"},"metadata":{"x":[1,2.5e3]},` +
+			`"window":{"earliest":"2026-01-01T00:00:00Z","latest":"2026-01-02T00:00:00Z"}}`,
 		`{"externalId":"1","source":"crm","title":"t","skills":[null],"assets":[{"id":"1"}],"estimatedMinutes":1e2}`,
 	} {
 		f.Add(seed)
@@ -133,7 +143,8 @@ func FuzzMission(f *testing.F) {
 	w := newWorld(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
 		w.t = t
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body, header: map[string]string{"Content-Type": "application/json"}})
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body,
+			header: map[string]string{"Content-Type": "application/json"}})
 		switch rec.Code {
 		case 200, 201:
 			var m fieldmark.Mission

@@ -19,7 +19,8 @@ import (
 // everyScope makes a key that may do everything with missions.
 func (w *world) everyScope() string {
 	w.t.Helper()
-	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead, fieldmark.ScopeMissionUpdate,
+	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+		fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate)
 }
 
@@ -27,13 +28,15 @@ func (w *world) everyScope() string {
 func (w *world) open(externalID string) fieldmark.Mission {
 	w.t.Helper()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Mast"}`, externalID)}, &m)
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Mast"}`, externalID)}, &m)
 	return m
 }
 
 // move asks for one transition.
 func move(key, id string, to fieldmark.MissionStatus) ask {
-	return ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: key, body: fmt.Sprintf(`{"status":%q}`, strings.ToLower(string(to)))}
+	return ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: key,
+		body: fmt.Sprintf(`{"status":%q}`, strings.ToLower(string(to)))}
 }
 
 // reach moves a mission along a path.
@@ -64,13 +67,16 @@ func TestWalk(t *testing.T) {
 			rec := w.send(move(key, m.ID, to))
 			if err := mission.ValidateTransition(m.Status, to, held); err != nil {
 				p := w.problem(rec)
-				if e := fieldmark.AsError(err); rec.Code != 409 || p.Code != fieldmark.CodeInvalidTransition || p.From != m.Status || p.To != to || !cmp.Equal(p.Allowed, e.Allowed, cmp.Transformer("", func(s []string) string { return fmt.Sprint(s) })) {
+				if e := fieldmark.AsError(err); rec.Code != 409 || p.Code != fieldmark.CodeInvalidTransition ||
+					p.From != m.Status || p.To != to || !cmp.Equal(p.Allowed, e.Allowed, cmp.Transformer("",
+					func(s []string) string { return fmt.Sprint(s) })) {
 					t.Fatalf("%s to %s (held %q): %d %+v, want 409 with %v", m.Status, to, held, rec.Code, p, e.Allowed)
 				}
 				continue
 			}
 			var now fieldmark.Mission
-			if err := json.Unmarshal(rec.Body.Bytes(), &now); err != nil || rec.Code != 200 || now.Status != to || now.Version != m.Version+1 || rec.Header().Get("ETag") != fmt.Sprintf(`"%d"`, now.Version) {
+			if err := json.Unmarshal(rec.Body.Bytes(), &now); err != nil || rec.Code != 200 || now.Status != to ||
+				now.Version != m.Version+1 || rec.Header().Get("ETag") != fmt.Sprintf(`"%d"`, now.Version) {
 				t.Fatalf("%s to %s (held %q): %d %s", m.Status, to, held, rec.Code, rec.Body)
 			}
 			want = append(want, mission.TransitionEvent(m.Status, to, held))
@@ -119,18 +125,22 @@ func TestTransitions(t *testing.T) {
 	key := w.everyScope()
 	m := w.open("1")
 	path := fieldmark.PathMissions + "/" + m.ID + "/transitions"
-	plan := `"scheduled":{"start":"2026-12-01T08:00:00+01:00","end":"2026-12-01T09:00:00Z"},"assignee":{"id":"tech-7","name":"Ada"}`
+	plan := `"scheduled":{"start":"2026-12-01T08:00:00+01:00","end":"2026-12-01T09:00:00Z"},` +
+		`"assignee":{"id":"tech-7","name":"Ada"}`
 	var now fieldmark.Mission
 	w.must(200, ask{method: "POST", path: path, key: key, body: `{"status":"scheduled",` + plan + `}`}, &now)
-	if now.Scheduled == nil || now.Scheduled.Start.String() != "2026-12-01T07:00:00.000Z" || now.Assignee == nil || *now.Assignee != (fieldmark.Assignee{ID: "tech-7", Name: "Ada"}) || now.ScheduledAt == nil {
+	if now.Scheduled == nil || now.Scheduled.Start.String() != "2026-12-01T07:00:00.000Z" || now.Assignee == nil ||
+		*now.Assignee != (fieldmark.Assignee{ID: "tech-7", Name: "Ada"}) || now.ScheduledAt == nil {
 		t.Errorf("scheduled: %+v", now)
 	}
 	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: key}, &now)
 	if now.Scheduled == nil || now.Assignee == nil {
 		t.Errorf("read back: %+v, want the plan", now)
 	}
-	w.must(200, ask{method: "POST", path: path, key: key, body: `{"status":"ON_HOLD","reason":{"code":"WEATHER","text":"Storm"}}`}, &now)
-	if now.StatusReason == nil || *now.StatusReason != (fieldmark.Reason{Code: "WEATHER", Text: "Storm"}) || now.Scheduled == nil {
+	w.must(200, ask{method: "POST", path: path, key: key,
+		body: `{"status":"ON_HOLD","reason":{"code":"WEATHER","text":"Storm"}}`}, &now)
+	if now.StatusReason == nil || *now.StatusReason != (fieldmark.Reason{Code: "WEATHER", Text: "Storm"}) ||
+		now.Scheduled == nil {
 		t.Errorf("on hold: %+v", now)
 	}
 	w.reach(key, m.ID, "SCHEDULED", "NEW")
@@ -147,9 +157,13 @@ func TestTransitions(t *testing.T) {
 	}{
 		{"no status", `{}`, key, 422, fieldmark.CodeValidationFailed, "/status required"},
 		{"unknown status", `{"status":"LOST"}`, key, 422, fieldmark.CodeValidationFailed, "/status enum"},
-		{"everything", `{"status":"LOST","reason":{"code":"no good"},"scheduled":{"start":"2026-01-02T00:00:00Z","end":"2026-01-01T00:00:00Z"},"assignee":{},"x":1}`, key, 422,
-			fieldmark.CodeValidationFailed, "/assignee/id required, /reason/code pattern, /scheduled/end range, /status enum, /x unknown_field"},
-		{"another account's", `{"status":"SCHEDULED"}`, w.key("other", fieldmark.ScopeMissionOperate), 404, fieldmark.CodeNotFound, ""},
+		{"everything",
+			`{"status":"LOST","reason":{"code":"no good"},"scheduled":{"start":"2026-01-02T00:00:00Z",` +
+				`"end":"2026-01-01T00:00:00Z"},"assignee":{},"x":1}`, key, 422,
+			fieldmark.CodeValidationFailed, "/assignee/id required, /reason/code pattern, /scheduled/end range, /status " +
+				"enum, /x unknown_field"},
+		{"another account's", `{"status":"SCHEDULED"}`, w.key("other", fieldmark.ScopeMissionOperate), 404,
+			fieldmark.CodeNotFound, ""},
 		{"without the scope", `{"status":"SCHEDULED"}`, w.reader, 403, fieldmark.CodeInsufficientScope, ""},
 	} {
 		rec := w.send(ask{method: "POST", path: path, key: tt.key, body: tt.body})
@@ -180,9 +194,11 @@ func TestCancel(t *testing.T) {
 		{nil, why, 200, &fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"}},
 		{nil, "", 200, nil},
 		{nil, "{}", 200, nil},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, why, 200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER: not needed"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE"}, why, 200, &fieldmark.Reason{Code: "LATE_CANCEL",
+			Text: "CUSTOMER: not needed"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "EN_ROUTE", "ON_HOLD"}, "", 200, &fieldmark.Reason{Code: "LATE_CANCEL"}},
-		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "UNABLE_TO_COMPLETE"}, `{"reason":{"code":"CUSTOMER"}}`, 200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER"}},
+		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "UNABLE_TO_COMPLETE"}, `{"reason":{"code":"CUSTOMER"}}`,
+			200, &fieldmark.Reason{Code: "LATE_CANCEL", Text: "CUSTOMER"}},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED"}, why, 409, nil},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"}, why, 409, nil},
 	} {
@@ -200,7 +216,8 @@ func TestCancel(t *testing.T) {
 			continue
 		}
 		var once, again fieldmark.Mission
-		if err := json.Unmarshal(rec.Body.Bytes(), &once); err != nil || once.Status != fieldmark.MissionCanceled || once.CanceledAt == nil || !cmp.Equal(once.StatusReason, tt.reason) {
+		if err := json.Unmarshal(rec.Body.Bytes(), &once); err != nil || once.Status != fieldmark.MissionCanceled ||
+			once.CanceledAt == nil || !cmp.Equal(once.StatusReason, tt.reason) {
 			t.Errorf("canceled after %v: %s, want %+v", tt.path, rec.Body, tt.reason)
 		}
 		w.must(200, cancel(m.ID, `{"reason":{"code":"AGAIN"}}`), &again)
@@ -230,11 +247,13 @@ func TestEdit(t *testing.T) {
 	w := newWorld(t, nil)
 	key := w.everyScope()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"1","source":"crm","title":"t","description":"d","priority":"HIGH",
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"1",
+		"source":"crm","title":"t","description":"d","priority":"HIGH",
 		"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T10:00:00Z"},"contact":{"name":"Ada","phone":"1"},
 		"labels":{"a":"1","b":"2"},"metadata":{"z":1,"deep":{"x":1,"y":12345678901234567890}}}`}, &m)
 	patch := func(body string) ask {
-		return ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: body, header: map[string]string{"Content-Type": "application/merge-patch+json"}}
+		return ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: body,
+			header: map[string]string{"Content-Type": "application/merge-patch+json"}}
 	}
 	version := 1
 	for _, tt := range []struct {
@@ -246,11 +265,16 @@ func TestEdit(t *testing.T) {
 		{"the same", `{"description":"e","priority":"p2"}`, `"priority":"HIGH"`, true},
 		{"nothing", `{}`, `"title":"t"`, true},
 		{"a label", `{"labels":{"b":null,"c":"3"}}`, `"labels":{"a":"1","c":"3"}`, false},
-		{"part of an object", `{"contact":{"phone":"2","email":"ada@example.com"}}`, `"contact":{"name":"Ada","phone":"2","email":"ada@example.com"}`, false},
-		{"one end of a window", `{"window":{"latest":"2026-01-01T11:00:00Z"}}`, `"window":{"earliest":"2026-01-01T08:00:00.000Z","latest":"2026-01-01T11:00:00.000Z"}`, false},
-		{"metadata", `{"metadata":{"z":null,"deep":{"x":[1,null]}}}`, `"metadata":{"deep":{"x":[1,null],"y":12345678901234567890}}`, false},
-		{"null", `{"description":null,"priority":null,"window":null,"contact":null,"labels":null,"metadata":null}`, `"priority":"MEDIUM","status":"NEW"`, false},
-		{"an object anew", `{"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T11:00:00Z"}}`, `"window":{"earliest":"2026-01-01T08:00:00.000Z"`, false},
+		{"part of an object", `{"contact":{"phone":"2","email":"ada@example.com"}}`,
+			`"contact":{"name":"Ada","phone":"2","email":"ada@example.com"}`, false},
+		{"one end of a window", `{"window":{"latest":"2026-01-01T11:00:00Z"}}`,
+			`"window":{"earliest":"2026-01-01T08:00:00.000Z","latest":"2026-01-01T11:00:00.000Z"}`, false},
+		{"metadata", `{"metadata":{"z":null,"deep":{"x":[1,null]}}}`,
+			`"metadata":{"deep":{"x":[1,null],"y":12345678901234567890}}`, false},
+		{"null", `{"description":null,"priority":null,"window":null,"contact":null,"labels":null,"metadata":null}`,
+			`"priority":"MEDIUM","status":"NEW"`, false},
+		{"an object anew", `{"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T11:00:00Z"}}`,
+			`"window":{"earliest":"2026-01-01T08:00:00.000Z"`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var now fieldmark.Mission
@@ -265,21 +289,26 @@ func TestEdit(t *testing.T) {
 		})
 	}
 	events := w.eventsOf(m.ID)
-	if len(events) != version || slices.ContainsFunc(events[1:], func(e fieldmark.Event) bool { return e.Type != fieldmark.EventMissionUpdated }) {
+	if len(events) != version || slices.ContainsFunc(events[1:],
+		func(e fieldmark.Event) bool { return e.Type != fieldmark.EventMissionUpdated }) {
 		t.Errorf("%d events for %d versions: %v", len(events), version, events)
 	}
 	for _, tt := range []struct {
 		name, patch, fields string
 		status              int
 	}{
-		{"what may not change", `{"title":"x","externalId":"2","status":"CLOSED","version":7}`, "/externalId unknown_field, /status unknown_field, /title unknown_field, /version unknown_field", 422},
-		{"wrong type", `{"contact":"Ada","labels":{"a":1},"description":7}`, "/contact format, /description format, /labels/a format", 422},
-		{"wrong values", `{"priority":"soon","contact":{"email":"no"},"labels":{"":"x"},"description":"\u0000"}`, "/contact/email format, /description pattern, /labels/ too_short, /priority enum", 422},
+		{"what may not change", `{"title":"x","externalId":"2","status":"CLOSED","version":7}`,
+			"/externalId unknown_field, /status unknown_field, /title unknown_field, /version unknown_field", 422},
+		{"wrong type", `{"contact":"Ada","labels":{"a":1},"description":7}`,
+			"/contact format, /description format, /labels/a format", 422},
+		{"wrong values", `{"priority":"soon","contact":{"email":"no"},"labels":{"":"x"},"description":"\u0000"}`,
+			"/contact/email format, /description pattern, /labels/ too_short, /priority enum", 422},
 		{"metadata that is none", `{"metadata":7}`, "/metadata format", 422},
 		{"half a window", `{"window":{"earliest":null}}`, "/window required", 422},
 		{"window backwards", `{"window":{"latest":"2025-01-01T00:00:00Z"}}`, "/window/latest range", 422},
 		{"not an object", `[]`, " format", 422},
-		{"metadata that grows too large", `{"metadata":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`, "/metadata too_long", 422},
+		{"metadata that grows too large", `{"metadata":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`, "/metadata too_long",
+			422},
 		{"no JSON", `{`, "", 400},
 		{"twice", `{"labels":{"a":"1","a":"2"}}`, "", 400},
 	} {
@@ -316,12 +345,14 @@ func TestIfMatch(t *testing.T) {
 		{method: "POST", path: path + "/cancel"},
 	} {
 		a.key, a.body = key, strings.ReplaceAll(a.body, "%d", fmt.Sprint(i))
-		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "", `"98", "99"`, fmt.Sprintf(`"+%d"`, version),
+		for _, stale := range []string{`"99"`, fmt.Sprintf(`W/"%d"`, version), fmt.Sprint(version), `"x"`, "", `"98", "99"`,
+			fmt.Sprintf(`"+%d"`, version),
 			fmt.Sprintf(`"%d.5"`, version), fmt.Sprintf(`"%d.0"`, version), fmt.Sprintf(`"0%d"`, version)} {
 			a.header = map[string]string{"If-Match": stale}
 			rec := w.send(a)
 			if p := w.problem(rec); rec.Code != 412 || p.Code != fieldmark.CodeVersionMismatch {
-				t.Errorf("%s %s at version %d with If-Match %q: %d %s, want 412", a.method, a.path, version, stale, rec.Code, p.Code)
+				t.Errorf("%s %s at version %d with If-Match %q: %d %s, want 412", a.method, a.path, version, stale, rec.Code,
+					p.Code)
 			}
 		}
 		a.header = map[string]string{"If-Match": fmt.Sprintf(`"98", "%d"`, version)}
@@ -341,7 +372,8 @@ func TestPlan(t *testing.T) {
 	w := newWorld(t, nil)
 	key := w.everyScope()
 	m := w.open("1")
-	put := ask{method: "PUT", path: fieldmark.PathMissions + "/" + m.ID + "/plan", key: key, body: `{"scheduled":{"start":"2026-12-01T08:00:00Z","end":"2026-12-01T09:00:00Z"},"assignee":{"id":"7"}}`}
+	put := ask{method: "PUT", path: fieldmark.PathMissions + "/" + m.ID + "/plan", key: key,
+		body: `{"scheduled":{"start":"2026-12-01T08:00:00Z","end":"2026-12-01T09:00:00Z"},"assignee":{"id":"7"}}`}
 	var now fieldmark.Mission
 	w.must(200, put, &now)
 	if now.Version != 2 || now.Scheduled == nil || now.Assignee == nil || now.Status != fieldmark.MissionNew {

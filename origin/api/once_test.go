@@ -69,7 +69,8 @@ func TestRace(t *testing.T) {
 			t.Errorf("%d with %s %q", rec.Code, fieldmark.HeaderDeduplicated, dedup)
 		}
 	}
-	if diff := cmp.Diff(map[int]int{201: 1, 200: 199}, count); diff != "" || len(ids) != 1 || w.told(fieldmark.EventMissionCreated) != 1 {
+	if diff := cmp.Diff(map[int]int{201: 1, 200: 199}, count); diff != "" || len(ids) != 1 ||
+		w.told(fieldmark.EventMissionCreated) != 1 {
 		t.Errorf("%d missions, %d events, statuses (-want +got):\n%s", len(ids), w.told(fieldmark.EventMissionCreated), diff)
 	}
 }
@@ -97,8 +98,10 @@ func TestRaceUnderKey(t *testing.T) {
 		}
 		bodies[rec.Header().Get("Location")+rec.Body.String()] = true
 	}
-	if first != 1 || replays != 199 || len(bodies) != 1 || w.missions() != 1 || w.told(fieldmark.EventMissionCreated) != 1 {
-		t.Errorf("%d answers, %d replays, %d bodies, %d missions; want 1, 199, 1, 1", first, replays, len(bodies), w.missions())
+	if first != 1 || replays != 199 || len(bodies) != 1 || w.missions() != 1 ||
+		w.told(fieldmark.EventMissionCreated) != 1 {
+		t.Errorf("%d answers, %d replays, %d bodies, %d missions; want 1, 199, 1, 1", first, replays, len(bodies),
+			w.missions())
 	}
 }
 
@@ -134,10 +137,15 @@ func TestOnce(t *testing.T) {
 		{"same key, same request", post(mission("1", "a")).keyed("k1"), 201, "", true},
 		{"same key, quoted", post(mission("1", "a")).keyed(`"k1"`), 201, "", true},
 		{"same key, other body", post(mission("2", "a")).keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
-		{"same key, same content in other bytes", post(" " + mission("1", "a")).keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
-		{"same key, other address", ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: mission("1", "a")}.keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
-		{"key of another account", ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: mission("9", "z")}.keyed("k1"), 201, "", false},
-		{"key of the account's other integration key", ask{method: "POST", path: fieldmark.PathMissions, key: w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1", "a")}.keyed("k1"), 201, "", true},
+		{"same key, same content in other bytes", post(" " + mission("1", "a")).keyed("k1"), 422,
+			fieldmark.CodeIdempotencyReused, false},
+		{"same key, other address", ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator,
+			body: mission("1", "a")}.keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
+		{"key of another account", ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: mission("9",
+			"z")}.keyed("k1"), 201, "", false},
+		{"key of the account's other integration key", ask{method: "POST", path: fieldmark.PathMissions,
+			key: w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1",
+				"a")}.keyed("k1"), 201, "", true},
 		{"new key, known mission", post(mission("1", "a")).keyed("k2"), 200, "", false},
 		{"the same again", post(mission("1", "a")).keyed("k2"), 200, "", true},
 		{"a conflict", post(mission("1", "b")).keyed("k3"), 409, fieldmark.CodeMissionExists, false},
@@ -147,9 +155,12 @@ func TestOnce(t *testing.T) {
 		{"and its key is used", post(mission("3", "a")).keyed("k4"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"what is no JSON", post(`{"externalId":`).keyed("k5"), 400, fieldmark.CodeMalformedJSON, false},
 		{"is not kept", post(mission("4", "a")).keyed("k5"), 201, "", false},
-		{"no credentials", ask{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"), 401, fieldmark.CodeMissingCredentials, false},
-		{"no scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: mission("5", "a")}.keyed("k6"), 403, fieldmark.CodeInsufficientScope, false},
-		{"too large", post(strings.Repeat(" ", fieldmark.MaxBody) + mission("5", "a")).keyed("k6"), 413, fieldmark.CodeBodyTooLarge, false},
+		{"no credentials", ask{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"), 401,
+			fieldmark.CodeMissingCredentials, false},
+		{"no scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: mission("5", "a")}.keyed("k6"),
+			403, fieldmark.CodeInsufficientScope, false},
+		{"too large", post(strings.Repeat(" ", fieldmark.MaxBody) + mission("5", "a")).keyed("k6"), 413,
+			fieldmark.CodeBodyTooLarge, false},
 		{"are not kept", post(mission("5", "a")).keyed("k6"), 201, "", false},
 		{"a repeat without the key", post(mission("5", "a")), 200, "", false},
 	}
@@ -158,16 +169,20 @@ func TestOnce(t *testing.T) {
 			rec := w.send(tt.ask)
 			var p fieldmark.Problem
 			if rec.Code >= 400 {
-				if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || rec.Header().Get("Content-Type") != fieldmark.ProblemType {
+				if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil ||
+					rec.Header().Get("Content-Type") != fieldmark.ProblemType {
 					t.Fatalf("%d %s: %s", rec.Code, rec.Header().Get("Content-Type"), rec.Body)
 				}
 			}
 			replayed := rec.Header().Get(fieldmark.HeaderReplayed) == "true"
 			if rec.Code != tt.status || p.Code != tt.code || replayed != tt.replayed {
-				t.Errorf("%s: %d %q replayed %v, want %d %q %v: %s", tt.ask.body, rec.Code, p.Code, replayed, tt.status, tt.code, tt.replayed, rec.Body)
+				t.Errorf("%s: %d %q replayed %v, want %d %q %v: %s", tt.ask.body, rec.Code, p.Code, replayed, tt.status, tt.code,
+					tt.replayed, rec.Body)
 			}
-			if tt.status == 409 && (p.MissionID != m.ID || rec.Header().Get("Location") != fieldmark.PathMissions+"/"+m.ID || len(p.Errors) != 1 || p.Errors[0].Pointer != "/title") {
-				t.Errorf("409 names %q at %q and differences %v, want %s and /title", p.MissionID, rec.Header().Get("Location"), p.Errors, m.ID)
+			if tt.status == 409 && (p.MissionID != m.ID || rec.Header().Get("Location") != fieldmark.PathMissions+"/"+m.ID ||
+				len(p.Errors) != 1 || p.Errors[0].Pointer != "/title") {
+				t.Errorf("409 names %q at %q and differences %v, want %s and /title", p.MissionID, rec.Header().Get("Location"),
+					p.Errors, m.ID)
 			}
 			if replayed && rec.Code == 201 {
 				for _, field := range []string{"Location", "ETag", "Content-Type"} {
@@ -191,17 +206,20 @@ func TestOnce(t *testing.T) {
 func TestRetryAfterChange(t *testing.T) {
 	w := newWorld(t, nil)
 	operator := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
-	open := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"1","source":"crm","title":"t","description":"old"}`}
+	open := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: `{"externalId":"1","source":"crm","title":"t","description":"old"}`}
 	var m fieldmark.Mission
 	w.must(201, open, &m)
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: operator, body: `{"description":"new"}`}, nil)
+	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: operator,
+		body: `{"description":"new"}`}, nil)
 	var again fieldmark.Mission
 	if w.must(200, open, &again); again.Description != "new" || again.Version != 2 {
 		t.Errorf("the retry answered %+v, want the mission as it is now", again)
 	}
 	open.body = strings.Replace(open.body, "old", "new", 1)
 	p := w.problem(w.must(409, open, nil))
-	if len(p.Errors) != 1 || p.Errors[0] != (fieldmark.FieldError{Pointer: "/description", Code: "conflict", Detail: p.Errors[0].Detail}) {
+	if len(p.Errors) != 1 || p.Errors[0] != (fieldmark.FieldError{Pointer: "/description", Code: "conflict",
+		Detail: p.Errors[0].Detail}) {
 		t.Errorf("differences %+v, want one of /description", p.Errors)
 	}
 }
@@ -213,13 +231,17 @@ func TestIdempotencyKeys(t *testing.T) {
 		key  string
 		good bool
 	}{
-		{"a", true}, {strings.Repeat("~", 255), true}, {`a"b`, true}, {`"with space"`, true}, {`"a\"b\\c"`, true}, {`"` + strings.Repeat("x", 255) + `"`, true},
+		{"a", true}, {strings.Repeat("~", 255), true}, {`a"b`, true}, {`"with space"`, true}, {`"a\"b\\c"`, true}, {`"` +
+			strings.Repeat("x", 255) + `"`, true},
 		{"", false}, {strings.Repeat("x", 256), false}, {"a b", false}, {"a\tb", false}, {"ä", false}, {"a\x7f", false},
-		{`"`, false}, {`""`, false}, {`"a`, false}, {`"a"b`, false}, {`"a";p=1`, false}, {`"\n"`, false}, {`"\`, false}, {`"ä"`, false}, {`"` + strings.Repeat("x", 256) + `"`, false},
+		{`"`, false}, {`""`, false}, {`"a`, false}, {`"a"b`, false}, {`"a";p=1`, false}, {`"\n"`, false}, {`"\`,
+			false}, {`"ä"`, false}, {`"` + strings.Repeat("x", 256) + `"`, false},
 	} {
 		n++
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"t"}`, n)}.keyed(tt.key))
-		if tt.good && rec.Code != 201 || !tt.good && (rec.Code != 400 || w.problem(rec).Code != fieldmark.CodeInvalidIdempotency) {
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"t"}`, n)}.keyed(tt.key))
+		if tt.good && rec.Code != 201 || !tt.good && (rec.Code != 400 ||
+			w.problem(rec).Code != fieldmark.CodeInvalidIdempotency) {
 			t.Errorf("key %q: %d %s, want accepted %v", tt.key, rec.Code, rec.Body, tt.good)
 		}
 	}
@@ -245,8 +267,10 @@ func TestInFlight(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // virtual: the first is under way
 		began := time.Now()
 		rec := w.send(a)
-		if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeIdempotencyInFlight || rec.Header().Get("Retry-After") != "1" || time.Since(began) > 2*time.Second {
-			t.Errorf("in flight: %d %s, Retry-After %q after %s; want 409 %s, 1, a second", rec.Code, p.Code, rec.Header().Get("Retry-After"), time.Since(began), fieldmark.CodeIdempotencyInFlight)
+		if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeIdempotencyInFlight ||
+			rec.Header().Get("Retry-After") != "1" || time.Since(began) > 2*time.Second {
+			t.Errorf("in flight: %d %s, Retry-After %q after %s; want 409 %s, 1, a second", rec.Code, p.Code,
+				rec.Header().Get("Retry-After"), time.Since(began), fieldmark.CodeIdempotencyInFlight)
 		}
 		other := a.keyed("another")
 		waiting := make(chan *httptest.ResponseRecorder)
@@ -261,9 +285,11 @@ func TestInFlight(t *testing.T) {
 		seen := map[string]bool{}
 		for range 2 {
 			rec := <-waiting
-			seen[fmt.Sprintf("%d replayed=%s deduplicated=%s", rec.Code, rec.Header().Get(fieldmark.HeaderReplayed), rec.Header().Get(fieldmark.HeaderDeduplicated))] = true
+			seen[fmt.Sprintf("%d replayed=%s deduplicated=%s", rec.Code, rec.Header().Get(fieldmark.HeaderReplayed),
+				rec.Header().Get(fieldmark.HeaderDeduplicated))] = true
 		}
-		if diff := cmp.Diff(map[string]bool{"201 replayed=true deduplicated=": true, "200 replayed= deduplicated=true": true}, seen); diff != "" {
+		if diff := cmp.Diff(map[string]bool{"201 replayed=true deduplicated=": true,
+			"200 replayed= deduplicated=true": true}, seen); diff != "" {
 			t.Errorf("those that waited (-want +got):\n%s", diff)
 		}
 	})
@@ -273,7 +299,8 @@ func TestInFlight(t *testing.T) {
 func TestKeptForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		lasting, err := w.service.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
+		lasting, err := w.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
+			fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +311,8 @@ func TestKeptForADay(t *testing.T) {
 			t.Errorf("just before the day is over: not replayed")
 		}
 		time.Sleep(2 * time.Minute)
-		if rec := w.must(200, a, nil); rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" || rec.Header().Get(fieldmark.HeaderReplayed) != "" {
+		if rec := w.must(200, a, nil); rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" ||
+			rec.Header().Get(fieldmark.HeaderReplayed) != "" {
 			t.Errorf("a day later: %v, want the mission found by its name", rec.Header())
 		}
 		if rec := w.must(200, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {

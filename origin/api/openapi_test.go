@@ -55,7 +55,8 @@ func TestOpenAPI(t *testing.T) {
 			ids[o.OperationID] = true
 		}
 	}
-	again := w.send(ask{method: "GET", path: fieldmark.PathOpenAPI, header: map[string]string{"If-None-Match": rec.Header().Get("ETag")}})
+	again := w.send(ask{method: "GET", path: fieldmark.PathOpenAPI,
+		header: map[string]string{"If-None-Match": rec.Header().Get("ETag")}})
 	if again.Code != 304 {
 		t.Errorf("the same version again: %d, want 304", again.Code)
 	}

@@ -37,7 +37,8 @@ func (w *world) hook(url, more string) string {
 	w.t.Helper()
 	var e fieldmark.NewEndpoint
 	body := fmt.Sprintf(`{"url":%q,"ordering":"mission"%s}`, url, more)
-	w.must(201, ask{method: "POST", path: hooksPath, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage), body: body}, &e)
+	w.must(201, ask{method: "POST", path: hooksPath, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage),
+		body: body}, &e)
 	return hooksPath + "/" + e.ID
 }
 
@@ -45,14 +46,16 @@ func (w *world) hook(url, more string) string {
 func (w *world) describe(m fieldmark.Mission, text string) {
 	w.t.Helper()
 	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: fmt.Sprintf(`{"description":%q}`, text)}, nil)
+	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key,
+		body: fmt.Sprintf(`{"description":%q}`, text)}, nil)
 }
 
 // deliveryStates lists the states of deliveries to an endpoint, oldest first.
 func (w *world) deliveryStates(hook string) (states []string) {
 	w.t.Helper()
 	var list fieldmark.List[fieldmark.Delivery]
-	w.must(200, ask{method: "GET", path: hook + "/deliveries", key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)}, &list)
+	w.must(200, ask{method: "GET", path: hook + "/deliveries", key: w.key(access.DefaultAccount,
+		fieldmark.ScopeWebhookManage)}, &list)
 	slices.SortFunc(list.Data, func(a, b fieldmark.Delivery) int { return cmp.Compare(a.EventNumber, b.EventNumber) })
 	for _, d := range list.Data {
 		states = append(states, string(d.State))
@@ -76,7 +79,8 @@ func TestOrderedEndpointGoesOn(t *testing.T) {
 		"held: newest":  {more: `,"paused":true`, then: enable("newest"), want: []string{"failed", "failed", "done"}},
 		"held: skip":    {more: `,"paused":true`, then: enable("skip"), want: []string{"failed", "failed", "failed"}},
 		"retention deletes the first": {more: `,"paused":true`, between: func(*world, string) { time.Sleep(9 * time.Second) },
-			restart: func(c *origin.Config) { c.KeepDeliveries = 7 * time.Second }, then: enable("deliver"), want: []string{"done"}},
+			restart: func(c *origin.Config) { c.KeepDeliveries = 7 * time.Second }, then: enable("deliver"),
+			want: []string{"done"}},
 		"the secret cannot be read": {more: `,"retry":{"steps":[1]}`, restart: func(c *origin.Config) { c.Secret = second },
 			want: []string{"failed", "failed", "failed"}},
 		"an earlier defect": {more: `,"paused":true`, between: func(w *world, hook string) {

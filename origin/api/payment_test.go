@@ -30,7 +30,8 @@ func (w *world) payment(status int, method, path, body string) (p fieldmark.Miss
 
 func statuses(e fieldmark.Event) string {
 	var c fieldmark.PaymentChange
-	if json.Unmarshal(e.Data, &c) != nil || c.PaymentID == "" || c.MissionID == "" || c.ExternalID == "" || c.Source == "" || c.Amount == nil || c.Direction == "" {
+	if json.Unmarshal(e.Data, &c) != nil || c.PaymentID == "" || c.MissionID == "" || c.ExternalID == "" ||
+		c.Source == "" || c.Amount == nil || c.Direction == "" {
 		return " INCOMPLETE " + string(e.Data)
 	}
 	return " " + string(c.PreviousStatus) + ">" + string(c.Status)
@@ -42,7 +43,8 @@ func TestPaymentOfAMission(t *testing.T) {
 		var m fieldmark.Mission
 		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
 			body: withPayment(`{"amount":{"value":12500,"currency":"KWD"},"direction":"payout","terms":"NET 2"}`)}, &m)
-		if p := m.Payment; p == nil || p.Status != fieldmark.PaymentPending || p.Direction != fieldmark.DirectionPayout || p.Amount.String() != "12.500 KWD" || p.DueAt != nil {
+		if p := m.Payment; p == nil || p.Status != fieldmark.PaymentPending || p.Direction != fieldmark.DirectionPayout ||
+			p.Amount.String() != "12.500 KWD" || p.DueAt != nil {
 			t.Fatalf("opened with %+v", m.Payment)
 		}
 		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED"} {
@@ -52,7 +54,8 @@ func TestPaymentOfAMission(t *testing.T) {
 			t.Errorf("completed: the payment is %s, want PENDING until the work is accepted", m.Payment.Status)
 		}
 		m = w.transit(m.ID, `{"status":"CLOSED"}`)
-		if due := m.ClosedAt.Std().Add(48 * time.Hour); m.Payment.Status != fieldmark.PaymentDue || !m.Payment.DueAt.Std().Equal(due) {
+		if due := m.ClosedAt.Std().Add(48 * time.Hour); m.Payment.Status != fieldmark.PaymentDue ||
+			!m.Payment.DueAt.Std().Equal(due) {
 			t.Errorf("closed: %+v, want DUE at %s", m.Payment, due)
 		}
 		id := "payments/" + m.Payment.ID
@@ -68,7 +71,8 @@ func TestPaymentOfAMission(t *testing.T) {
 		}
 		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
 		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`) // again: no change
-		failed := w.payment(200, "POST", id+"/transitions", `{"status":"failed","failure":{"code":"account_closed","willRetry":true}}`)
+		failed := w.payment(200, "POST", id+"/transitions",
+			`{"status":"failed","failure":{"code":"account_closed","willRetry":true}}`)
 		if failed.Failure == nil || failed.Failure.Code != "account_closed" {
 			t.Errorf("failed: %+v", failed.Failure)
 		}
@@ -91,13 +95,15 @@ func TestPaymentOfAMission(t *testing.T) {
 		}
 		w.payment(409, "POST", id+"/transitions", `{"status":"PAID"}`)
 		stop()
-		want := []string{"due PENDING>DUE", "overdue DUE>OVERDUE", "processing OVERDUE>PROCESSING", "failed PROCESSING>FAILED", "processing FAILED>PROCESSING",
+		want := []string{"due PENDING>DUE", "overdue DUE>OVERDUE", "processing OVERDUE>PROCESSING",
+			"failed PROCESSING>FAILED", "processing FAILED>PROCESSING",
 			"paid PROCESSING>PAID", "refunded PAID>PARTIALLY_REFUNDED", "refunded PARTIALLY_REFUNDED>REFUNDED"}
 		if got := w.heard("payment", statuses); !cmp.Equal(got, want) {
 			t.Errorf("told %v, want %v", got, want)
 		}
 		rec := w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader}, &m)
-		if etag := rec.Header().Get("ETag"); m.Payment.Status != fieldmark.PaymentRefunded || !strings.HasPrefix(etag, `"5.`) {
+		if etag := rec.Header().Get("ETag"); m.Payment.Status != fieldmark.PaymentRefunded || !strings.HasPrefix(etag,
+			`"5.`) {
 			t.Errorf("the mission shows %+v as %s", m.Payment, etag)
 		}
 		if err := w.store.Check(t.Context()); err != nil {
@@ -109,14 +115,16 @@ func TestPaymentOfAMission(t *testing.T) {
 func TestPaymentThatIsSetLater(t *testing.T) {
 	w := newWorld(t, nil)
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: withPayment(`{"terms":"NET 7"}`)}, &m)
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: withPayment(`{"terms":"NET 7"}`)}, &m)
 	if m.Payment == nil || m.Payment.Status != fieldmark.PaymentNone || m.Payment.Amount != nil {
 		t.Fatalf("opened with %+v, want NONE", m.Payment)
 	}
 	set := "missions/" + m.ID + "/payment"
 	w.payment(200, "PUT", set, `{"amount":{"value":100,"currency":"JPY"}}`)
 	p := w.payment(200, "PUT", set, `{"amount":{"value":200,"currency":"JPY"},"terms":"NET 7"}`)
-	if p.Status != fieldmark.PaymentPending || p.Amount.String() != "200 JPY" || p.MissionID != m.ID || p.ExternalID != m.ExternalID {
+	if p.Status != fieldmark.PaymentPending || p.Amount.String() != "200 JPY" || p.MissionID != m.ID ||
+		p.ExternalID != m.ExternalID {
 		t.Errorf("set to %+v", p)
 	}
 	w.payment(409, "POST", "payments/"+p.ID+"/transitions", `{"status":"PAID"}`)
@@ -160,15 +168,17 @@ func TestPaymentThatIsSetLater(t *testing.T) {
 func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 	w := newWorld(t, nil)
 	for body, want := range map[string]string{
-		withPayment(`{"amount":{"value":-1,"currency":"EUR"}}`):                               "/payment/amount/value range",
-		withPayment(`{"amount":{"value":1,"currency":"XAU"}}`):                                "/payment/amount/currency enum",
-		withPayment(`{"amount":{"value":1,"currency":"eur"}}`):                                "/payment/amount/currency pattern",
-		withPayment(`{"amount":{"value":1.5,"currency":"EUR"}}`):                              "/payment/amount/value format",
-		withPayment(`{"amount":{"currency":"EUR"}}`):                                          "/payment/amount/value required",
-		withPayment(`{"direction":"BOTH"}`):                                                   "/payment/direction enum",
-		withPayment(`{"terms":"` + strings.Repeat("x", 65) + `"}`):                            "/payment/terms too_long",
-		withPayment(`{"card":"4242"}`):                                                        "/payment/card unknown_field",
-		withPayment(`{"amount":{"value":1,"currency":"EUR"},"status":"PAID"}`):                "/payment/status unknown_field",
+		withPayment(`{"amount":{"value":-1,"currency":"EUR"}}`):  "/payment/amount/value range",
+		withPayment(`{"amount":{"value":1,"currency":"XAU"}}`):   "/payment/amount/currency enum",
+		withPayment(`{"amount":{"value":1,"currency":"eur"}}`):   "/payment/amount/currency pattern",
+		withPayment(`{"amount":{"value":1.5,"currency":"EUR"}}`): "/payment/amount/value format",
+		withPayment(`{"amount":{"currency":"EUR"}}`): "/payment/amount/value " +
+			"required",
+		withPayment(`{"direction":"BOTH"}`):                        "/payment/direction enum",
+		withPayment(`{"terms":"` + strings.Repeat("x", 65) + `"}`): "/payment/terms too_long",
+		withPayment(`{"card":"4242"}`):                             "/payment/card unknown_field",
+		withPayment(`{"amount":{"value":1,"currency":"EUR"},"status":"PAID"}`): "/payment/status " +
+			"unknown_field",
 		withPayment(`{"amount":{"value":1,"currency":"EUR"},"dueAt":"2026-01-01T00:00:00Z"}`): "/payment/dueAt unknown_field",
 	} {
 		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body})
@@ -178,14 +188,17 @@ func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 		}
 	}
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: withPayment(`{"amount":{"value":1,"currency":"EUR"}}`)}, &m)
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: withPayment(`{"amount":{"value":1,"currency":"EUR"}}`)}, &m)
 	for body, want := range map[string]string{
-		`{"status":"OVERDUE"}`: "/status enum", `{"status":"DUE"}`: "/status enum", `{"status":"gone"}`: "/status enum", `{"status":"FAILED"}`: "/failure required",
+		`{"status":"OVERDUE"}`: "/status enum", `{"status":"DUE"}`: "/status enum", `{"status":"gone"}`: "/status enum",
+		`{"status":"FAILED"}`: "/failure required",
 		`{"status":"PAID","failure":{"code":"x","willRetry":false}}`:    "/failure conflict",
 		`{"status":"CANCELED","paidAt":"2026-01-01T00:00:00Z"}`:         "/paidAt conflict",
 		`{"status":"FAILED","failure":{"code":"a b","willRetry":true}}`: "/failure/code pattern",
 	} {
-		rec := w.send(ask{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions", key: w.admin, body: body})
+		rec := w.send(ask{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions", key: w.admin,
+			body: body})
 		p := w.problem(rec)
 		if rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != want {
 			t.Errorf("%s: %d %+v, want 422 for %s", body, rec.Code, p.Errors, want)
@@ -200,7 +213,8 @@ func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 	if p := w.problem(rec); p.Code != fieldmark.CodeInsufficientScope {
 		t.Errorf("without the scope: %s", p.Code)
 	}
-	if _, err := origin.New(origin.Config{Store: w.store, Secret: []byte(strings.Repeat("s", 32)), PaymentDueOn: "NEW"}); err == nil {
+	if _, err := origin.New(origin.Config{Store: w.store, Secret: []byte(strings.Repeat("s", 32)),
+		PaymentDueOn: "NEW"}); err == nil {
 		t.Error("payments become due on NEW")
 	}
 }

@@ -21,9 +21,11 @@ func TestProblemType(t *testing.T) {
 		if p := w.problem(rec); p.Type != want {
 			t.Errorf("base URL %q: the type of a problem is %q, want %q", base, p.Type, want)
 		}
-		rec = w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: `{"missions":[{}]}`}.keyed("batch"))
+		rec = w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator,
+			body: `{"missions":[{}]}`}.keyed("batch"))
 		var report fieldmark.BatchReport
-		if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != 1 || report.Results[0].Problem == nil {
+		if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != 1 ||
+			report.Results[0].Problem == nil {
 			t.Fatalf("base URL %q: a batch: %s, %v", base, rec.Body, err)
 		}
 		if p := report.Results[0].Problem; p.Type != want {

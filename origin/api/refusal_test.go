@@ -21,7 +21,8 @@ const secret = "hunter2-hunter2"
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, nil)
 	big := `{"externalId":"1","source":"crm","title":"` + strings.Repeat("x", fieldmark.MaxBody) + `"}`
-	deep := `{"externalId":"1","source":"crm","title":"t","metadata":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`
+	deep := `{"externalId":"1","source":"crm","title":"t","metadata":` + strings.Repeat("[", 40) + strings.Repeat("]",
+		40) + `}`
 	post := func(body string) ask {
 		return ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body}
 	}
@@ -46,80 +47,133 @@ func TestRefusals(t *testing.T) {
 		{"byte order mark", post("\ufeff" + goodMission), 400, fieldmark.CodeMalformedJSON, nil},
 		{"too deep", post(deep), 400, fieldmark.CodeMalformedJSON, nil},
 		{"lone surrogate", post(`{"externalId":"1","source":"crm","title":"\ud800"}`), 400, fieldmark.CodeMalformedJSON, nil},
-		{"duplicate member", post(`{"externalId":"1","source":"crm","title":"a","title":"` + secret + `"}`), 400, fieldmark.CodeDuplicateMember, nil},
-		{"duplicate in depth", post(`{"externalId":"1","source":"crm","title":"a","labels":{"k":"1","\u006b":"2"}}`), 400, fieldmark.CodeDuplicateMember, nil},
-		{"invalid UTF-8", post("{\"externalId\":\"1\",\"source\":\"crm\",\"title\":\"\xff\"}"), 400, fieldmark.CodeInvalidUTF8, nil},
+		{"duplicate member", post(`{"externalId":"1","source":"crm","title":"a","title":"` + secret + `"}`), 400,
+			fieldmark.CodeDuplicateMember, nil},
+		{"duplicate in depth", post(`{"externalId":"1","source":"crm","title":"a","labels":{"k":"1","\u006b":"2"}}`), 400,
+			fieldmark.CodeDuplicateMember, nil},
+		{"invalid UTF-8", post("{\"externalId\":\"1\",\"source\":\"crm\",\"title\":\"\xff\"}"), 400,
+			fieldmark.CodeInvalidUTF8, nil},
 
 		{"too large", post(big), 413, fieldmark.CodeBodyTooLarge, nil},
 		{"no media type", with(post(goodMission), "Content-Type", ""), 415, fieldmark.CodeUnsupportedMediaType, nil},
-		{"form", with(post(goodMission), "Content-Type", "application/x-www-form-urlencoded"), 415, fieldmark.CodeUnsupportedMediaType, nil},
+		{"form", with(post(goodMission), "Content-Type", "application/x-www-form-urlencoded"), 415,
+			fieldmark.CodeUnsupportedMediaType, nil},
 		{"text", with(post(goodMission), "Content-Type", "text/plain"), 415, fieldmark.CodeUnsupportedMediaType, nil},
-		{"other charset", with(post(goodMission), "Content-Type", "application/json; charset=latin1"), 415, fieldmark.CodeUnsupportedMediaType, nil},
+		{"other charset", with(post(goodMission), "Content-Type", "application/json; charset=latin1"), 415,
+			fieldmark.CodeUnsupportedMediaType, nil},
 		{"gzip", with(post(goodMission), "Content-Encoding", "gzip"), 415, fieldmark.CodeUnsupportedMediaType, nil},
 
-		{"nothing in it", post(`{}`), 422, fieldmark.CodeValidationFailed, []string{"/externalId required", "/source required", "/title required"}},
+		{"nothing in it", post(`{}`), 422, fieldmark.CodeValidationFailed, []string{"/externalId required",
+			"/source required", "/title required"}},
 		{"not an object", post(`[1]`), 422, fieldmark.CodeValidationFailed, []string{" format"}},
 		{"null", post(`null`), 422, fieldmark.CodeValidationFailed, []string{" format"}},
-		{"unknown field", post(`{"externalId":"1","source":"crm","title":"t","titel":"` + secret + `"}`), 422, fieldmark.CodeValidationFailed, []string{"/titel unknown_field"}},
-		{"wrong case", post(`{"externalId":"1","source":"crm","Title":"t"}`), 422, fieldmark.CodeValidationFailed, []string{"/Title unknown_field", "/title required"}},
-		{"awkward name", post(`{"externalId":"1","source":"crm","title":"t","a/b~c.d[0]":1}`), 422, fieldmark.CodeValidationFailed, []string{"/a~1b~0c.d[0] unknown_field"}},
-		{"wrong type", post(`{"externalId":1,"source":"crm","title":"t"}`), 422, fieldmark.CodeValidationFailed, []string{"/externalId format"}},
-		{"too long", post(`{"externalId":"1","source":"crm","title":"` + strings.Repeat("ä", 201) + `"}`), 422, fieldmark.CodeValidationFailed, []string{"/title too_long"}},
-		{"too short", post(`{"externalId":"","source":"crm","title":"t"}`), 422, fieldmark.CodeValidationFailed, []string{"/externalId too_short"}},
-		{"pattern", post(`{"externalId":"1","source":"` + "!" + secret + `","title":"t"}`), 422, fieldmark.CodeValidationFailed, []string{"/source pattern"}},
-		{"enum", post(`{"externalId":"1","source":"crm","title":"t","priority":"` + secret + `"}`), 422, fieldmark.CodeValidationFailed, []string{"/priority enum"}},
-		{"range", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":4}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
-		{"not whole", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":5.5}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes format"}},
-		{"beyond numbers", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":1` + strings.Repeat("0", 400) + `}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
-		{"format", post(`{"externalId":"1","source":"crm","title":"t","contact":{"email":"` + secret + `"}}`), 422, fieldmark.CodeValidationFailed, []string{"/contact/email format"}},
-		{"time", post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"` + secret + `","latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/earliest format"}},
-		{"window backwards", post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"2026-01-02T00:00:00Z","latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/latest range"}},
-		{"item", post(`{"externalId":"1","source":"crm","title":"t","links":[{"href":"https://a.example"},{"href":"javascript:1"},{}]}`), 422, fieldmark.CodeValidationFailed, []string{"/links/1/href pattern", "/links/2/href required"}},
-		{"unknown zone", post(`{"externalId":"1","source":"crm","title":"t","location":{"timeZone":"Mars/Olympus"}}`), 422, fieldmark.CodeValidationFailed, []string{"/location/timeZone enum"}},
+		{"unknown field", post(`{"externalId":"1","source":"crm","title":"t","titel":"` + secret + `"}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/titel unknown_field"}},
+		{"wrong case", post(`{"externalId":"1","source":"crm","Title":"t"}`), 422, fieldmark.CodeValidationFailed,
+			[]string{"/Title unknown_field", "/title required"}},
+		{"awkward name", post(`{"externalId":"1","source":"crm","title":"t","a/b~c.d[0]":1}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/a~1b~0c.d[0] unknown_field"}},
+		{"wrong type", post(`{"externalId":1,"source":"crm","title":"t"}`), 422, fieldmark.CodeValidationFailed,
+			[]string{"/externalId format"}},
+		{"too long", post(`{"externalId":"1","source":"crm","title":"` + strings.Repeat("ä", 201) + `"}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/title too_long"}},
+		{"too short", post(`{"externalId":"","source":"crm","title":"t"}`), 422, fieldmark.CodeValidationFailed,
+			[]string{"/externalId too_short"}},
+		{"pattern", post(`{"externalId":"1","source":"` + "!" + secret + `","title":"t"}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/source pattern"}},
+		{"enum", post(`{"externalId":"1","source":"crm","title":"t","priority":"` + secret + `"}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/priority enum"}},
+		{"range", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":4}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
+		{"not whole", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":5.5}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/estimatedMinutes format"}},
+		{"beyond numbers", post(`{"externalId":"1","source":"crm","title":"t","estimatedMinutes":1` + strings.Repeat("0",
+			400) + `}`), 422, fieldmark.CodeValidationFailed, []string{"/estimatedMinutes range"}},
+		{"format", post(`{"externalId":"1","source":"crm","title":"t","contact":{"email":"` + secret + `"}}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/contact/email format"}},
+		{"time", post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"` + secret +
+			`","latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/earliest format"}},
+		{"window backwards",
+			post(`{"externalId":"1","source":"crm","title":"t","window":{"earliest":"2026-01-02T00:00:00Z",` +
+				`"latest":"2026-01-01T00:00:00Z"}}`), 422, fieldmark.CodeValidationFailed, []string{"/window/latest range"}},
+		{"item",
+			post(`{"externalId":"1","source":"crm","title":"t","links":[{"href":"https://a.example"},` +
+				`{"href":"javascript:1"},{}]}`), 422, fieldmark.CodeValidationFailed, []string{"/links/1/href pattern",
+				"/links/2/href required"}},
+		{"unknown zone", post(`{"externalId":"1","source":"crm","title":"t","location":{"timeZone":"Mars/Olympus"}}`), 422,
+			fieldmark.CodeValidationFailed, []string{"/location/timeZone enum"}},
 		{
 			"everything at once",
-			post(`{"externalId":" x","source":7,"priority":"soon","Title":"t","location":{"timeZone":"nowhere","geo":{"lat":91},"address":{"country":"de"}},"metadata":[],"skills":["ok",""]}`),
+			post(`{"externalId":" x","source":7,"priority":"soon","Title":"t","location":{"timeZone":"nowhere",` +
+				`"geo":{"lat":91},"address":{"country":"de"}},"metadata":[],"skills":["ok",""]}`),
 			422, fieldmark.CodeValidationFailed,
 			[]string{
-				"/Title unknown_field", "/externalId pattern", "/location/address/country pattern", "/location/geo/lat range", "/location/geo/lng required",
-				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short", "/source format", "/title required",
+				"/Title unknown_field", "/externalId pattern", "/location/address/country pattern", "/location/geo/lat " +
+					"range", "/location/geo/lng required",
+				"/location/timeZone format", "/metadata format", "/priority enum", "/skills/1 too_short", "/source format",
+				"/title required",
 			},
 		},
 
-		{"no key", ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, 401, fieldmark.CodeMissingCredentials, nil},
-		{"other scheme", with(ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, "Authorization", "Basic eDp5"), 401, fieldmark.CodeMissingCredentials, nil},
-		{"no such key", ask{method: "POST", path: fieldmark.PathMissions, key: secret, body: goodMission}, 401, fieldmark.CodeInvalidAPIKey, nil},
-		{"key with a typing error", ask{method: "POST", path: fieldmark.PathMissions, key: w.creator[:len(w.creator)-1] + "_", body: goodMission}, 401, fieldmark.CodeInvalidAPIKey, nil},
-		{"key before body", ask{method: "POST", path: fieldmark.PathMissions, body: "{"}, 401, fieldmark.CodeMissingCredentials, nil},
-		{"wrong scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: goodMission}, 403, fieldmark.CodeInsufficientScope, nil},
-		{"mission key for administration", ask{method: "GET", path: "/api/admin/v1/keys", key: w.creator}, 403, fieldmark.CodeInsufficientScope, nil},
-		{"administrator without scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.admin}, 403, fieldmark.CodeInsufficientScope, nil},
-		{"API key for a node", ask{method: "GET", path: fieldmark.PathInternalFacts, key: w.admin}, 401, fieldmark.CodeInvalidAPIKey, nil},
-		{"node without token", ask{method: "GET", path: fieldmark.PathInternalEvents}, 401, fieldmark.CodeMissingCredentials, nil},
+		{"no key", ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, 401,
+			fieldmark.CodeMissingCredentials, nil},
+		{"other scheme", with(ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, "Authorization",
+			"Basic eDp5"), 401, fieldmark.CodeMissingCredentials, nil},
+		{"no such key", ask{method: "POST", path: fieldmark.PathMissions, key: secret, body: goodMission}, 401,
+			fieldmark.CodeInvalidAPIKey, nil},
+		{"key with a typing error", ask{method: "POST", path: fieldmark.PathMissions, key: w.creator[:len(w.creator)-1] +
+			"_", body: goodMission}, 401, fieldmark.CodeInvalidAPIKey, nil},
+		{"key before body", ask{method: "POST", path: fieldmark.PathMissions, body: "{"}, 401,
+			fieldmark.CodeMissingCredentials, nil},
+		{"wrong scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: goodMission}, 403,
+			fieldmark.CodeInsufficientScope, nil},
+		{"mission key for administration", ask{method: "GET", path: "/api/admin/v1/keys", key: w.creator}, 403,
+			fieldmark.CodeInsufficientScope, nil},
+		{"administrator without scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.admin}, 403,
+			fieldmark.CodeInsufficientScope, nil},
+		{"API key for a node", ask{method: "GET", path: fieldmark.PathInternalFacts, key: w.admin}, 401,
+			fieldmark.CodeInvalidAPIKey, nil},
+		{"node without token", ask{method: "GET", path: fieldmark.PathInternalEvents}, 401,
+			fieldmark.CodeMissingCredentials, nil},
 
 		{"unknown path", ask{method: "GET", path: "/api/public/v1/mission"}, 404, fieldmark.CodeNotFound, nil},
 		{"root", ask{method: "GET", path: "/"}, 404, fieldmark.CodeNotFound, nil},
-		{"doubled slash", ask{method: "GET", path: "/api//public/v1/missions", key: w.reader}, 404, fieldmark.CodeNotFound, nil},
-		{"climbing path", ask{method: "GET", path: "/api/public/v1/../../admin/v1/keys", key: w.admin}, 404, fieldmark.CodeNotFound, nil},
-		{"malformed id", ask{method: "GET", path: fieldmark.PathMissions + "/42", key: w.reader}, 404, fieldmark.CodeNotFound, nil},
-		{"unknown id", ask{method: "GET", path: fieldmark.PathMissions + "/msn_00000000000000000000000000", key: w.reader}, 404, fieldmark.CodeNotFound, nil},
-		{"wrong method", ask{method: "DELETE", path: fieldmark.PathMissions, key: w.creator}, 405, fieldmark.CodeMethodNotAllowed, nil},
-		{"wrong method below", ask{method: "POST", path: fieldmark.PathMissions + "/msn_x", key: w.creator}, 405, fieldmark.CodeMethodNotAllowed, nil},
-		{"long address", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=" + strings.Repeat("x", 9000), key: w.reader}, 414, fieldmark.CodeURITooLong, nil},
+		{"doubled slash", ask{method: "GET", path: "/api//public/v1/missions", key: w.reader}, 404, fieldmark.CodeNotFound,
+			nil},
+		{"climbing path", ask{method: "GET", path: "/api/public/v1/../../admin/v1/keys", key: w.admin}, 404,
+			fieldmark.CodeNotFound, nil},
+		{"malformed id", ask{method: "GET", path: fieldmark.PathMissions + "/42", key: w.reader}, 404,
+			fieldmark.CodeNotFound, nil},
+		{"unknown id", ask{method: "GET", path: fieldmark.PathMissions + "/msn_00000000000000000000000000", key: w.reader},
+			404, fieldmark.CodeNotFound, nil},
+		{"wrong method", ask{method: "DELETE", path: fieldmark.PathMissions, key: w.creator}, 405,
+			fieldmark.CodeMethodNotAllowed, nil},
+		{"wrong method below", ask{method: "POST", path: fieldmark.PathMissions + "/msn_x", key: w.creator}, 405,
+			fieldmark.CodeMethodNotAllowed, nil},
+		{"long address", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=" + strings.Repeat("x", 9000),
+			key: w.reader}, 414, fieldmark.CodeURITooLong, nil},
 
-		{"unknown parameter", ask{method: "GET", path: fieldmark.PathMissions + "?sauce=crm&limit=0&status=LOST", key: w.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?limit range", "?sauce unknown_field", "?status enum"}},
-		{"parameter where none is", ask{method: "POST", path: fieldmark.PathMissions + "?dry=1", key: w.creator, body: goodMission}, 400, fieldmark.CodeInvalidParameter, []string{"?dry unknown_field"}},
-		{"parameter twice", ask{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: w.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?source format"}},
-		{"broken query", ask{method: "GET", path: fieldmark.PathMissions + "?source=%zz", key: w.reader}, 400, fieldmark.CodeInvalidParameter, nil},
-		{"limit too high", ask{method: "GET", path: fieldmark.PathMissions + "?limit=201", key: w.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?limit range"}},
-		{"made-up cursor", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=abc", key: w.reader}, 400, fieldmark.CodeInvalidCursor, nil},
+		{"unknown parameter", ask{method: "GET", path: fieldmark.PathMissions + "?sauce=crm&limit=0&status=LOST",
+			key: w.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?limit range", "?sauce unknown_field",
+			"?status enum"}},
+		{"parameter where none is", ask{method: "POST", path: fieldmark.PathMissions + "?dry=1", key: w.creator,
+			body: goodMission}, 400, fieldmark.CodeInvalidParameter, []string{"?dry unknown_field"}},
+		{"parameter twice", ask{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: w.reader}, 400,
+			fieldmark.CodeInvalidParameter, []string{"?source format"}},
+		{"broken query", ask{method: "GET", path: fieldmark.PathMissions + "?source=%zz", key: w.reader}, 400,
+			fieldmark.CodeInvalidParameter, nil},
+		{"limit too high", ask{method: "GET", path: fieldmark.PathMissions + "?limit=201", key: w.reader}, 400,
+			fieldmark.CodeInvalidParameter, []string{"?limit range"}},
+		{"made-up cursor", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=abc", key: w.reader}, 400,
+			fieldmark.CodeInvalidCursor, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			rec := w.send(tt.ask)
 			p := w.problem(rec)
 			if rec.Code != tt.status || p.Code != tt.code {
-				t.Errorf("%s %s %.200s: %d %s, want %d %s: %s", tt.ask.method, tt.ask.path, tt.ask.body, rec.Code, p.Code, tt.status, tt.code, rec.Body)
+				t.Errorf("%s %s %.200s: %d %s, want %d %s: %s", tt.ask.method, tt.ask.path, tt.ask.body, rec.Code, p.Code,
+					tt.status, tt.code, rec.Body)
 			}
 			var got []string
 			for _, f := range p.Errors {
@@ -152,8 +206,10 @@ func TestRefusalHeaders(t *testing.T) {
 		field, want string
 	}{
 		{"no key", ask{method: "GET", path: fieldmark.PathMissions}, "WWW-Authenticate", `Bearer realm="missions"`},
-		{"bad key", ask{method: "GET", path: fieldmark.PathMissions, key: "x"}, "WWW-Authenticate", `Bearer realm="missions", error="invalid_token"`},
-		{"scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.creator}, "WWW-Authenticate", `Bearer realm="missions", error="insufficient_scope", scope="mission:read"`},
+		{"bad key", ask{method: "GET", path: fieldmark.PathMissions, key: "x"}, "WWW-Authenticate",
+			`Bearer realm="missions", error="invalid_token"`},
+		{"scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.creator}, "WWW-Authenticate",
+			`Bearer realm="missions", error="insufficient_scope", scope="mission:read"`},
 		{"method", ask{method: "PATCH", path: fieldmark.PathMissions}, "Allow", "GET, HEAD, POST"},
 		{"method of one", ask{method: "PUT", path: fieldmark.PathMissions + "/x"}, "Allow", "GET, HEAD, PATCH"},
 		{"options", ask{method: "OPTIONS", path: fieldmark.PathLLMs}, "Allow", "POST"},
@@ -166,7 +222,8 @@ func TestRefusalHeaders(t *testing.T) {
 			}
 		})
 	}
-	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: strings.Repeat(" ", fieldmark.MaxBody) + goodMission})
+	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: strings.Repeat(" ",
+		fieldmark.MaxBody) + goodMission})
 	if p := w.problem(rec); p.Limit != fieldmark.MaxBody {
 		t.Errorf("limit of a body that is too large = %d, want %d", p.Limit, fieldmark.MaxBody)
 	}
@@ -228,7 +285,8 @@ func TestExpiredAndRevokedKeys(t *testing.T) {
 func TestInternal(t *testing.T) {
 	w := newWorld(t, nil)
 	w.store.Close()
-	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission, header: map[string]string{fieldmark.HeaderRequestID: "caller-id.01"}})
+	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission,
+		header: map[string]string{fieldmark.HeaderRequestID: "caller-id.01"}})
 	p := w.problem(rec)
 	if rec.Code != http.StatusInternalServerError || p.Code != fieldmark.CodeInternal || p.Detail != "" {
 		t.Errorf("closed database: %d %+v, want a 500 that says nothing", rec.Code, p)

@@ -347,7 +347,8 @@ func (s *server) edgeRoutes() []*route {
 		{"GET", facts + "/{slug}/{digest}", node, handleRaw[none, none](s.factsBody), operation{hidden: true}},
 		{"GET", fieldmark.PathInternalEvents, node, handleRaw[none, none](s.events), operation{
 			hidden: true, query: eventParams, timeout: fieldmark.MaxWait*time.Second + handlerTimeout}},
-		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.Modules.ReportNode)), operation{hidden: true}},
+		{"POST", fieldmark.PathInternalNodes, node, handleBody(noResult(s.origin.Modules.ReportNode)),
+			operation{hidden: true}},
 		{"GET", modules, node, handle(s.origin.Modules.Plan), operation{hidden: true}},
 		{"GET", modules + "/{digest}", node, handleRaw[none, none](s.module), operation{hidden: true}},
 

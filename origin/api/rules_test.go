@@ -31,7 +31,8 @@ func TestTextsAndNumbers(t *testing.T) {
 		{"terms beyond a year", `"title":"t","payment":{"terms":"NET 99999"}`, "/payment/terms pattern"},
 		{"misspelt terms", `"title":"t","payment":{"terms":"NTE 14"}`, "/payment/terms pattern"},
 	} {
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"source":"crm","externalId":"%d",%s}`, i, tt.members)})
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			body: fmt.Sprintf(`{"source":"crm","externalId":"%d",%s}`, i, tt.members)})
 		if tt.want == "" {
 			if rec.Code != 201 {
 				t.Errorf("%s: %d %s, want 201", tt.name, rec.Code, rec.Body)
@@ -43,7 +44,8 @@ func TestTextsAndNumbers(t *testing.T) {
 		}
 	}
 	// Adapters repair such texts.
-	r := w.expect("hidden characters in an alert", alertmanager, strings.ReplaceAll(group("g", "Down/high"), "About Down", `\u202eAbo\u200but Down`), "1: 1c 0m 0r 0i")
+	r := w.expect("hidden characters in an alert", alertmanager, strings.ReplaceAll(group("g", "Down/high"),
+		"About Down", `\u202eAbo\u200but Down`), "1: 1c 0m 0r 0i")
 	if m := w.mission(r.Missions[0].ID); m.Title != "About Down" {
 		t.Errorf("title %q of an alert with hidden characters, want %q", m.Title, "About Down")
 	}
@@ -56,7 +58,8 @@ func TestEndedMissions(t *testing.T) {
 	key := w.everyScope()
 	canceled, closed := w.open("canceled"), w.open("closed")
 	w.move(canceled.ID, fieldmark.MissionCanceled)
-	w.move(closed.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted, fieldmark.MissionClosed)
+	w.move(closed.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
+		fieldmark.MissionClosed)
 	for _, tt := range []struct {
 		method, path, body string
 		want               int
@@ -75,7 +78,8 @@ func TestEndedMissions(t *testing.T) {
 			}
 			if tt.want == 409 {
 				if p := w.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.From == "" {
-					t.Errorf("%s %s on %s: %+v, want %s and the status", tt.method, tt.body, m.ExternalID, p, fieldmark.CodeInvalidTransition)
+					t.Errorf("%s %s on %s: %+v, want %s and the status", tt.method, tt.body, m.ExternalID, p,
+						fieldmark.CodeInvalidTransition)
 				}
 			}
 		}
@@ -101,7 +105,8 @@ func TestReasons(t *testing.T) {
 		if tt.late {
 			w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionEnRoute)
 		}
-		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + m.ID + "/cancel", key: w.everyScope(), body: tt.body}, &m)
+		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + m.ID + "/cancel", key: w.everyScope(),
+			body: tt.body}, &m)
 		got := ""
 		if m.StatusReason != nil {
 			got = m.StatusReason.Code + " " + m.StatusReason.Text
@@ -118,8 +123,10 @@ func TestPaymentAmountsAndDates(t *testing.T) {
 	w := newWorld(t, nil)
 	var m fieldmark.Mission
 	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
-		body: `{"source":"crm","externalId":"1","title":"t","payment":{"amount":{"value":100,"currency":"EUR"},"terms":"NET 0"}}`}, &m)
-	w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted, fieldmark.MissionClosed)
+		body: `{"source":"crm","externalId":"1","title":"t","payment":{"amount":{"value":100,"currency":"EUR"},` +
+			`"terms":"NET 0"}}`}, &m)
+	w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
+		fieldmark.MissionClosed)
 	m = w.mission(m.ID)
 	if due := m.Payment.DueAt; due == nil || *due != *m.ClosedAt {
 		t.Errorf("NET 0: due at %v, want %v", due, m.ClosedAt)
@@ -155,7 +162,8 @@ func TestTwoAuthorizationFields(t *testing.T) {
 	r.Header["Authorization"] = []string{"Bearer " + w.reader, "Bearer " + w.stranger}
 	rec := httptest.NewRecorder()
 	w.handler.ServeHTTP(rec, r)
-	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail, "one Authorization header") {
+	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail,
+		"one Authorization header") {
 		t.Errorf("%d %+v, want 401 that names the field", rec.Code, p)
 	}
 }
@@ -164,7 +172,8 @@ func TestTwoAuthorizationFields(t *testing.T) {
 func TestByteOrderMark(t *testing.T) {
 	w := newWorld(t, nil)
 	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: "\ufeff{}"})
-	if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeMalformedJSON || !strings.Contains(p.Detail, "byte order mark") {
+	if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeMalformedJSON || !strings.Contains(p.Detail,
+		"byte order mark") {
 		t.Errorf("%d %+v, want 400 about the byte order mark", rec.Code, p)
 	}
 }

@@ -108,22 +108,29 @@ func TestEventSchemas(t *testing.T) {
 // without each optional member.
 func (w *world) live(t testing.TB) {
 	t.Helper()
-	full := w.planned("full", "ann", time.Now().Add(time.Hour), time.Hour, `,"priority":"HIGH","description":"d","category":"c","estimatedMinutes":30,
-		"location":{"name":"Depot","address":{"line1":"Hof 1","country":"AT"},"geo":{"lat":48.2,"lng":16.4},"timeZone":"Europe/Vienna"},
-		"contact":{"name":"Eva","email":"eva@example.com"},"window":{"earliest":"2026-12-01T08:00:00Z","latest":"2026-12-01T09:00:00Z"},
-		"skills":["a"],"assets":[{"id":"1"}],"links":[{"href":"https://example.com/"}],"labels":{"a":"b"},"metadata":{"a":null},
+	full := w.planned("full", "ann", time.Now().Add(time.Hour), time.Hour, `,"priority":"HIGH","description":"d",
+		"category":"c","estimatedMinutes":30,
+		"location":{"name":"Depot","address":{"line1":"Hof 1","country":"AT"},"geo":{"lat":48.2,"lng":16.4},
+		"timeZone":"Europe/Vienna"},
+		"contact":{"name":"Eva","email":"eva@example.com"},"window":{"earliest":"2026-12-01T08:00:00Z",
+		"latest":"2026-12-01T09:00:00Z"},
+		"skills":["a"],"assets":[{"id":"1"}],"links":[{"href":"https://example.com/"}],"labels":{"a":"b"},
+		"metadata":{"a":null},
 		"payment":{"amount":{"value":100,"currency":"EUR"},"terms":"NET 14"}`)
-	for _, to := range []string{"SCHEDULED", "DISPATCHED", "EN_ROUTE", "ON_HOLD", "EN_ROUTE", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
+	for _, to := range []string{"SCHEDULED", "DISPATCHED", "EN_ROUTE", "ON_HOLD", "EN_ROUTE", "IN_PROGRESS", "COMPLETED",
+		"CLOSED"} {
 		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + full.ID + "/transitions", key: w.operator(),
 			body: `{"status":"` + to + `","reason":{"code":"SITE_ACCESS","text":"x"}}`}, nil)
 	}
 	pay := "/api/admin/v1/payments/" + full.Payment.ID
-	for _, body := range []string{`{"status":"PROCESSING"}`, `{"status":"FAILED","failure":{"code":"refused","willRetry":true}}`, `{"status":"PROCESSING"}`, `{"status":"PAID"}`} {
+	for _, body := range []string{`{"status":"PROCESSING"}`,
+		`{"status":"FAILED","failure":{"code":"refused","willRetry":true}}`, `{"status":"PROCESSING"}`, `{"status":"PAID"}`} {
 		w.must(200, ask{method: "POST", path: pay + "/transitions", key: w.admin, body: body}, nil)
 	}
 	w.must(200, ask{method: "POST", path: pay + "/refunds", key: w.admin, body: `{"amount":40,"reference":"r-1"}`}, nil)
 	plain := w.open("plain")
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID, key: w.everyScope(), body: `{"priority":"LOW"}`}, nil)
+	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID, key: w.everyScope(),
+		body: `{"priority":"LOW"}`}, nil)
 	w.move(plain.ID, fieldmark.MissionScheduled, fieldmark.MissionNew, fieldmark.MissionCanceled)
 	w.expect("fires", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i")
 	w.expect("over", alertmanager, group("g", "Down/warning/resolved"), "1: 0c 0m 1r 0i")
@@ -139,9 +146,11 @@ func TestIntegrationAddresses(t *testing.T) {
 	for _, address := range documentedAddresses(t) {
 		validateRequest(t, document, "post", address)
 	}
-	for _, query := range []string{"mode=group", "mode=alert", "onResolved=keep", "onResolved=cancel", "watchdog=open", "priority=HIGH", "priority=P1", "cooldown=15m"} {
+	for _, query := range []string{"mode=group", "mode=alert", "onResolved=keep", "onResolved=cancel", "watchdog=open",
+		"priority=HIGH", "priority=P1", "cooldown=15m"} {
 		validateRequest(t, document, "post", fieldmark.PathAlerts+"grafana?"+query)
-		w.must(200, ask{method: "POST", path: fieldmark.PathAlerts + "grafana?" + query, key: w.creator, body: group("g", "A/none")}, nil)
+		w.must(200, ask{method: "POST", path: fieldmark.PathAlerts + "grafana?" + query, key: w.creator,
+			body: group("g", "A/none")}, nil)
 	}
 	for _, query := range []string{"status=NEW&status=CLOSED", "priority=P1", "priority=URGENT"} {
 		validateRequest(t, document, "get", fieldmark.PathMissions+"?"+query)
@@ -192,7 +201,8 @@ func validateRequest(t testing.TB, document []byte, method, address string) {
 			continue
 		}
 		escape := strings.NewReplacer("~", "~0", "/", "~1")
-		schema := compileSchema(t, "openapi.json", document, fmt.Sprintf("#/paths/%s/%s/parameters/%d/schema", escape.Replace(u.Path), method, i))
+		pointer := fmt.Sprintf("#/paths/%s/%s/parameters/%d/schema", escape.Replace(u.Path), method, i)
+		schema := compileSchema(t, "openapi.json", document, pointer)
 		var value any = given[0]
 		if schema.Types != nil && slices.Contains(schema.Types.ToStrings(), "array") {
 			list := make([]any, len(given))

@@ -30,7 +30,8 @@ func TestHandlerTimeout(t *testing.T) {
 		}()
 		<-busy
 		start := time.Now()
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"source":"crm","externalId":"busy","title":"Mast"}`})
+		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			body: `{"source":"crm","externalId":"busy","title":"Mast"}`})
 		if p := w.problem(rec); rec.Code != http.StatusGatewayTimeout || p.Code != fieldmark.CodeTimeout {
 			t.Errorf("with a busy database: %d %s, want 504 %s", rec.Code, rec.Body, fieldmark.CodeTimeout)
 		}

@@ -19,14 +19,18 @@ const hooksPath = fieldmark.PathWebhooks
 // life, and shows that nobody else's key gets there.
 func TestEndpointsOfAnAccount(t *testing.T) {
 	w := newWorld(t, nil)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+	}))
 	defer receiver.Close()
 	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
 	other := w.key("other", fieldmark.ScopeWebhookManage)
 	if rec := w.send(ask{method: "GET", path: hooksPath, key: w.reader}); rec.Code != http.StatusForbidden {
 		t.Errorf("list with a key that reads missions: %d, want 403", rec.Code)
 	}
-	rec := w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/","events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
+	rec := w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
+		"events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
 		"headers":{"webhook-id":"x"},"auth":{"kind":"basic"},"retry":{"steps":[0]},"ordering":"size"}`})
 	var pointers []string
 	for _, f := range w.problem(rec).Errors {
@@ -35,27 +39,34 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 	if got := strings.Join(pointers, " "); rec.Code != 422 || got != "/ordering" {
 		t.Errorf("a wrong word: %d, complaints about %s", rec.Code, got)
 	}
-	rec = w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/","events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
+	rec = w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
+		"events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
 		"headers":{"webhook-id":"x"},"auth":{"kind":"basic"},"retry":{"steps":[0]}}`})
 	pointers = nil
 	for _, f := range w.problem(rec).Errors {
 		pointers = append(pointers, f.Pointer)
 	}
-	if got := strings.Join(pointers, " "); rec.Code != 422 || got != "/url /auth/username /headers/webhook-id /retry/steps/0 /secret" {
+	if got := strings.Join(pointers, " "); rec.Code != 422 ||
+		got != "/url /auth/username /headers/webhook-id /retry/steps/0 /secret" {
 		t.Errorf("five faults: %d, complaints about %s", rec.Code, got)
 	}
 
 	var e fieldmark.NewEndpoint
-	rec = w.must(201, ask{method: "POST", path: hooksPath, key: manager, body: fmt.Sprintf(`{"url":%q,"events":["mission.*","sla.breached"],"payload":"thin","ordering":"mission",
-		"rateLimit":5,"headers":{"X-Tenant":"seven"},"auth":{"kind":"basic","username":"u","password":"hush"},"retry":{"schedule":"quick"},"signing":"v1a","paused":true}`, receiver.URL)}, &e)
-	if e.State != fieldmark.EndpointPaused || e.Headers["X-Tenant"] != fieldmark.HiddenValue || e.Auth.Username != "u" || strings.Contains(rec.Body.String(), "hush") ||
+	rec = w.must(201, ask{method: "POST", path: hooksPath, key: manager, body: fmt.Sprintf(`{"url":%q,
+		"events":["mission.*","sla.breached"],"payload":"thin","ordering":"mission",
+		"rateLimit":5,"headers":{"X-Tenant":"seven"},"auth":{"kind":"basic","username":"u","password":"hush"},
+		"retry":{"schedule":"quick"},"signing":"v1a","paused":true}`, receiver.URL)}, &e)
+	if e.State != fieldmark.EndpointPaused || e.Headers["X-Tenant"] != fieldmark.HiddenValue || e.Auth.Username != "u" ||
+		strings.Contains(rec.Body.String(), "hush") ||
 		!strings.HasPrefix(e.Secret, "whsk_") || !strings.HasPrefix(e.PublicKey, "whpk_") || e.MaxInFlight != 8 {
 		t.Errorf("created %s", rec.Body)
 	}
 	one := hooksPath + "/" + e.ID
 	for _, a := range []ask{
-		{method: "GET", path: one}, {method: "PATCH", path: one, body: `{}`}, {method: "DELETE", path: one}, {method: "POST", path: one + "/test"},
-		{method: "POST", path: one + "/rotate-secret", body: `{}`}, {method: "GET", path: one + "/deliveries"}, {method: "POST", path: one + "/replays", body: `{"afterEvent":0}`},
+		{method: "GET", path: one}, {method: "PATCH", path: one, body: `{}`}, {method: "DELETE",
+			path: one}, {method: "POST", path: one + "/test"},
+		{method: "POST", path: one + "/rotate-secret", body: `{}`}, {method: "GET", path: one +
+			"/deliveries"}, {method: "POST", path: one + "/replays", body: `{"afterEvent":0}`},
 	} {
 		a.key = other
 		if rec := w.send(a); rec.Code != http.StatusNotFound {
@@ -63,8 +74,10 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 		}
 	}
 	var patched fieldmark.Endpoint
-	w.must(200, ask{method: "PATCH", path: one, key: manager, body: `{"description":"new","auth":{"kind":"none"},"state":"enabled","maxInFlight":2}`}, &patched)
-	if patched.Description != "new" || patched.Auth != nil || patched.State != fieldmark.EndpointEnabled || patched.Ordering != fieldmark.OrderingMission ||
+	w.must(200, ask{method: "PATCH", path: one, key: manager,
+		body: `{"description":"new","auth":{"kind":"none"},"state":"enabled","maxInFlight":2}`}, &patched)
+	if patched.Description != "new" || patched.Auth != nil || patched.State != fieldmark.EndpointEnabled ||
+		patched.Ordering != fieldmark.OrderingMission ||
 		patched.MaxInFlight != 2 || len(patched.Events) != 2 || patched.Headers["X-Tenant"] == "" {
 		t.Errorf("patched %+v", patched)
 	}
@@ -82,7 +95,8 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 		t.Errorf("due after the resend: %+v", deliveries)
 	}
 	var rotated fieldmark.NewEndpoint
-	w.must(200, ask{method: "POST", path: one + "/rotate-secret", key: manager, body: `{"signing":"v1","overlapHours":1}`}, &rotated)
+	w.must(200, ask{method: "POST", path: one + "/rotate-secret", key: manager,
+		body: `{"signing":"v1","overlapHours":1}`}, &rotated)
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 1 {
 		t.Errorf("rotated %+v", rotated)
 	}
@@ -96,7 +110,8 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 		t.Errorf("keys %+v, want the one from before the rotation", keys)
 	}
 	var replay fieldmark.Replay
-	w.must(202, ask{method: "POST", path: one + "/replays", key: manager, body: `{"failedSince":"2026-11-21T00:00:00Z"}`}, &replay)
+	w.must(202, ask{method: "POST", path: one + "/replays", key: manager,
+		body: `{"failedSince":"2026-11-21T00:00:00Z"}`}, &replay)
 	var replays fieldmark.List[fieldmark.Replay]
 	w.must(200, ask{method: "GET", path: one + "/replays", key: manager}, &replays)
 	if len(replays.Data) != 1 || replays.Data[0].ID != replay.ID {
@@ -118,7 +133,8 @@ func TestEventTypes(t *testing.T) {
 			Ref  string                     `json:"$ref"`
 			Defs map[string]json.RawMessage `json:"$defs"`
 		}
-		if err := json.Unmarshal(info.Schema, &schema); err != nil || schema.Defs[strings.TrimPrefix(schema.Ref, "#/$defs/")] == nil || info.Description == "" {
+		if err := json.Unmarshal(info.Schema, &schema); err != nil || schema.Defs[strings.TrimPrefix(schema.Ref,
+			"#/$defs/")] == nil || info.Description == "" {
 			t.Errorf("%s: schema %s, %v", info.Type, info.Schema, err)
 		}
 		if info.Example.Type != info.Type || len(info.Example.Data) < 3 {
@@ -130,13 +146,17 @@ func TestEventTypes(t *testing.T) {
 func TestPolling(t *testing.T) {
 	w := newWorld(t, nil)
 	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"source":"a","externalId":"1","title":"Work"}`}, nil)
+	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		body: `{"source":"a","externalId":"1","title":"Work"}`}, nil)
 	var page fieldmark.PolledEvents
-	w.must(200, ask{method: "GET", path: fieldmark.PathPublicEvents + "?after=0&type=mission.*&payload=thin", key: manager}, &page)
-	if len(page.Data) != 1 || page.Data[0].Type != fieldmark.EventMissionCreated || strings.Contains(string(page.Data[0].Envelope.Data), "Work") || page.Next < page.Data[0].Number {
+	w.must(200, ask{method: "GET", path: fieldmark.PathPublicEvents + "?after=0&type=mission.*&payload=thin",
+		key: manager}, &page)
+	if len(page.Data) != 1 || page.Data[0].Type != fieldmark.EventMissionCreated ||
+		strings.Contains(string(page.Data[0].Envelope.Data), "Work") || page.Next < page.Data[0].Number {
 		t.Errorf("polled %+v", page)
 	}
-	if rec := w.send(ask{method: "GET", path: fieldmark.PathPublicEvents + "?type=brand.changed", key: manager}); rec.Code != 400 {
+	if rec := w.send(ask{method: "GET", path: fieldmark.PathPublicEvents + "?type=brand.changed",
+		key: manager}); rec.Code != 400 {
 		t.Errorf("a type nobody is told: %d %s, want 400", rec.Code, rec.Body)
 	}
 }
