@@ -178,7 +178,7 @@ func TestSignOn(t *testing.T) {
 	const link = "/admin/sign-in/provider"
 	root := newVisitor(t, base)
 	root.get("/admin/sign-in?next=/admin/api-keys").wants(t, 200, "/admin/sign-in", "Sign in with Acme", link+"?next=%2fadmin%2fapi-keys", "Password")
-	root.get(link).wants(t, 502, link, "Acme does not answer just now", "Password") // which hinders no password
+	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password") // which hinders no password
 	root.post("/admin/sign-in", url.Values{"user": {"root"}, "password": {adminPassword}}).wants(t, 200, "/admin")
 	startProvider(t, issuer, base+"/admin/sign-in/return")
 	eventually(t, "the provider is found", func() bool { return root.get(link).at.Host == issuer })
@@ -196,7 +196,7 @@ func TestSignOn(t *testing.T) {
 	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403, "/admin/sign-in/return", "Access denied", "Acme knows you")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
 	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes") // the provider still knows her
-	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return", "Acme did not let you in")
+	eve.enter(link+"?again=yes", "sub", "e", "deny", "yes").wants(t, 401, "/admin/sign-in/return", "Acme did not sign you in")
 
 	// An address gives nobody another's account, and one that is not verified no name.
 	for _, who := range [][]string{{"email", "taken@acme.example", "verified", "yes"}, {"email", "root@acme.example"}} {
@@ -222,10 +222,10 @@ func TestSignOn(t *testing.T) {
 	must(t, err)
 	must(t, resp.Body.Close())
 	stolen := resp.Header.Get("Location")
-	newVisitor(t, base).get(stolen).wants(t, 401, "/admin/sign-in/return", "Begin again")
+	newVisitor(t, base).get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again")
 	forged := regexp.MustCompile(`state=[^&]+`).ReplaceAllString(stolen, "state=forged")
-	cut.get(forged).wants(t, 401, "/admin/sign-in/return", "Begin again")
-	cut.get(stolen).wants(t, 401, "/admin/sign-in/return", "Begin again") // the flow ended with the first
+	cut.get(forged).wants(t, 401, "/admin/sign-in/return", "Sign in again")
+	cut.get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again") // the flow ended with the first
 
 	// Who loses the group loses the sessions with the next try; a session ends as any other.
 	again := newVisitor(t, base)
@@ -260,7 +260,7 @@ func provesAnew(t *testing.T, base, link string) {
 	bob := newVisitor(t, base)
 	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm at Acme")
 	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Confirm your identity")
-	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as somebody else")
+	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as another user")
 	bob.get(keys).wants(t, 200, keys, "Confirm at Acme")
 	bob.enter(at, "sub", "old", "group", "operators").wants(t, 200, keys, "Create a key")
 

@@ -25,7 +25,8 @@ type Accounts struct {
 
 // Put creates an account or changes its name and note, and reports whether
 // it was created.
-func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool, err error) {
+func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool,
+	err error) {
 	bad := ValidateAccount(&r)
 	if !fieldmark.ValidAccount(id) {
 		bad.Add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")

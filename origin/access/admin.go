@@ -22,10 +22,10 @@ const (
 	maxPassword = 1024 // bytes, so that a sign-in cannot make the server hash megabytes
 )
 
-// userName is what an administrator may be called.
+// userName is the syntax of the names of administrators.
 var userName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
-// commonPasswords are long enough and still among the first anybody tries.
+// commonPasswords are long enough and still among the first that an attacker tries.
 var commonPasswords = []string{
 	"123456789012", "1234567890123", "12345678901234", "123456789123", "password1234", "password12345", "passwordpassword",
 	"qwertyuiop12", "qwertyuiop123", "qwertyuiop[]", "1qaz2wsx3edc", "1q2w3e4r5t6y", "administrator", "administrator1",
@@ -43,14 +43,14 @@ type Admins struct {
 	throttle *throttle
 }
 
-// SetPassword makes an administrator who may do everything, or changes the
-// password of one, who is then signed out everywhere.
+// SetPassword creates an administrator with the role admin, or changes the password of
+// one and ends all sessions of that user.
 func (s *Admins) SetPassword(ctx context.Context, user, password string) error {
 	return s.Put(ctx, user, password, fieldmark.RoleAdmin)
 }
 
-// Put makes an administrator, or changes the password and the role of one,
-// who is then signed out everywhere. A second factor stays.
+// Put creates an administrator, or changes the password and the role of one and ends
+// all sessions of that user. A second factor stays.
 func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.Role) error {
 	if !role.Valid() {
 		return validation.Error("/role", "enum", "must be admin or viewer")
@@ -98,8 +98,9 @@ func validateAdmin(user, password string) []fieldmark.FieldError {
 		bad.Add("/password", "too_short", fmt.Sprintf("must have at least %d characters", MinPassword))
 	case len(password) > maxPassword:
 		bad.Add("/password", "too_long", fmt.Sprintf("must have at most %d bytes", maxPassword))
-	case slices.Contains(commonPasswords, strings.ToLower(password)) || strings.Count(password, password[:1]) == len(password):
-		bad.Add("/password", "pattern", "is among the first anybody would try")
+	case slices.Contains(commonPasswords, strings.ToLower(password)) ||
+		strings.Count(password, password[:1]) == len(password):
+		bad.Add("/password", "pattern", "is too easy to guess")
 	}
 	return bad
 }
@@ -115,7 +116,8 @@ func (s *Admins) List(ctx context.Context) ([]fieldmark.Admin, error) {
 	}
 	list := make([]fieldmark.Admin, len(rows))
 	for i, a := range rows {
-		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", Foreign: a.Password == "", CreatedAt: fieldmark.At(a.CreatedAt)}
+		list[i] = fieldmark.Admin{Name: a.Name, Role: a.Role, SecondFactor: a.TOTP != "", Foreign: a.Password == "",
+			CreatedAt: fieldmark.At(a.CreatedAt)}
 	}
 	return list, nil
 }

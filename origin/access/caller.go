@@ -8,14 +8,14 @@ type Caller struct {
 	Agent string     // User-Agent
 }
 
-// ParseCaller reads who asks from an address as text, which may be none.
+// ParseCaller returns a Caller. Its address is unknown if text is no address.
 func ParseCaller(address, agent string) Caller {
-	addr, _ := netip.ParseAddr(address) // none is not known
+	addr, _ := netip.ParseAddr(address)
 	return Caller{Addr: addr, Agent: agent}
 }
 
-// networkOf names the network of an address, which tells enough and is nobody's
-// personal data: a /24, or a /48 of IPv6.
+// networkOf returns the network of an address, a /24 or an IPv6 /48, or "" for an
+// unknown address. It is stored instead of the address, which is personal data.
 func networkOf(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -31,6 +31,7 @@ func networkOf(a netip.Addr) string {
 	return p.String()
 }
 
+// addressOf returns the address of a caller, or "" if it is unknown.
 func addressOf(c Caller) string {
 	if !c.Addr.IsValid() {
 		return ""

@@ -31,7 +31,8 @@ const (
 // keyHashVersion marks the hashes of API keys, should their MAC change.
 const keyHashVersion = 1
 
-// Keys are the API keys.
+// Keys are the API keys. A key is shown once, when it is created; the database holds
+// its MAC, so that neither a copy of the database nor write access to it yields one.
 type Keys struct {
 	store    *store.Store
 	auditLog *auditlog.Log
@@ -39,21 +40,21 @@ type Keys struct {
 	lastUsed LastUsed
 }
 
-// Create makes a key for an account, or for the one the request names if
-// account is empty. Its token is in the answer and nowhere else.
+// Create creates a key for an account, or for the account of the request if account
+// is empty. The response is the only place that has its token.
 func (s *Keys) Create(ctx context.Context, account string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return s.create(ctx, account, r, nil)
 }
 
-// CreateAfter is Create for a form, which is refused with
-// CodeVersionMismatch unless newest is still the id of the newest key ("" where
-// there is no key): a form that is sent twice, or loaded again, makes one key.
-// Nil is no condition.
+// CreateAfter is Create for an HTML form. It returns CodeVersionMismatch unless newest
+// is still the id of the newest key ("" for none): a form that is submitted twice, or
+// reloaded, creates one key. A nil newest is no condition.
 func (s *Keys) CreateAfter(ctx context.Context, newest *string, r fieldmark.KeyRequest) (fieldmark.NewKey, error) {
 	return s.create(ctx, "", r, newest)
 }
 
-func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey, error) {
+func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyRequest, newest *string) (fieldmark.NewKey,
+	error) {
 	if err := validation.Errors(validateKey(&r)).Err(); err != nil {
 		return fieldmark.NewKey{}, err
 	}
@@ -61,7 +62,7 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 	now := time.Now()
 	row, token := s.newKey(now)
 	row.Account, row.Name, row.Scopes, row.RateLimit = account, r.Name, r.Scopes, r.RateLimit
-	row.Networks, _ = parseNetworks(r.Networks) // checked
+	row.Networks, _ = parseNetworks(r.Networks) // validateKey has checked them
 	if r.ExpiresInDays > 0 {
 		ends := fieldmark.At(now.AddDate(0, 0, r.ExpiresInDays))
 		row.ExpiresAt = &ends
@@ -88,7 +89,7 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// newKey draws a token and begins the row that is kept of it.
+// newKey returns a random token and the row that stores its MAC.
 func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	t := fieldmark.NewKeyToken(
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
@@ -99,7 +100,8 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 	}, t.String()
 }
 
-// validateKey returns every complaint about a key request and fills in its default life.
+// validateKey returns everything that is wrong with a request, and sets its default
+// lifetime.
 func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	var bad validation.Errors
 	if n := utf8.RuneCountInString(r.Name); n == 0 || n > fieldmark.MaxKeyName || !validation.IsText(r.Name, false) {
@@ -112,7 +114,7 @@ func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 		if _, err := fieldmark.ParseScope(string(sc)); err != nil {
 			bad.Add(fmt.Sprintf("/scopes/%d", i), "enum", fmt.Sprintf("must be one of %v", fieldmark.Scopes()))
 		} else if slices.Contains(r.Scopes[:i], sc) {
-			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "is there twice")
+			bad.Add(fmt.Sprintf("/scopes/%d", i), "conflict", "is listed twice")
 		}
 	}
 	if r.ExpiresInDays == 0 {
@@ -124,7 +126,8 @@ func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	if l := r.RateLimit; l != nil {
 		for name, n := range map[string]int{"reads": l.Reads, "writes": l.Writes} {
 			if n < 0 || n > fieldmark.MaxRate {
-				bad.Add("/rateLimit/"+name, "range", fmt.Sprintf("must be 1 to %d a minute, or 0 for what every key may", fieldmark.MaxRate))
+				bad.Add("/rateLimit/"+name, "range",
+					fmt.Sprintf("must be 1 to %d a minute, or 0 for the default of all keys", fieldmark.MaxRate))
 			}
 		}
 		if *l == (fieldmark.RateLimit{}) {
@@ -135,7 +138,7 @@ func validateKey(r *fieldmark.KeyRequest) []fieldmark.FieldError {
 	return append(bad, wrong...)
 }
 
-// parseNetworks reads addresses and networks; an address is a network of one.
+// parseNetworks parses networks in CIDR notation. An address is a network of its own.
 func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Errors) {
 	if len(list) > fieldmark.MaxKeyNetworks {
 		bad.Add("/networks", "too_long", fmt.Sprintf("at most %d", fieldmark.MaxKeyNetworks))
@@ -147,7 +150,8 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil || p.Addr().Is4In6() {
-			bad.Add(fmt.Sprintf("/networks/%d", i), "format", "must be an address or a network, as in 192.0.2.0/24 or 2001:db8::/32")
+			bad.Add(fmt.Sprintf("/networks/%d", i), "format",
+				"must be an address or a network, as in 192.0.2.0/24 or 2001:db8::/32")
 			continue
 		}
 		networks = append(networks, p.Masked())
@@ -155,9 +159,9 @@ func parseNetworks(list []string) (networks []netip.Prefix, bad validation.Error
 	return networks, bad
 }
 
-// Authenticate returns the key a token belongs to. Unknown, mistyped and revoked
-// tokens get the same error after the same work. A key that is good but not from
-// where it is shown is returned with the error.
+// Authenticate returns the key of a token. Unknown, mistyped and revoked tokens get
+// the same error after the same work, so that timing does not tell them apart. A live
+// key that is used from a network it is not bound to is returned with the error.
 func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (fieldmark.Key, error) {
 	t, err := fieldmark.ParseKeyToken(token)
 	if err != nil {
@@ -167,7 +171,7 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fieldmark.Key{}, fmt.Errorf("authenticate: %w", err)
 	}
-	// A key that is not there has an empty hash, which no token has.
+	// A key that does not exist has an empty hash, which no token has.
 	right := subtle.ConstantTimeCompare([]byte(s.mac.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
 		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
@@ -185,7 +189,7 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	return row.Key, nil
 }
 
-// List lists keys, the newest first.
+// List returns keys, the newest first.
 func (s *Keys) List(ctx context.Context) ([]fieldmark.Key, error) {
 	rows, err := s.store.Keys(ctx, MaxKeys)
 	if err != nil {
@@ -198,10 +202,12 @@ func (s *Keys) List(ctx context.Context) ([]fieldmark.Key, error) {
 	return list, nil
 }
 
-// Revoke ends a key's life at once. A key that was revoked stays as it is.
-func (s *Keys) Revoke(ctx context.Context, id, why string) (fieldmark.Key, error) {
-	if utf8.RuneCountInString(why) > fieldmark.MaxRevokeReason || !validation.IsText(why, false) {
-		return fieldmark.Key{}, validation.Error("/reason", "range", fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason))
+// Revoke ends a key at once. Revoking it again changes nothing.
+func (s *Keys) Revoke(ctx context.Context, id, reason string) (fieldmark.Key, error) {
+	if utf8.RuneCountInString(reason) > fieldmark.MaxRevokeReason || !validation.IsText(reason, false) {
+		return fieldmark.Key{},
+			validation.Error("/reason", "range",
+				fmt.Sprintf("must have at most %d characters in one line", fieldmark.MaxRevokeReason))
 	}
 	var key store.Key
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -209,8 +215,8 @@ func (s *Keys) Revoke(ctx context.Context, id, why string) (fieldmark.Key, error
 			return err
 		}
 		before, now := key.Key, fieldmark.At(time.Now())
-		key.RevokedAt, key.RevokedReason = &now, why
-		if err := tx.RevokeKey(ctx, id, now, why); err != nil {
+		key.RevokedAt, key.RevokedReason = &now, reason
+		if err := tx.RevokeKey(ctx, id, now, reason); err != nil {
 			return err
 		}
 		if err := s.auditLog.Append(ctx, tx, "key.revoke", id, before, key.Key); err != nil {
@@ -226,15 +232,15 @@ func (s *Keys) Revoke(ctx context.Context, id, why string) (fieldmark.Key, error
 	return key.Key, nil
 }
 
-// Rotate makes a key that may what another may, for as long as that one was
-// made for. The old one works for the grace and says whose place was taken.
-func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (made fieldmark.NewKey, err error) {
+// Rotate creates a key with the account, scopes, limits and lifetime of another. The
+// old key works for the grace period, and until its own expiry at the latest.
+func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (created fieldmark.NewKey, err error) {
 	hours := fieldmark.DefaultGrace
 	if r.GraceHours != nil {
 		hours = *r.GraceHours
 	}
 	if hours < 0 || hours > fieldmark.MaxGraceHours {
-		return made, validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
+		return created, validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
 	}
 	now := time.Now()
 	row, token := s.newKey(now)
@@ -246,7 +252,8 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		if state := old.State(now); state != fieldmark.KeyLive {
 			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated", state)
 		}
-		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes, old.RateLimit, old.Networks
+		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes, old.RateLimit,
+			old.Networks
 		row.Replaces = old.ID
 		if old.ExpiresAt != nil {
 			ends := fieldmark.At(now.Add(old.ExpiresAt.Std().Sub(old.CreatedAt.Std())))
@@ -265,19 +272,20 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		return s.auditLog.Append(ctx, tx, "key.rotate", old.ID, old.Key, row.Key)
 	})
 	if err != nil {
-		return made, fmt.Errorf("rotate key: %w", err)
+		return created, fmt.Errorf("rotate key: %w", err)
 	}
 	return fieldmark.NewKey{Key: row.Key, Token: token}, nil
 }
 
-// When an account is told that a key ends, in days before it, the later first:
-// a key that was made for less is told of as late as it is.
+// expiryNotices returns when accounts are notified, in days before a key expires. The
+// later notice comes first: a key with a shorter lifetime gets the one that is true.
 func expiryNotices() []int { return []int{3, 14} }
 
-// maxNotices bounds how many keys are told of in one transaction.
+// maxNotices limits the keys of one transaction, because other writers wait for it.
 const maxNotices = 200
 
-// notifyExpiring tells accounts of keys that end soon.
+// notifyExpiring emits api_key.expiring for keys that expire within 14 or 3 days, once
+// for each.
 func (s *Keys) notifyExpiring(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
@@ -289,7 +297,8 @@ func (s *Keys) notifyExpiring(ctx context.Context) error {
 			for _, k := range keys {
 				left := int(k.ExpiresAt.Std().Sub(now)/(24*time.Hour)) + 1
 				e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventKeyExpiring}, Subject: k.ID}
-				notice := fieldmark.KeyExpiring{KeyID: k.ID, Name: k.Name, Prefix: k.Prefix, ExpiresAt: *k.ExpiresAt, DaysLeft: left}
+				notice := fieldmark.KeyExpiring{KeyID: k.ID, Name: k.Name, Prefix: k.Prefix, ExpiresAt: *k.ExpiresAt,
+					DaysLeft: left}
 				if _, err := event.Emit(ctx, tx, k.Account, e, notice); err != nil {
 					return err
 				}
@@ -318,9 +327,9 @@ func (s *Keys) writeLastUsed(ctx context.Context) error {
 	})
 }
 
-// randomBase62 draws n characters of alphabet, each as likely as any other.
+// randomBase62 returns n random characters of alphabet, uniformly distributed.
 func randomBase62(alphabet string, n int) string {
-	limit := byte(256 / len(alphabet) * len(alphabet)) // bytes from here on would favour the first characters
+	limit := byte(256 / len(alphabet) * len(alphabet)) // higher bytes would make the first characters more likely
 	out := make([]byte, 0, n)
 	var pool [64]byte
 	for len(out) < n {

@@ -16,8 +16,8 @@ import (
 )
 
 // The cost of a password hash: OWASP's first choice for argon2id, about a tenth
-// of a second here. Hashes with other numbers are still read, and made anew at
-// the next sign-in.
+// of a second here. Hashes with other parameters still work, and are replaced at the
+// next sign-in.
 const (
 	argonMemory  = 19 << 10 // KiB
 	argonTime    = 2
@@ -26,15 +26,15 @@ const (
 	argonKey     = 32 // bytes
 )
 
-// maxArgonMemory bounds what a stored hash may ask for, in KiB: a damaged row
-// must not take the machine down.
+// maxArgonMemory limits the memory parameter of a stored hash, in KiB: a damaged row
+// must not exhaust the memory of the machine.
 const maxArgonMemory = 1 << 20
 
-// dummyHash is compared for users that do not exist, so that they take as long
-// as those who do. No password is known to have it.
+// dummyHash is compared for unknown users, so that the response takes as long as for
+// known ones. No password is known to have it.
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// hashPassword returns a password as a PHC string.
+// hashPassword returns the hash of a password as a PHC string.
 func hashPassword(password string) string {
 	salt := make([]byte, argonSalt)
 	rand.Read(salt) // never fails (crypto/rand)
@@ -43,27 +43,27 @@ func hashPassword(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
-// checkPassword reports whether a password has a hash, and whether the hash
-// should be made anew because its cost is not today's.
-func checkPassword(hash, password string) (right, outdated bool, err error) {
+// checkPassword reports whether a password has a hash, and whether the hash is
+// outdated because its parameters are not the current ones.
+func checkPassword(hash, password string) (ok, outdated bool, err error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
-		return false, false, errors.New("a kept password is no argon2id hash")
+		return false, false, errors.New("a stored password is not an argon2id hash")
 	}
 	var version int
 	var memory, passes uint32
 	var threads uint8
 	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
-		return false, false, errors.New("a kept password has an unknown version of argon2")
+		return false, false, errors.New("a stored password has an unknown version of argon2")
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads); err != nil ||
 		memory > maxArgonMemory || passes == 0 || threads == 0 {
-		return false, false, errors.New("a kept password has unreadable costs")
+		return false, false, errors.New("a stored password has invalid parameters")
 	}
 	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
 	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
 	if err1 != nil || err2 != nil || len(want) == 0 {
-		return false, false, errors.New("a kept password has an unreadable salt or key")
+		return false, false, errors.New("a stored password has an invalid salt or key")
 	}
 	got := argon2.IDKey([]byte(password), salt, passes, memory, threads, uint32(len(want)))
 	outdated = memory != argonMemory || passes != argonTime || threads != argonThreads

@@ -25,26 +25,27 @@ const (
 	ReauthLifetime = 10 * time.Minute
 )
 
-// Credentials are what somebody signs in with.
+// Credentials are the input of a sign-in with a password.
 type Credentials struct {
 	User, Password string
-	Code           string // of the second factor; empty without one
+	Code           string // TOTP code; empty without a second factor
 	Caller         Caller
-	reauth         bool // a session: who has no password may confirm by the code alone
+	reauth         bool // re-authentication: a user without a password confirms with the code alone
 }
 
-// Session is an administrator in a session.
+// Session is an open session and its administrator.
 type Session struct {
 	User     string
 	Role     fieldmark.Role
-	Name     string    // names the session; it cannot be entered by that
-	ReauthAt time.Time // when the password was last given in it
-	External bool      // has no password here: the sign-in provider vouches
+	Name     string    // identifies the session to people; not the token
+	ReauthAt time.Time // last sign-in or re-authentication
+	External bool      // authenticated by the sign-in provider, without a password here
 	HasTOTP  bool      // has a second factor
 }
 
-// Reauthenticated reports whether the password was given just now.
-func (in Session) Reauthenticated(now time.Time) bool { return now.Sub(in.ReauthAt) < ReauthLifetime }
+// Reauthenticated reports whether the last authentication is recent enough for actions
+// that require one, such as creating keys.
+func (s Session) Reauthenticated(now time.Time) bool { return now.Sub(s.ReauthAt) < ReauthLifetime }
 
 // Sessions are the sessions of administrators in the admin console.
 type Sessions struct {
@@ -57,19 +58,20 @@ type Sessions struct {
 }
 
 // SignIn returns the token of a new session. A wrong password, a wrong code and an
-// unknown user get the same error after the same work, and delay the next try.
+// unknown user get the same error after the same work, and delay the next attempt.
 func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, err error) {
 	if s.noPasswords {
-		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "passwords are switched off")
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "signing in with a password is disabled")
 	}
-	proof, err := s.authenticate(ctx, c)
+	auth, err := s.authenticate(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	token, row := newSession(c.User, c.Caller)
-	ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
+	ctx = auditlog.WithActor(ctx,
+		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := proof.use(ctx, tx); err != nil {
+		if err := auth.use(ctx, tx); err != nil {
 			return err
 		}
 		if err := tx.AddSession(ctx, row); err != nil {
@@ -83,69 +85,75 @@ func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, e
 	return token, nil
 }
 
-// newSession draws the token of a session that begins now.
-func newSession(user string, by Caller) (token string, row store.Session) {
+// newSession returns the random token and the row of a session that begins now.
+func newSession(user string, caller Caller) (token string, row store.Session) {
 	token = rand.Text() + rand.Text() // 2 x 130 bits
 	now := time.Now()
 	return token, store.Session{Hash: hashSession(token), User: user, CreatedAt: now, SeenAt: now, ConfirmedAt: now,
-		Address: networkOf(by.Addr), Agent: auditlog.Clip(by.Agent)}
+		Address: networkOf(caller.Addr), Agent: auditlog.Clip(caller.Agent)}
 }
 
-// Reauthenticate notes in a session that its password was given just now.
-func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code string, by Caller) error {
+// Reauthenticate checks the password and the code of the user of a session again, and
+// records the time in the session.
+func (s *Sessions) Reauthenticate(ctx context.Context, token, password, code string, caller Caller) error {
 	in, err := s.Get(ctx, token)
 	if err != nil {
 		return err
 	}
-	proof, err := s.authenticate(ctx, Credentials{User: in.User, Password: password, Code: code, Caller: by, reauth: true})
+	auth, err := s.authenticate(ctx,
+		Credentials{User: in.User, Password: password, Code: code, Caller: caller, reauth: true})
 	if err != nil {
 		return err
 	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := proof.use(ctx, tx); err != nil {
+		if err := auth.use(ctx, tx); err != nil {
 			return err
 		}
 		return tx.ConfirmSession(ctx, hashSession(token), time.Now())
 	})
 }
 
-// authentication is a right password, and a right code where one is asked for.
+// authentication is the result of checking a password and a code.
 type authentication struct {
-	admin store.Admin // as they were checked
-	step  int64       // of the code; 0 without one
-	hash  string      // of the password at today's cost; empty: it is kept so already
+	admin store.Admin // as it was checked
+	step  int64       // time step of the code; 0 without a second factor
+	hash  string      // of the password with current parameters; empty: the stored hash has them
 
-	throttles []string // names whose failures end with this
+	throttles []string // names whose failures are reset
 }
 
-// use uses a proof up in the transaction of what it allows. The password and
-// the second factor must still be those that were checked: checking takes long,
-// and a change of either ends what the old one could open.
-func (p *authentication) use(ctx context.Context, tx *store.Tx) error {
-	now, err := tx.Admin(ctx, p.admin.Name)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Password != p.admin.Password || now.TOTP != p.admin.TOTP) {
+// use consumes the authentication in the transaction of what it permits. The password
+// and the second factor must still be those that were checked: checking takes a while,
+// and changing either must end what the old one could open. A code is used once.
+func (a *authentication) use(ctx context.Context, tx *store.Tx) error {
+	now, err := tx.Admin(ctx, a.admin.Name)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Password != a.admin.Password || now.TOTP != a.admin.TOTP) {
 		return errCredentials()
 	}
 	if err != nil {
 		return err
 	}
-	if p.step > 0 {
-		if fresh, err := tx.UseTOTPStep(ctx, p.admin.Name, p.step); err != nil || !fresh {
-			return errors.Join(err, errCredentials())
+	if a.step > 0 {
+		fresh, err := tx.UseTOTPStep(ctx, a.admin.Name, a.step)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			return errCredentials()
 		}
 	}
-	for _, name := range p.throttles {
+	for _, name := range a.throttles {
 		if err := tx.DeleteLoginThrottle(ctx, name); err != nil {
 			return err
 		}
 	}
-	if p.hash != "" {
-		return tx.UpdatePasswordHash(ctx, p.admin.Name, p.hash)
+	if a.hash != "" {
+		return tx.UpdatePasswordHash(ctx, a.admin.Name, a.hash)
 	}
 	return nil
 }
 
-// authenticate checks a password and, where there is one, the second factor.
+// authenticate checks a password and the code of the second factor if there is one.
 func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentication, error) {
 	if len(c.User) > maxPassword || len(c.Password) > maxPassword {
 		return nil, errCredentials()
@@ -158,12 +166,12 @@ func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentica
 		return nil, err
 	}
 	defer s.hasher.release()
-	// Those who waited for their turn beside a failure are delayed by it as well;
-	// otherwise a thousand guesses sent at once would all count as the first.
+	// Check again after waiting: otherwise a thousand guesses sent at once would all
+	// count as the first.
 	if err := s.throttle.check(ctx, names); err != nil {
 		return nil, err
 	}
-	kept, err := s.store.Admin(ctx, c.User)
+	admin, err := s.store.Admin(ctx, c.User)
 	known := !errors.Is(err, store.ErrNotFound)
 	if !known {
 		err = nil
@@ -171,66 +179,65 @@ func (s *Sessions) authenticate(ctx context.Context, c Credentials) (*authentica
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
-	right, outdated, err := checkPassword(cmp.Or(kept.Password, dummyHash), c.Password)
+	ok, outdated, err := checkPassword(cmp.Or(admin.Password, dummyHash), c.Password)
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
-	if known && kept.Password == "" { // somebody of the sign-in provider
-		right = c.reauth && kept.TOTP != ""
+	if known && admin.Password == "" { // signs in at the provider
+		ok = c.reauth && admin.TOTP != ""
 	}
 	var step int64
-	if right && kept.TOTP != "" {
-		if step, err = s.checkCode(kept, c.Code, time.Now()); err != nil {
+	if ok && admin.TOTP != "" {
+		if step, err = s.checkCode(admin, c.Code, time.Now()); err != nil {
 			return nil, fmt.Errorf("sign in: %w", err)
 		}
-		right = step > 0
+		ok = step > 0
 	}
-	if !right {
-		// A failure that cannot be counted gets the answer of a right password
-		// that cannot be used: otherwise guesses were free while the disk is full.
+	if !ok {
+		// If the failure cannot be counted, return the error of a right password whose
+		// session cannot be stored: otherwise guesses would be free on a full disk.
 		if err := s.throttle.recordFailure(ctx, c, known, names); err != nil {
 			return nil, fmt.Errorf("sign in: %w", err)
 		}
 		return nil, errCredentials()
 	}
-	p := &authentication{admin: kept, step: step, throttles: names}
+	a := &authentication{admin: admin, step: step, throttles: names}
 	if outdated {
-		p.hash = hashPassword(c.Password)
+		a.hash = hashPassword(c.Password)
 	}
-	return p, nil
+	return a, nil
 }
 
 func errCredentials() error {
 	return fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the user name or the password is wrong")
 }
 
-// hashSession returns what is kept of a session's token. The token is random, so
-// a plain hash cannot be turned round.
+// hashSession returns the hash of a session token, which is stored in its place. The
+// token has 260 random bits, so a plain hash cannot be reversed.
 func hashSession(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// sessionNameLength is how much of a hash names a session to people.
+// sessionNameLength is how many digits of its hash identify a session to people.
 const sessionNameLength = 16
 
-// Get returns the administrator a token stands for, and keeps the session
-// from falling idle.
+// Get returns the session of a token and restarts its idle timeout.
 func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error) {
-	over := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session is over; sign in again")
+	expired := fieldmark.Errorf(fieldmark.CodeInvalidCredentials, "the session has ended; sign in again")
 	if token == "" || len(token) > maxPassword {
-		return in, over
+		return in, expired
 	}
 	se, err := s.store.Session(ctx, hashSession(token))
 	if errors.Is(err, store.ErrNotFound) {
-		return in, over
+		return in, expired
 	}
 	if err != nil {
 		return in, err
 	}
 	now := time.Now()
 	if now.Sub(se.SeenAt) >= SessionIdle || now.Sub(se.CreatedAt) >= SessionAbsolute {
-		return in, over
+		return in, expired
 	}
 	if now.Sub(se.SeenAt) >= lastSeenPrecision {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -240,30 +247,31 @@ func (s *Sessions) Get(ctx context.Context, token string) (in Session, err error
 			return in, err
 		}
 	}
-	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ConfirmedAt, External: se.External, HasTOTP: se.HasTOTP}, nil
+	return Session{User: se.User, Role: se.Role, Name: se.Hash[:sessionNameLength], ReauthAt: se.ConfirmedAt,
+		External: se.External, HasTOTP: se.HasTOTP}, nil
 }
 
-// SignOut ends a session; one that is over already is no error.
+// SignOut ends a session. A session that has ended already is no error.
 func (s *Sessions) SignOut(ctx context.Context, token string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.DeleteSession(ctx, hashSession(token))
 	})
 }
 
-// SessionInfo is a session as it may be shown.
+// SessionInfo is a session without what could be used to enter it.
 type SessionInfo struct {
-	Name      string // as Session.Session
+	Name      string // as Session.Name
 	User      string
-	Address   string // the network it was begun from
-	Agent     string // and the browser
+	Address   string // network that signed in
+	Agent     string // User-Agent that signed in
 	CreatedAt fieldmark.Time
 	SeenAt    fieldmark.Time
 }
 
-// maxSessions bounds a list of sessions.
+// maxSessions limits a list of sessions.
 const maxSessions = 500
 
-// List lists the sessions that are open, the newest first.
+// List returns the open sessions, the newest first.
 func (s *Sessions) List(ctx context.Context) ([]SessionInfo, error) {
 	now := time.Now()
 	rows, err := s.store.Sessions(ctx, now.Add(-SessionAbsolute), now.Add(-SessionIdle), maxSessions)
@@ -278,7 +286,7 @@ func (s *Sessions) List(ctx context.Context) ([]SessionInfo, error) {
 	return list, nil
 }
 
-// Delete ends a session by its name.
+// Delete ends the session of a name.
 func (s *Sessions) Delete(ctx context.Context, name string) error {
 	if len(name) != sessionNameLength {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such session")

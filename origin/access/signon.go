@@ -18,44 +18,45 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Bounds of a sign-in at the provider.
+// Limits of a sign-in at the provider.
 const (
-	FlowLifetime  = 10 * time.Minute // from the sign-in page to coming back; people look for a phone meanwhile
-	maxNextBytes  = 512              // bytes of the page to go to afterwards: the rest must fit into a cookie
+	FlowLifetime  = 10 * time.Minute // from the sign-in page to the callback; people may have to find their phone
+	maxNextBytes  = 512              // bytes of the page to continue at: the flow must fit into a cookie
 	maxFlowBytes  = 2048             // bytes of a sealed flow
-	clockSkew     = time.Minute      // how far the provider's clock may be behind ours
-	flowOwner     = "sign-on"        // what a sealed flow is bound to
-	unnamedPrefix = "sso-"           // begins the name of who has no verified address
+	clockSkew     = time.Minute      // how far the provider's clock may be behind
+	flowOwner     = "sign-on"        // owner of a sealed flow
+	unnamedPrefix = "sso-"           // prefix of the user name of an identity without a verified address
 )
 
-// flow is a sign-in under way, as the browser keeps it, sealed.
+// flow is a sign-in in progress. The browser keeps it encrypted, so that no origin has
+// to remember it.
 type flow struct {
 	oidc.Flow
 	Next      string `json:"x"`
-	Session   string `json:"u,omitempty"` // the session that is to be proved; empty: a new one is begun
+	Session   string `json:"u,omitempty"` // to re-authenticate; empty: begin a new one
 	StartedAt int64  `json:"t"`           // seconds since 1970
 }
 
-// AuthRequest says why a browser is sent to the provider.
+// AuthRequest is a request to send a browser to the provider.
 type AuthRequest struct {
-	Next       string // the page to go to afterwards
-	Session    string // the session whose person is to prove anew who it is; empty: a new one is begun
-	ForceLogin bool   // the person chooses anew who it is, whoever the provider thinks it is
+	Next       string // page to continue at
+	Session    string // name of the session to re-authenticate; empty: begin a new one
+	ForceLogin bool   // the provider must ask for credentials even if it has a session of its own
 }
 
-// Callback is what a browser brings back from the provider.
+// Callback is the request of a browser that returns from the provider.
 type Callback struct {
-	Flow   string     // what Begin gave it
-	Query  url.Values // of the address it was sent to
-	Token  string     // of the session it has, if any
+	Flow   string     // result of Begin
+	Query  url.Values // of the redirect URL
+	Token  string     // of the session, if there is one
 	Caller Caller
 }
 
-// AccessDenied says why nobody was let in, in words for who was not.
+// AccessDenied is a sign-in that failed, with a reason to show to its user.
 type AccessDenied struct {
 	Reason string
-	Known  bool  // the provider vouched for the person; the rules do not
-	Err    error // for the log; nil where there is no more to say
+	Known  bool  // the provider authenticated the user, but the rules give no role
+	Err    error // for the log; may be nil
 }
 
 // Error implements error.
@@ -66,21 +67,21 @@ func (r *AccessDenied) Error() string {
 	return r.Reason + ": " + r.Err.Error()
 }
 
-// Unwrap returns what was behind it.
+// Unwrap returns the cause.
 func (r *AccessDenied) Unwrap() error { return r.Err }
 
-// SignOn is signing in at an OpenID Connect provider.
+// SignOn signs administrators in at an OpenID Connect provider.
 type SignOn struct {
 	store       *store.Store
 	auditLog    *auditlog.Log
 	flows       keyring.Cipher
 	throttle    *throttle
 	sessions    *Sessions
-	provider    *oidc.Provider // nil: there is none
+	provider    *oidc.Provider // nil: none
 	noPasswords bool
 }
 
-// Label is what people call the sign-in provider; empty without one.
+// Label returns the display name of the provider, or "" if there is none.
 func (s *SignOn) Label() string {
 	if s.provider == nil {
 		return ""
@@ -88,36 +89,38 @@ func (s *SignOn) Label() string {
 	return s.provider.Label()
 }
 
-// PasswordsAllowed reports whether administrators may sign in with one.
+// PasswordsAllowed reports whether administrators may sign in with a password.
 func (s *SignOn) PasswordsAllowed() bool { return !s.noPasswords }
 
-// Begin returns the provider's address for a sign-in, or for a proof of
-// who is in a session, and what the browser must keep meanwhile.
-func (s *SignOn) Begin(ctx context.Context, d AuthRequest) (address, kept string, err error) {
+// Begin returns the provider's URL for a sign-in or a re-authentication, and the sealed
+// flow that the browser must keep until it returns.
+func (s *SignOn) Begin(ctx context.Context, d AuthRequest) (address, sealed string, err error) {
 	if s.provider == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
 	}
 	if len(d.Next) > maxNextBytes {
 		d.Next = ""
 	}
-	f := flow{Flow: oidc.NewFlow(d.ForceLogin || d.Session != ""), Next: d.Next, Session: d.Session, StartedAt: time.Now().Unix()}
+	f := flow{Flow: oidc.NewFlow(d.ForceLogin || d.Session != ""), Next: d.Next, Session: d.Session,
+		StartedAt: time.Now().Unix()}
 	if address, err = s.provider.Begin(ctx, f.Flow); err != nil {
 		return "", "", s.unavailable(err)
 	}
 	b, err := json.Marshal(f)
 	if err != nil {
-		return "", "", fmt.Errorf("keep a sign-in: %w", err)
+		return "", "", fmt.Errorf("encode a sign-in: %w", err)
 	}
 	return address, s.flows.Seal(flowOwner, string(b)), nil
 }
 
 func (s *SignOn) unavailable(err error) error {
-	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: s.provider.Label() + " does not answer just now.", Err: err}
+	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable,
+		Detail: s.provider.Label() + " is not available; try again later.", Err: err}
 }
 
-// Finish judges what a browser brought back. It returns the page to go to and
-// the token of a new session, or none where the session it has was proved. Who is
-// not let in gets *Refused.
+// Finish ends a sign-in. It returns the page to continue at and the token of a new
+// session, or no token after a re-authentication. The error is *AccessDenied if the
+// user may not sign in.
 func (s *SignOn) Finish(ctx context.Context, r Callback) (token, next string, err error) {
 	if s.provider == nil {
 		return "", "", fieldmark.Errorf(fieldmark.CodeNotFound, "there is no sign-in provider")
@@ -132,7 +135,9 @@ func (s *SignOn) Finish(ctx context.Context, r Callback) (token, next string, er
 	}
 	person, err := s.provider.Finish(ctx, r.Query.Get("code"), f.Flow)
 	if errors.Is(err, oidc.ErrDenied) {
-		return "", "", errors.Join(&AccessDenied{Reason: s.provider.Label() + " did not vouch for you.", Err: err}, s.throttle.recordFailure(ctx, Credentials{Caller: r.Caller}, false, names))
+		return "", "",
+			errors.Join(&AccessDenied{Reason: s.provider.Label() + " did not confirm your identity.", Err: err},
+				s.throttle.recordFailure(ctx, Credentials{Caller: r.Caller}, false, names))
 	}
 	if err != nil {
 		return "", "", s.unavailable(err)
@@ -144,9 +149,10 @@ func (s *SignOn) Finish(ctx context.Context, r Callback) (token, next string, er
 	return token, f.Next, err
 }
 
-// openFlow opens what the browser kept and holds what it brought against it.
+// openFlow decrypts the flow of a callback and checks that the callback belongs to it:
+// an attacker could otherwise sign a browser in as somebody else.
 func (s *SignOn) openFlow(r Callback) (f flow, err error) {
-	stale := &AccessDenied{Reason: "This sign-in was begun elsewhere or too long ago. Begin again."}
+	stale := &AccessDenied{Reason: "This sign-in was started in another browser or has expired. Sign in again."}
 	if len(r.Flow) > maxFlowBytes {
 		return f, stale
 	}
@@ -155,35 +161,39 @@ func (s *SignOn) openFlow(r Callback) (f flow, err error) {
 		return f, stale
 	}
 	age := time.Since(time.Unix(f.StartedAt, 0))
-	if age < -clockSkew || age > FlowLifetime || subtle.ConstantTimeCompare([]byte(r.Query.Get("state")), []byte(f.State)) != 1 {
+	if age < -clockSkew || age > FlowLifetime ||
+		subtle.ConstantTimeCompare([]byte(r.Query.Get("state")), []byte(f.State)) != 1 {
 		return f, stale
 	}
 	if from := r.Query.Get("iss"); from != "" && from != s.provider.Issuer() { // RFC 9207
-		return f, &AccessDenied{Reason: "The answer came from another provider."}
+		return f, &AccessDenied{Reason: "The response came from another provider."}
 	}
 	if said := r.Query.Get("error"); said != "" || r.Query.Get("code") == "" {
-		return f, &AccessDenied{Reason: s.provider.Label() + " did not let you in.", Err: fmt.Errorf("the provider says %q", auditlog.Clip(said))}
+		return f, &AccessDenied{Reason: s.provider.Label() + " did not sign you in.",
+			Err: fmt.Errorf("the provider says %q", auditlog.Clip(said))}
 	}
 	return f, nil
 }
 
-// signInState is what the audit log keeps of a sign-in at the provider.
+// signInState is the state of a sign-in at the provider in the audit log.
 type signInState struct {
 	Issuer  string         `json:"issuer"`
 	Subject string         `json:"subject"`
 	Role    fieldmark.Role `json:"role,omitempty"`
 }
 
-// signIn begins a session for who may enter. Who may no more loses the sessions
-// that are open.
-func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, by Caller) (token string, err error) {
+// signIn begins a session for an identity that has a role. If it no longer has one, its
+// open sessions end.
+func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (token string, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		token = ""
 		user, err := s.findOrCreate(ctx, tx, p)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(by), Agent: by.Agent})
+		ctx = auditlog.WithActor(ctx,
+			auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(caller),
+				Agent: caller.Agent})
 		what := signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject), Role: p.Role}
 		if p.Role == "" {
 			if err := tx.DeleteSessionsOf(ctx, user); err != nil {
@@ -192,9 +202,9 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, by Caller) (token 
 			return s.auditLog.Append(ctx, tx, "session.refused", subjectName(user, p), nil, what)
 		}
 		var row store.Session
-		token, row = newSession(user, by)
+		token, row = newSession(user, caller)
 		if row.ConfirmedAt = time.Unix(0, 0); !p.AuthTime.IsZero() && p.AuthTime.Before(row.CreatedAt) {
-			row.ConfirmedAt = p.AuthTime // the provider may have let the person in long before
+			row.ConfirmedAt = p.AuthTime // the provider may have authenticated the user long before
 		}
 		if err := tx.RecordSignIn(ctx, user, p.Role, row.CreatedAt); err != nil {
 			return err
@@ -208,20 +218,21 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, by Caller) (token 
 		return "", fmt.Errorf("sign in: %w", err)
 	}
 	if token == "" {
-		return "", &AccessDenied{Reason: s.provider.Label() + " knows you, but you are not among those who may enter.", Known: true}
+		return "", &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.",
+			Known: true}
 	}
 	return token, nil
 }
 
-// findOrCreate returns the administrator somebody is, making one of who may enter and
-// was never here; ErrNone is who may not.
+// findOrCreate returns the user name of an identity, and creates the administrator if
+// the identity has a role and is new. The error is ErrNone if it has no role.
 func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity) (user string, err error) {
 	user, err = tx.Identity(ctx, p.Issuer, p.Subject)
 	if !errors.Is(err, store.ErrNotFound) || p.Role == "" {
 		return user, err
 	}
-	// A name that is taken is somebody else's, who may have a password: nobody
-	// becomes an administrator by having an address.
+	// A name that is taken belongs to another administrator, who may have a password:
+	// an email address alone must not give anyone that account.
 	for _, name := range []string{p.Email, subjectName("", p)} {
 		if !userName.MatchString(name) {
 			continue
@@ -234,7 +245,7 @@ func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity
 	return "", fmt.Errorf("the name %s is taken", subjectName("", p))
 }
 
-// subjectName is what somebody is called who has no other name here.
+// subjectName returns user, or a name derived from the subject if user is empty.
 func subjectName(user string, p oidc.Identity) string {
 	if user != "" {
 		return user
@@ -243,47 +254,49 @@ func subjectName(user string, p oidc.Identity) string {
 	return unnamedPrefix + hex.EncodeToString(sum[:8])
 }
 
-// reauthenticate notes in a session that the provider had its person prove anew who it
-// is.
+// reauthenticate records in a session that the provider has just authenticated its
+// user again.
 func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r Callback) error {
 	in, err := s.sessions.Get(ctx, r.Token)
 	if err != nil {
 		return err
 	}
 	var same bool
-	begun := time.Unix(f.StartedAt, 0)
+	started := time.Unix(f.StartedAt, 0)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		user, err := tx.Identity(ctx, p.Issuer, p.Subject)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		same = err == nil && user == in.User && in.Name == f.Session
-		if same && p.Role == "" { // the rules no longer admit the person
+		if same && p.Role == "" { // the rules no longer give a role
 			if err := tx.DeleteSessionsOf(ctx, user); err != nil {
 				return err
 			}
-			ctx = auditlog.WithActor(ctx, auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
-			return s.auditLog.Append(ctx, tx, "session.refused", user, nil, signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
+			ctx = auditlog.WithActor(ctx,
+				auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
+			return s.auditLog.Append(ctx, tx, "session.refused", user, nil,
+				signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
 		}
 		if same {
 			if err := tx.RecordSignIn(ctx, user, p.Role, time.Now()); err != nil {
 				return err
 			}
 		}
-		if !same || p.AuthTime.Before(begun.Add(-clockSkew)) {
+		if !same || p.AuthTime.Before(started.Add(-clockSkew)) {
 			return nil
 		}
 		return tx.ConfirmSession(ctx, hashSession(r.Token), time.Now())
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("prove a session: %w", err)
+		return fmt.Errorf("re-authenticate: %w", err)
 	case !same:
-		return &AccessDenied{Reason: "You signed in as somebody else at " + s.provider.Label() + "."}
+		return &AccessDenied{Reason: "You signed in as another user at " + s.provider.Label() + "."}
 	case p.Role == "":
-		return &AccessDenied{Reason: s.provider.Label() + " knows you, but you are not among those who may enter.", Known: true}
-	case p.AuthTime.Before(begun.Add(-clockSkew)):
-		return &AccessDenied{Reason: s.provider.Label() + " does not say that you have just proved who you are."}
+		return &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.", Known: true}
+	case p.AuthTime.Before(started.Add(-clockSkew)):
+		return &AccessDenied{Reason: s.provider.Label() + " does not confirm that you have just signed in again."}
 	}
 	return nil
 }

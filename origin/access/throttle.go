@@ -10,15 +10,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// The delays after failed sign-ins: 1 s, 2 s, 4 s and so on. There is a longest
-// one, because a permanent lock would let anybody lock anybody out.
+// The delays after failed sign-ins double: 1 s, 2 s, 4 s and so on up to a maximum. A
+// permanent lock would let an attacker lock out every administrator.
 const (
 	minDelay = time.Second
 	maxDelay = 15 * time.Minute
-	// throttleReset is how long after the end of a delay a failure counts as the
-	// first again. Rows are pruned then, so the table holds no more failures than
-	// fit into an hour and a quarter; each costs the hash of a password, of which
-	// an origin makes maxHashing at once.
+	// throttleReset is how long after the end of a delay the next failure counts as the
+	// first again. Rows are pruned then, so the table holds at most the failures of 75
+	// minutes; each costs an attacker the time of hashing a password, of which an
+	// origin runs maxHashing at once.
 	throttleReset = time.Hour
 )
 
@@ -29,9 +29,9 @@ type throttle struct {
 	mac      keyring.MAC
 }
 
-// names returns the names a sign-in's failures are counted under: the
-// user's, whether there is one or not, and the network's if it is known. The
-// counts are in the database, so all origins share them.
+// names returns the keys under which the failures of a sign-in are counted: one of the
+// user, whether or not it exists, and one of the network if it is known. The counts
+// are in the database, which all origins share.
 func (t *throttle) names(user string, by Caller) []string {
 	var names []string
 	if user != "" {
@@ -43,12 +43,13 @@ func (t *throttle) names(user string, by Caller) []string {
 	return names
 }
 
-// name hides what was typed as a user's name: it may be a password.
+// name returns a MAC of the name: a password may have been typed into the field of the
+// user name.
 func (t *throttle) name(kind, name string) string {
 	return t.mac.Sum(kind + " " + name)
 }
 
-// check refuses a sign-in that comes too early for any of its names.
+// check returns CodeRateLimited before the delay of any of the names has passed.
 func (t *throttle) check(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -61,20 +62,21 @@ func (t *throttle) check(ctx context.Context, names []string) error {
 	if wait <= 0 {
 		return nil
 	}
-	e := fieldmark.Errorf(fieldmark.CodeRateLimited, "too many failed tries; wait a little")
+	e := fieldmark.Errorf(fieldmark.CodeRateLimited, "too many failed attempts; try again later")
 	e.RetryAfter = wait
 	return e
 }
 
-// recordFailure counts a failed sign-in under its names and writes it into the
-// audit log. A user's name that does not exist may be a password in the wrong
-// field, so it is not stored. A caller who breaks off does not avoid the delay.
+// recordFailure counts a failed sign-in under its names and adds it to the audit log.
+// An unknown user name may be a password in the wrong field, so it is not stored. A
+// caller that closes the connection does not avoid the delay.
 func (t *throttle) recordFailure(ctx context.Context, c Credentials, known bool, names []string) error {
 	user := c.User
 	if !known {
 		user = "(unknown)"
 	}
-	ctx = auditlog.WithActor(context.WithoutCancel(ctx), auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
+	ctx = auditlog.WithActor(context.WithoutCancel(ctx),
+		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
 	return t.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, name := range names {
@@ -90,13 +92,13 @@ func (t *throttle) recordFailure(ctx context.Context, c Credentials, known bool,
 	})
 }
 
-// addFailure adds a failure.
+// addFailure returns a throttle after one more failure.
 func addFailure(l store.LoginThrottle, now time.Time) store.LoginThrottle {
 	if now.Sub(l.Until) > throttleReset {
 		l.Failures = 0
 	}
 	wait := maxDelay
-	if l.Failures < 10 { // 2^10 s is past the longest
+	if l.Failures < 10 { // 2^10 s is above the maximum
 		wait = min(minDelay<<l.Failures, maxDelay)
 	}
 	l.Failures++

@@ -13,36 +13,38 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// The second factor (RFC 6238): six digits that change every 30 seconds. A clock
-// may be one step wrong either way.
+// Parameters of TOTP codes (RFC 6238): six digits that change every 30 seconds. The
+// clock of the phone may be one step off either way.
 const (
 	totpIssuer = "Fieldmark"
 	totpStep   = 30 // seconds
 	totpSkew   = 1  // steps
 )
 
-// TOTP is a secret that an authenticator app is given.
+// TOTP is the secret of a second factor, for an authenticator app.
 type TOTP struct {
 	Secret string // base 32
 	URI    string // otpauth://totp/…, for a QR code
 }
 
-// NewTOTP draws a secret for a user. Nothing is kept of it until
-// SetTOTP is told of it.
+// NewTOTP returns a random secret for a user. It is not stored: SetTOTP does that once
+// the user has entered a code.
 func NewTOTP(user string) (TOTP, error) {
-	k, err := totp.Generate(totp.GenerateOpts{Issuer: totpIssuer, AccountName: user, Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+	k, err := totp.Generate(totp.GenerateOpts{Issuer: totpIssuer, AccountName: user, Period: totpStep,
+		Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 	if err != nil {
-		return TOTP{}, fmt.Errorf("draw a second factor: %w", err)
+		return TOTP{}, fmt.Errorf("generate a second factor: %w", err)
 	}
 	return TOTP{Secret: k.Secret(), URI: k.URL()}, nil
 }
 
-// matchStep returns the step that a code is of, or 0. All steps are looked at, so
-// that time tells nothing.
+// matchStep returns the time step of a code, or 0 if it is wrong. It compares all
+// steps, so that timing reveals nothing.
 func matchStep(secret, code string, now time.Time) (step int64, err error) {
 	for skew := -totpSkew; skew <= totpSkew; skew++ {
 		at := now.Add(time.Duration(skew) * totpStep * time.Second)
-		want, err := totp.GenerateCodeCustom(secret, at, totp.ValidateOpts{Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		want, err := totp.GenerateCodeCustom(secret, at,
+			totp.ValidateOpts{Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 		if err != nil {
 			return 0, fmt.Errorf("compute a code: %w", err)
 		}
@@ -53,8 +55,8 @@ func matchStep(secret, code string, now time.Time) (step int64, err error) {
 	return step, nil
 }
 
-// checkCode returns the step that a code of an administrator is of, or 0 for one
-// that is wrong or was used.
+// checkCode returns the time step of an administrator's code, or 0 if it is wrong or
+// was used before.
 func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, error) {
 	secret, err := s.totp.Open(a.Name, a.TOTP)
 	if err != nil {
@@ -67,14 +69,14 @@ func (s *Sessions) checkCode(a store.Admin, code string, now time.Time) (int64, 
 	return step, err
 }
 
-// SetTOTP has a user asked for a code from now on; the code shows that an
-// app has the secret. An empty secret ends that.
+// SetTOTP enables the second factor of a user; the code proves that an app has the
+// secret. An empty secret disables it.
 func (s *Admins) SetTOTP(ctx context.Context, user, secret, code string) error {
 	act, sealed, step := "admin.second-factor.off", "", int64(0)
 	if secret != "" {
 		var err error
 		if step, err = matchStep(secret, code, time.Now()); err != nil || step == 0 {
-			return validation.Error("/code", "conflict", "is not the one the app shows now")
+			return validation.Error("/code", "conflict", "is not the code that the app shows now")
 		}
 		act, sealed = "admin.second-factor.on", s.totp.Seal(user, secret)
 	}

@@ -48,7 +48,7 @@ func TestPasswordsOff(t *testing.T) {
 		t.Errorf("a password is asked for: %s", body)
 	}
 	b.refused("/admin/sign-in", url.Values{"user": {user}, "password": {password}}, 401, "is wrong")
-	b.refused("/admin/sign-in/provider", nil, 502, "does not answer just now")
+	b.refused("/admin/sign-in/provider", nil, 502, "is not available; try again later")
 	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
 	b.header = map[string]string{"Cookie": "__Host-sign-on=" + strings.Repeat("A", 400)}
 	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")

@@ -46,7 +46,8 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 		if !endpoints[i].Subscribes(e.Type) {
 			continue
 		}
-		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject, now); err != nil {
+		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject,
+			now); err != nil {
 			return 0, err
 		}
 	}
@@ -69,7 +70,8 @@ func (l *Log) Head(ctx context.Context) (int64, error) { return l.store.Head(ctx
 // reader: one whose Head is below the cursor, one that has Diverged from it (the
 // reader applied events that this log does not have), and one of a log that was
 // renamed.
-func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.Duration, limit int) (fieldmark.EventPage, error) {
+func (l *Log) After(ctx context.Context, after fieldmark.EventCursor, wait time.Duration,
+	limit int) (fieldmark.EventPage, error) {
 	if limit <= 0 || limit > MaxPage {
 		limit = MaxPage
 	}

@@ -156,7 +156,8 @@ func (r *Runner) Every(ctx context.Context, interval time.Duration, name string,
 
 // AtStartAndEvery is Every with a first call at once: a process that never runs for
 // a whole interval does the work, too.
-func (r *Runner) AtStartAndEvery(ctx context.Context, interval time.Duration, name string, fn func(context.Context) error) {
+func (r *Runner) AtStartAndEvery(ctx context.Context, interval time.Duration, name string,
+	fn func(context.Context) error) {
 	r.try(ctx, name, fn)
 	r.Every(ctx, interval, name, fn)
 }

@@ -40,7 +40,8 @@ func New(secret []byte) (*Keyring, error) {
 	}
 	var k Keyring
 	for label, mac := range map[string]*MAC{
-		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog, "login-throttle/v1": &k.LoginThrottle,
+		"api-key/v1": &k.APIKey, "calendar/v1": &k.Calendar, "audit-log/v1": &k.AuditLog,
+		"login-throttle/v1": &k.LoginThrottle,
 	} {
 		key, err := hkdf.Key(sha256.New, secret, nil, label, sha256.Size)
 		if err != nil {

@@ -10,30 +10,30 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Identity is somebody the provider vouches for. Issuer and Subject together are who
-// it is; everything else may change.
+// Identity is a user that the provider authenticated. Issuer and Subject together
+// identify it; everything else may change.
 type Identity struct {
 	Issuer, Subject string
-	Email           string         // lower case, and only if the provider says that it is verified
-	Role            fieldmark.Role // what the operator's rules give; empty: nothing
-	AuthTime        time.Time      // when the person last proved who it is; zero: the provider does not say
+	Email           string         // lower case, and only if the provider has verified it
+	Role            fieldmark.Role // from the operator's rules; empty: none
+	AuthTime        time.Time      // last authentication at the provider; zero: unknown
 }
 
-// Rules say who may enter: those one of whose values of a claim is listed.
+// Rules give a role to users by the values of a claim.
 type Rules struct {
-	Claim   string   // such as groups; a path as realm_access.roles is followed; email counts only where it is verified
-	Admins  []string // may do everything
-	Viewers []string // may look
+	Claim   string   // such as groups, or a path such as realm_access.roles; email counts only if verified
+	Admins  []string // values that give the role admin
+	Viewers []string // values that give the role viewer
 }
 
-// claims are the members of an ID token or of an answer about the user.
+// claims are the members of an ID token or of a UserInfo response.
 type claims map[string]json.RawMessage
 
-// has reports whether a claim is there, however deep its path.
+// has reports whether there is a claim of a name or a path.
 func (c claims) has(claim string) bool { return c.find(claim) != nil }
 
-// find looks for a claim by its whole name, then by its path: names that are
-// addresses have dots of their own.
+// find returns a claim by its whole name, or else by its path: names that are URLs
+// contain dots.
 func (c claims) find(claim string) json.RawMessage {
 	if raw, ok := c[claim]; ok {
 		return raw
@@ -49,7 +49,7 @@ func (c claims) find(claim string) json.RawMessage {
 	return inner.find(rest)
 }
 
-// values are the values of a claim that is a text or a list of texts; providers
+// values returns the values of a claim that is a string or a list of strings; providers
 // send either.
 func (c claims) values(claim string) []string {
 	raw := c.find(claim)
@@ -70,8 +70,8 @@ func (c claims) values(claim string) []string {
 	return many
 }
 
-// email is the verified address. Anyone may write any address into a profile, so
-// one that is not verified is none. Some providers say "true" as a text.
+// email returns the verified address, or "". Users can enter any address in their
+// profile, so an unverified one proves nothing. Some providers send "true" as a string.
 func (c claims) email() string {
 	if said := string(c["email_verified"]); said != "true" && said != `"true"` {
 		return ""
@@ -83,7 +83,7 @@ func (c claims) email() string {
 	return strings.ToLower(all[0])
 }
 
-// authTime reads auth_time (OpenID Connect Core 1.0, section 2).
+// authTime returns auth_time (OpenID Connect Core 1.0, section 2).
 func (c claims) authTime() time.Time {
 	var seconds int64
 	if json.Unmarshal(c["auth_time"], &seconds) != nil || seconds <= 0 {
@@ -92,7 +92,7 @@ func (c claims) authTime() time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// role is what the rules give to somebody of these claims.
+// role returns the role that the rules give to a user with these claims.
 func (r *Rules) role(c claims) fieldmark.Role {
 	values := c.values(r.Claim)
 	same := func(a, b string) bool { return a == b }
@@ -113,14 +113,13 @@ func (r *Rules) role(c claims) fieldmark.Role {
 	return ""
 }
 
-// identity reads who somebody is, once all claims are gathered.
+// identity returns the Identity of complete claims.
 func (r *Rules) identity(issuer, subject string, c claims) Identity {
 	return Identity{Issuer: issuer, Subject: subject, Email: c.email(), Role: r.role(c), AuthTime: c.authTime()}
 }
 
-// merge adds claims that are not there yet: what a token says weighs more than
-// what was asked for later. That an address is verified is said of that address
-// and of no other.
+// merge adds claims that c does not have: the signed token takes precedence over the
+// UserInfo response. email_verified belongs to the address of its own source.
 func (c claims) merge(more claims) {
 	if _, ok := c[emailClaim]; !ok {
 		delete(c, "email_verified")

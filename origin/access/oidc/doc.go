@@ -1,8 +1,7 @@
-// Package oidc asks an OpenID Connect provider who somebody is: authorization code
+// Package oidc authenticates users at an OpenID Connect provider: authorization code
 // flow with PKCE (RFC 7636), state and nonce (OpenID Connect Core 1.0).
 //
-// In go the operator's choice of provider and rules of who may enter, and what a
-// browser brought back; out comes a Person whose ID token was verified. It knows
-// no session, no database and no page, and asks the provider for nothing before
-// somebody wants to sign in.
+// Its input is the operator's provider and rules, and the callback of a browser; its
+// output is an Identity from a verified ID token. It knows no session, no database and
+// no page, and sends no request before the first sign-in.
 package oidc

@@ -21,38 +21,38 @@ import (
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
-// Bounds of what is asked of a provider.
+// Limits of requests to a provider.
 const (
-	requestTimeout = 5 * time.Second // of one request; a person waits for it
-	maxResponse    = 1 << 20         // bytes of one answer; discovery and keys of large providers have some 20 KiB
-	discoveryTTL   = time.Hour       // how long discovery is believed; keys are asked for anew when a token names one that is unknown
-	retryDelay     = time.Second     // how long a provider that failed is not asked again
-	maxClockSkew   = 5 * time.Minute // a provider's clock may be ahead of ours by so much
-	maxAuthAge     = 12 * time.Hour  // how long ago a person may have proved itself to the provider; a session of ours lasts no longer
+	requestTimeout = 5 * time.Second // of one request: a user waits for it
+	maxResponse    = 1 << 20         // bytes of a response; large providers send about 20 KiB
+	discoveryTTL   = time.Hour       // of the discovery document; keys are fetched again when a token names an unknown one
+	retryDelay     = time.Second     // after a failed discovery
+	maxClockSkew   = 5 * time.Minute // how far the provider's clock may be ahead
+	maxAuthAge     = 12 * time.Hour  // of an authentication at the provider: a session lasts no longer
 	maxSubject     = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
 	emailClaim     = "email"
 	defaultClaim   = "groups"
 	discoveryPath  = "/.well-known/openid-configuration"
 )
 
-// What goes wrong, as callers tell it apart.
+// Errors that callers distinguish.
 var (
-	// ErrUnavailable means that the provider does not answer, or not as one should.
-	ErrUnavailable = errors.New("the sign-in provider does not answer")
-	// ErrDenied means that what the browser brought back is not good.
-	ErrDenied = errors.New("the sign-in provider does not vouch for this")
+	// ErrUnavailable means that the provider cannot be reached or violates the protocol.
+	ErrUnavailable = errors.New("the sign-in provider is not available")
+	// ErrDenied means that the callback or its token is not valid.
+	ErrDenied = errors.New("the sign-in provider does not confirm this")
 )
 
-// Config says which provider is asked, as whom, and who may enter.
+// Config is a provider, the registration of this client there, and the rules.
 type Config struct {
-	Issuer       string // its address, exactly as its tokens name it; https, or http on loopback
-	ClientID     string // what it knows us by
-	ClientSecret string // and how we prove that; empty for a public client, which PKCE protects
-	RedirectURL  string // where it sends browsers back to; exactly one, registered there
+	Issuer       string // URL, exactly as in its tokens; https, or http on loopback
+	ClientID     string // registered at the provider
+	ClientSecret string // empty for a public client, which PKCE protects
+	RedirectURL  string // registered at the provider
 	Scopes       []string
 	Rules        Rules
-	Label        string         // what people call it; "" means the host of the issuer
-	Allow        []netip.Prefix // private networks it may be in
+	Label        string         // display name; empty: the host of the issuer
+	Allow        []netip.Prefix // private networks that the provider may be in
 }
 
 // Provider is one OpenID Connect provider. It is safe for concurrent use.
@@ -68,12 +68,12 @@ type Provider struct {
 	fetches  singleflight.Group
 
 	mu        *sync.Mutex
-	metadata  *oidc.Provider // nil until it was asked
-	fetchedAt time.Time      // when it was, or failed to be
-	lastErr   error          // of the last time it was asked
+	metadata  *oidc.Provider // nil until the first discovery
+	fetchedAt time.Time      // time of the last discovery, also a failed one
+	lastErr   error          // of the last discovery
 }
 
-// New checks cfg; it asks nobody.
+// New checks cfg. It sends no request.
 func New(cfg Config) (*Provider, error) {
 	var bad []error
 	issuer, err := url.Parse(cfg.Issuer)
@@ -81,16 +81,16 @@ func New(cfg Config) (*Provider, error) {
 		return nil, fmt.Errorf("sign-in provider: the issuer %q is not an address such as https://login.example", cfg.Issuer)
 	}
 	if issuer.Scheme != "https" && !(issuer.Scheme == "http" && isLoopback(issuer.Hostname())) {
-		bad = append(bad, errors.New("the issuer must be https; what it says of people could be forged on the way"))
+		bad = append(bad, errors.New("the issuer must be https: identities could be forged on the way"))
 	}
 	if cfg.ClientID == "" {
 		bad = append(bad, errors.New("a client id is required"))
 	}
 	if back, err := url.Parse(cfg.RedirectURL); err != nil || back.Host == "" {
-		bad = append(bad, errors.New("the public address must be set: the provider sends browsers back to it"))
+		bad = append(bad, errors.New("the public address must be set: the provider redirects browsers to it"))
 	}
 	if len(cfg.Rules.Admins)+len(cfg.Rules.Viewers) == 0 {
-		bad = append(bad, errors.New("nobody may enter: name values of the claim that make administrators or viewers"))
+		bad = append(bad, errors.New("no one could sign in: set the claim values that give the role admin or viewer"))
 	}
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("sign-in provider: %w", errors.Join(bad...))
@@ -106,7 +106,8 @@ func New(cfg Config) (*Provider, error) {
 	return &Provider{
 		issuer: cfg.Issuer, label: cfg.Label, clientID: cfg.ClientID, secret: cfg.ClientSecret, redirect: cfg.RedirectURL,
 		scopes: append([]string{oidc.ScopeOpenID}, scopes...), rules: cfg.Rules, mu: new(sync.Mutex),
-		http: &http.Client{Transport: limitedTransport{guarded}, Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: &http.Client{Transport: limitedTransport{guarded}, Timeout: requestTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
 
@@ -115,7 +116,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// allowedPorts are the web's and the issuer's own.
+// allowedPorts returns 80, 443 and the port of the issuer.
 func allowedPorts(issuer *url.URL) []uint16 {
 	all := []uint16{80, 443}
 	if n, err := strconv.ParseUint(issuer.Port(), 10, 16); err == nil && !slices.Contains(all, uint16(n)) {
@@ -124,7 +125,7 @@ func allowedPorts(issuer *url.URL) []uint16 {
 	return all
 }
 
-// limitedTransport sends through the guarded client and bounds what comes back.
+// limitedTransport sends requests through the guarded client and limits the responses.
 type limitedTransport struct{ client *safehttp.Client }
 
 // RoundTrip implements http.RoundTripper.
@@ -142,35 +143,35 @@ type limitedBody struct {
 	io.Closer
 }
 
-// Issuer is the provider's address.
+// Issuer returns the URL of the provider.
 func (p *Provider) Issuer() string { return p.issuer }
 
-// Label is what people call the provider.
+// Label returns the display name of the provider.
 func (p *Provider) Label() string { return p.label }
 
-// Flow is one sign-in under way. The browser keeps it until it comes back, in a
-// form that nobody else can read or make.
+// Flow is a sign-in in progress. The browser keeps it until the callback, encrypted
+// and authenticated.
 type Flow struct {
-	State      string `json:"s"` // binds the answer to this browser
+	State      string `json:"s"` // binds the callback to this browser
 	Nonce      string `json:"n"` // binds the token to this flow
-	Verifier   string `json:"v"` // proves that the code was asked for here (RFC 7636)
-	ForceLogin bool   `json:"f"` // the person must prove itself anew
+	Verifier   string `json:"v"` // proves that this client started the flow (RFC 7636)
+	ForceLogin bool   `json:"f"` // the user must authenticate again
 }
 
-// NewFlow draws the secrets of a flow.
+// NewFlow returns a flow with random secrets.
 func NewFlow(fresh bool) Flow {
 	return Flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), ForceLogin: fresh}
 }
 
-// Begin returns where a browser is sent to. The error is ErrUnavailable if the provider
-// was never reached.
+// Begin returns the URL to redirect a browser to. The error is ErrUnavailable if the
+// discovery document was never fetched.
 func (p *Provider) Begin(ctx context.Context, f Flow) (string, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
 		return "", err
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
-	age := maxAuthAge // to ask for it has the provider say when the person proved itself
+	age := maxAuthAge // with max_age, the provider must send auth_time
 	if f.ForceLogin {
 		age = 0
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
@@ -180,12 +181,13 @@ func (p *Provider) Begin(ctx context.Context, f Flow) (string, error) {
 }
 
 func (p *Provider) client(known *oidc.Provider) *oauth2.Config {
-	return &oauth2.Config{ClientID: p.clientID, ClientSecret: p.secret, Endpoint: known.Endpoint(), RedirectURL: p.redirect, Scopes: p.scopes}
+	return &oauth2.Config{ClientID: p.clientID, ClientSecret: p.secret, Endpoint: known.Endpoint(),
+		RedirectURL: p.redirect, Scopes: p.scopes}
 }
 
-// Finish exchanges the code that a browser brought back and returns who it is of.
-// The caller has compared the state. The error is ErrUnavailable or ErrDenied, and says
-// no more than may be logged.
+// Finish exchanges the code of a callback for tokens and returns the identity. The
+// caller must have compared the state. The error is ErrUnavailable or ErrDenied; it
+// holds no secret and may be logged.
 func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -196,7 +198,7 @@ func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, e
 	if err != nil {
 		return Identity{}, exchangeError(err)
 	}
-	raw, _ := tokens.Extra("id_token").(string) // none is refused by the verifier
+	raw, _ := tokens.Extra("id_token").(string) // the verifier rejects an empty one
 	token, err := known.Verifier(&oidc.Config{ClientID: p.clientID}).Verify(ctx, raw)
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %v", ErrDenied, err)
@@ -217,69 +219,70 @@ func (p *Provider) Finish(ctx context.Context, code string, f Flow) (Identity, e
 	return p.rules.identity(p.issuer, token.Subject, c), nil
 }
 
-// checkToken is what the verifier leaves to its caller.
+// checkToken checks what the verifier leaves to its caller.
 func (p *Provider) checkToken(token *oidc.IDToken, f Flow) error {
 	switch {
 	case token.Nonce != f.Nonce || f.Nonce == "":
-		return fmt.Errorf("%w: the token is of another sign-in", ErrDenied)
+		return fmt.Errorf("%w: the token belongs to another sign-in", ErrDenied)
 	case token.Subject == "" || len(token.Subject) > maxSubject:
-		return fmt.Errorf("%w: the token names nobody", ErrDenied)
+		return fmt.Errorf("%w: the token has no valid subject", ErrDenied)
 	case token.IssuedAt.After(time.Now().Add(maxClockSkew)):
-		return fmt.Errorf("%w: the token is of the future; a clock is wrong", ErrDenied)
+		return fmt.Errorf("%w: the token was issued in the future; a clock is wrong", ErrDenied)
 	}
 	return nil
 }
 
-// addUserInfo asks for claims that the token does not have: many providers keep
-// groups and addresses out of it.
-func (p *Provider) addUserInfo(ctx context.Context, known *oidc.Provider, tokens *oauth2.Token, subject string, c claims) error {
+// addUserInfo adds the claims of the UserInfo endpoint if the token lacks the claim of
+// the rules or the address: many providers keep them out of the token.
+func (p *Provider) addUserInfo(ctx context.Context, known *oidc.Provider, tokens *oauth2.Token, subject string,
+	c claims) error {
 	if c.has(p.rules.Claim) && c.has(emailClaim) || known.UserInfoEndpoint() == "" {
 		return nil
 	}
 	info, err := known.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
-	if err != nil { // the address is only what somebody is called by
-		return unless(c.has(p.rules.Claim), fmt.Errorf("%w: ask about the user: %s", ErrUnavailable, truncate(err)))
+	if err != nil { // the address alone is only a display name
+		return unless(c.has(p.rules.Claim), fmt.Errorf("%w: fetch user info: %s", ErrUnavailable, truncate(err)))
 	}
 	if info.Subject != subject { // OpenID Connect Core 1.0, section 5.3.2
-		return fmt.Errorf("%w: the answer is about somebody else", ErrDenied)
+		return fmt.Errorf("%w: the user info is about another user", ErrDenied)
 	}
 	more, err := parseClaims(info)
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
-	delete(more, "auth_time") // the token alone tells of this sign-in
+	delete(more, "auth_time") // only the token is about this sign-in
 	c.merge(more)
 	return nil
 }
 
-// exchangeError tells a code that is not good from a provider that is not well,
-// without the answer's body, which may hold what is secret.
+// exchangeError distinguishes an invalid code from a failing provider. It leaves out
+// the body of the response, which may hold a secret.
 func exchangeError(err error) error {
-	var said *oauth2.RetrieveError
-	if !errors.As(err, &said) {
+	var failed *oauth2.RetrieveError
+	if !errors.As(err, &failed) {
 		return fmt.Errorf("%w: %s", ErrUnavailable, truncate(err))
 	}
 	what := ErrDenied
-	if said.Response != nil && said.Response.StatusCode >= http.StatusInternalServerError {
+	if failed.Response != nil && failed.Response.StatusCode >= http.StatusInternalServerError {
 		what = ErrUnavailable
 	}
-	return fmt.Errorf("%w: exchange the code: %s", what, said.ErrorCode)
+	return fmt.Errorf("%w: exchange the code: %s", what, failed.ErrorCode)
 }
 
-// discover returns what the provider says of itself, from memory if it said so
-// within the hour. What was known is used while it cannot be asked again.
+// discover returns the discovery document, from memory if it is less than an hour old.
+// An older one is used while the provider is not available.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
-	known, asked, failure := p.metadata, p.fetchedAt, p.lastErr
+	metadata, fetchedAt, lastErr := p.metadata, p.fetchedAt, p.lastErr
 	p.mu.Unlock()
-	if failure == nil && known != nil && time.Since(asked) < discoveryTTL {
-		return known, nil
+	if lastErr == nil && metadata != nil && time.Since(fetchedAt) < discoveryTTL {
+		return metadata, nil
 	}
-	if failure != nil && time.Since(asked) < retryDelay {
-		return known, unless(known != nil, failure)
+	if lastErr != nil && time.Since(fetchedAt) < retryDelay {
+		return metadata, unless(metadata != nil, lastErr)
 	}
-	// Whoever comes first asks for all, and for longer than its own browser waits.
-	answer := p.fetches.DoChan("", func() (any, error) {
+	// One request serves all waiting callers, and goes on when the first of them leaves.
+	fetched := p.fetches.DoChan("", func() (any, error) {
 		ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 		fresh, err := oidc.NewProvider(oidc.ClientContext(ask, p.http), p.issuer)
@@ -295,23 +298,23 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 		return p.metadata, unless(p.metadata != nil, err)
 	})
 	select {
-	case r := <-answer:
-		known, _ := r.Val.(*oidc.Provider)
-		return known, r.Err
+	case r := <-fetched:
+		metadata, _ := r.Val.(*oidc.Provider)
+		return metadata, r.Err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	}
 }
 
-// unless is the error, where nothing makes up for it.
-func unless(madeUp bool, err error) error {
-	if madeUp {
+// unless returns err, or nil if ok: there is a substitute for what failed.
+func unless(ok bool, err error) error {
+	if ok {
 		return nil
 	}
 	return err
 }
 
-// maxLoggedError bounds what is logged of a failure, in bytes: it may hold a whole page.
+// maxLoggedError limits the text of an error in bytes: it may contain a whole page.
 const maxLoggedError = 200
 
 func truncate(err error) string {

@@ -46,7 +46,8 @@ type issuer struct {
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{key: newRSA(t), announce: map[string]any{}, head: map[string]string{"alg": "RS256", "kid": "1", "typ": "JWT"}}
+	i := &issuer{key: newRSA(t), announce: map[string]any{},
+		head: map[string]string{"alg": "RS256", "kid": "1", "typ": "JWT"}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.discovery)
 	mux.HandleFunc("GET /keys", i.keys)
@@ -75,7 +76,8 @@ func (i *issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.asked++
-	said := map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+	said := map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token",
+		"jwks_uri":          i.URL + "/keys",
 		"userinfo_endpoint": i.URL + "/user", "id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}}
 	maps.Copy(said, i.announce)
 	i.write(w, said)
@@ -135,8 +137,10 @@ func (i *issuer) about(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *issuer) config() oidc.Config {
-	return oidc.Config{Issuer: i.URL, ClientID: "us", ClientSecret: "s", RedirectURL: "https://marks.example/admin/sign-in/return", Scopes: []string{"email", "groups"},
-		Rules: oidc.Rules{Claim: "groups", Admins: []string{"ops"}, Viewers: []string{"staff"}}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	return oidc.Config{Issuer: i.URL, ClientID: "us", ClientSecret: "s",
+		RedirectURL: "https://marks.example/admin/sign-in/return", Scopes: []string{"email", "groups"},
+		Rules: oidc.Rules{Claim: "groups", Admins: []string{"ops"}, Viewers: []string{"staff"}},
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 }
 
 func mustNew(t *testing.T, cfg oidc.Config) *oidc.Provider {
@@ -155,10 +159,12 @@ func TestFinish(t *testing.T) {
 	f := oidc.NewFlow(false)
 	now := time.Now()
 	good := func() map[string]any {
-		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(), "iat": now.Unix(), "nonce": f.Nonce,
+		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(), "iat": now.Unix(),
+			"nonce":  f.Nonce,
 			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true, "auth_time": now.Unix() - 5}
 	}
-	ann := oidc.Identity{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer, AuthTime: time.Unix(now.Unix()-5, 0)}
+	ann := oidc.Identity{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer,
+		AuthTime: time.Unix(now.Unix()-5, 0)}
 	for _, tt := range []struct {
 		name   string
 		change func(c map[string]any)
@@ -168,24 +174,30 @@ func TestFinish(t *testing.T) {
 		{"a good one", func(map[string]any) {}, ann, nil},
 		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Identity{}, oidc.ErrDenied},
 		{"for another client", func(c map[string]any) { c["aud"] = "them" }, oidc.Identity{}, oidc.ErrDenied},
-		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" }, oidc.Identity{}, oidc.ErrDenied},
+		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" },
+			oidc.Identity{}, oidc.ErrDenied},
 		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Identity{}, oidc.ErrDenied},
 		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Identity{}, oidc.ErrDenied},
 		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, oidc.Identity{}, oidc.ErrDenied},
 		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, oidc.Identity{}, oidc.ErrDenied},
 		{"of nobody", func(c map[string]any) { delete(c, "sub") }, oidc.Identity{}, oidc.ErrDenied},
-		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Identity{}, oidc.ErrDenied},
+		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Identity{},
+			oidc.ErrDenied},
 		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, oidc.Identity{}, oidc.ErrDenied},
 		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Identity{}, oidc.ErrDenied},
 		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, oidc.Identity{}, oidc.ErrDenied},
-		{"of no group", func(c map[string]any) { c["groups"] = "opsies" }, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, AuthTime: ann.AuthTime}, nil},
-		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" }, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
+		{"of no group", func(c map[string]any) { c["groups"] = "opsies" },
+			oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, AuthTime: ann.AuthTime}, nil},
+		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" },
+			oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime},
+			nil},
 		{"an address that is not verified", func(c map[string]any) { c["email_verified"] = false },
 			oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
 		{"groups are asked for", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "auth_time": now.Unix()}
-		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
+		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime},
+			nil},
 		{"another address is verified", func(c map[string]any) {
 			delete(c, "groups")
 			delete(c, "email_verified")
@@ -196,7 +208,8 @@ func TestFinish(t *testing.T) {
 			i.user = map[string]any{"sub": "u2", "groups": []string{"ops"}}
 		}, oidc.Identity{}, oidc.ErrDenied},
 		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Identity{}, oidc.ErrUnavailable},
-		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") }, oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
+		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") },
+			oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
 		{"the code is refused", func(map[string]any) { i.status = 400 }, oidc.Identity{}, oidc.ErrDenied},
 		{"the provider fails", func(map[string]any) { i.status = 500 }, oidc.Identity{}, oidc.ErrUnavailable},
 	} {
@@ -227,8 +240,10 @@ func TestBegin(t *testing.T) {
 			t.Fatalf("begin: %v, %v", err, bad)
 		}
 		sum := sha256.Sum256([]byte(f.Verifier))
-		want := map[string]string{"response_type": "code", "client_id": "us", "redirect_uri": "https://marks.example/admin/sign-in/return", "scope": "openid email groups",
-			"state": f.State, "nonce": f.Nonce, "code_challenge_method": "S256", "code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "max_age": "43200"}
+		want := map[string]string{"response_type": "code", "client_id": "us",
+			"redirect_uri": "https://marks.example/admin/sign-in/return", "scope": "openid email groups",
+			"state": f.State, "nonce": f.Nonce, "code_challenge_method": "S256",
+			"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "max_age": "43200"}
 		if fresh {
 			want["prompt"], want["max_age"] = "login", "0"
 		}
@@ -257,8 +272,10 @@ func TestAway(t *testing.T) {
 	}
 	guarded := i.config()
 	guarded.Allow = nil
-	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || i.asked > 2 {
-		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked, oidc.ErrUnavailable)
+	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
+		i.asked > 2 {
+		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked,
+			oidc.ErrUnavailable)
 	}
 	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -272,14 +289,16 @@ func TestAway(t *testing.T) {
 	cfg.Issuer = endless.URL
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || len(err.Error()) > 1000 {
+	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
+		len(err.Error()) > 1000 {
 		t.Errorf("an answer without end: %.2000v, want %v", err, oidc.ErrUnavailable)
 	}
 	moved := httptest.NewServer(http.RedirectHandler(i.URL+"/.well-known/openid-configuration", http.StatusFound))
 	defer moved.Close()
 	cfg.Issuer = moved.URL
 	asked := i.asked
-	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) || i.asked != asked {
+	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
+		i.asked != asked {
 		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, oidc.ErrUnavailable)
 	}
 }
@@ -304,7 +323,8 @@ func TestKnown(t *testing.T) {
 
 // TestNew refuses what cannot be safe, and says all of it.
 func TestNew(t *testing.T) {
-	whole := oidc.Config{Issuer: "https://login.example", ClientID: "us", RedirectURL: "https://marks.example/back", Rules: oidc.Rules{Admins: []string{"ops"}}}
+	whole := oidc.Config{Issuer: "https://login.example", ClientID: "us", RedirectURL: "https://marks.example/back",
+		Rules: oidc.Rules{Admins: []string{"ops"}}}
 	if p := mustNew(t, whole); p.Label() != "login.example" || p.Issuer() != whole.Issuer {
 		t.Errorf("called %q of %q, want the host of the issuer", p.Label(), p.Issuer())
 	}
@@ -316,7 +336,7 @@ func TestNew(t *testing.T) {
 		{func(c *oidc.Config) { c.Issuer = "login.example" }, "not an address"},
 		{func(c *oidc.Config) { c.Issuer = "https://u:p@login.example" }, "not an address"},
 		{func(c *oidc.Config) { c.ClientID, c.RedirectURL = "", "" }, "client id is required\nthe public address"},
-		{func(c *oidc.Config) { c.Rules = oidc.Rules{} }, "nobody may enter"},
+		{func(c *oidc.Config) { c.Rules = oidc.Rules{} }, "no one could sign in"},
 	} {
 		cfg := whole
 		tt.change(&cfg)
@@ -328,15 +348,18 @@ func TestNew(t *testing.T) {
 
 // FuzzRules reads claims of any form; nothing but a listed text lets somebody in.
 func FuzzRules(f *testing.F) {
-	for _, seed := range []string{`{"groups":["ops"]}`, `{"groups":"ops"}`, `{"a":{"groups":["ops",1,null]}}`, `{"a.groups":"ops"}`,
-		`{"email":"ops","email_verified":"true"}`, `{"groups":{"ops":true}}`, `null`, `{"auth_time":1e400}`, `{"email":["ops","x"],"email_verified":true}`} {
+	for _, seed := range []string{`{"groups":["ops"]}`, `{"groups":"ops"}`, `{"a":{"groups":["ops",1,null]}}`,
+		`{"a.groups":"ops"}`,
+		`{"email":"ops","email_verified":"true"}`, `{"groups":{"ops":true}}`, `null`, `{"auth_time":1e400}`,
+		`{"email":["ops","x"],"email_verified":true}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, claim := range []string{"groups", "a.groups", "email", "", "."} {
 			r := oidc.Rules{Claim: claim, Admins: []string{"ops"}}
 			p, err := r.Read([]byte(text))
-			if err == nil && p.Role != "" && (!strings.Contains(strings.ToLower(unquoted(text)), "ops") || p.Role != fieldmark.RoleAdmin) {
+			if err == nil && p.Role != "" &&
+				(!strings.Contains(strings.ToLower(unquoted(text)), "ops") || p.Role != fieldmark.RoleAdmin) {
 				t.Errorf("%s lets somebody in as %s by %s", text, p.Role, claim)
 			}
 			if err == nil && p.Email != "" && !json.Valid([]byte(text)) {
