@@ -2,8 +2,6 @@ package edge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,8 +63,7 @@ func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
 
 // sendFile answers a file of ours that costs nothing to make.
 func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
-	sum := sha256.Sum256(body)
-	etag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	etag := etagOf(body)
 	h := &ctx.Response.Header
 	h.SetContentType(contentType)
 	h.Set("Cache-Control", fileControl)
@@ -133,24 +130,16 @@ func (e *Edge) serveSitemap(ctx *fasthttp.RequestCtx) {
 		}
 		part = n
 	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, "sitemap/"+s.Key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetch, "sitemap/"+s.Key()+"/"+strconv.Itoa(part), func(context.Context) (*cache.Entry, error) {
 		body := sitemapOf(s, e.cfg.BaseURL, part, site.MaxSitemapURLs)
 		if body == nil {
 			return nil, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such sitemap")
 		}
-		sum := sha256.Sum256(body)
-		entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
+		entry := newEntry(body, etagOf(body),
 			"Content-Type", "application/xml; charset=utf-8", "Cache-Control", fileControl, "X-Content-Type-Options", "nosniff")
 		entry.Fresh, entry.OnError = sitemapFresh, derivedOnError
 		return e.taggedBoard(entry), nil
-	})
-	if err != nil {
-		e.fail(ctx, err)
-		return
-	}
-	e.send(ctx, entry, from)
+	}, e.fail)
 }
 
 // sitemapOf makes one part of the sitemap, or the whole, which is an index where

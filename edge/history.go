@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,7 +137,7 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		e.fail(ctx, err)
 		return
 	}
-	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetchFor, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load() // before the module is read
 		registry, _ := e.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
@@ -151,30 +149,14 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		if err != nil {
 			return nil, err
 		}
-		body, err := json.Marshal(doc)
+		entry, err := newJSONEntry(doc, "", control)
 		if err != nil {
 			return nil, err
 		}
-		entry := jsonEntry(append(body, '\n'), control)
 		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}
 		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
 		return entry, nil
-	})
-	if err != nil {
-		e.failBrand(ctx, err, fieldmark.PathScore, suffix)
-		return
-	}
-	e.send(ctx, entry, from)
-}
-
-// jsonEntry begins the entry of a public JSON document.
-func jsonEntry(body []byte, control string) *cache.Entry {
-	sum := sha256.Sum256(body)
-	return newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`,
-		"Content-Type", "application/json",
-		"Cache-Control", control,
-		"X-Content-Type-Options", "nosniff",
-		"Access-Control-Allow-Origin", "*")
+	}, func(ctx *fasthttp.RequestCtx, err error) { e.failBrand(ctx, err, fieldmark.PathScore, suffix) })
 }
 
 // historyQuery is a request for a history, checked.
@@ -428,7 +410,7 @@ func (e *Edge) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, ke
 		e.fail(ctx, err)
 		return
 	}
-	entry, from, err := e.fetchFor(ctx, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetchFor, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)
@@ -446,10 +428,5 @@ func (e *Edge) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, ke
 			"Access-Control-Allow-Origin", "*")
 		entry.AsOf, entry.Tags, entry.Fresh, entry.OnError = asOf, tags, digestFresh, derivedOnError
 		return entry, nil
-	})
-	if err != nil {
-		e.fail(ctx, err)
-		return
-	}
-	e.send(ctx, entry, from)
+	}, e.fail)
 }

@@ -2,9 +2,6 @@ package edge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -176,29 +173,15 @@ func (e *Edge) serveBoard(ctx *fasthttp.RequestCtx) {
 		e.fail(ctx, err)
 		return
 	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
 	key := q.Key(offset)
-	entry, from, err := e.cache.Fetch(rc, "board/"+s.ID+"/"+key, func(context.Context) (*cache.Entry, error) {
-		body, err := json.Marshal(s.Page(&q, offset, e.cursorKey))
+	e.serveCached(ctx, e.fetch, "board/"+s.ID+"/"+key, func(context.Context) (*cache.Entry, error) {
+		entry, err := newJSONEntry(s.Page(&q, offset, e.cursorKey), etagOf([]byte(s.ID+"/"+key)), boardCacheControl)
 		if err != nil {
 			return nil, err
 		}
-		name := sha256.Sum256([]byte(s.ID + "/" + key))
-		etag := `"` + hex.EncodeToString(name[:12]) + `"`
-		entry := newEntry(append(body, '\n'), etag,
-			"Content-Type", "application/json",
-			"Cache-Control", boardCacheControl,
-			"X-Content-Type-Options", "nosniff",
-			"Access-Control-Allow-Origin", "*")
 		entry.Fresh = boardFresh
 		return e.taggedBoard(entry), nil
-	})
-	if err != nil {
-		e.fail(ctx, err)
-		return
-	}
-	e.send(ctx, entry, from)
+	}, e.fail)
 }
 
 const (

@@ -67,21 +67,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 		e.pass(ctx)
 		return routePassed
 	}
-	known := e.originVersion.get()
-	key := q.cacheKey(known)
-	if entry, state := e.cache.Get(key); state == cache.Fresh {
-		e.send(ctx, entry, cache.SourceHit)
-		return routeLLMs
-	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	id, client := requestID(ctx), e.client(ctx).String()
-	entry, from, err := e.cache.Fetch(rc, key, func(fc context.Context) (*cache.Entry, error) {
-		return e.fetchLLMs(fc, q, known, id, client)
-	})
-	if u, ok := errors.AsType[*uncacheable](err); ok {
-		entry, from, err = u.entry, cache.SourceNone, nil
-	}
+	entry, from, err := e.askLLMs(ctx, q)
 	if err != nil {
 		e.fail(ctx, err)
 		ctx.Response.Header.Set("Vary", "Accept")
@@ -89,6 +75,18 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 	}
 	e.send(ctx, entry, from)
 	return routeLLMs
+}
+
+// askLLMs returns the answer to q, from the cache or the origin.
+func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
+	known, id, client := e.originVersion.get(), requestID(ctx), e.client(ctx).String()
+	entry, from, err := e.fetch(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
+		return e.fetchLLMs(fc, q, known, id, client)
+	})
+	if u, ok := errors.AsType[*uncacheable](err); ok {
+		return u.entry, cache.SourceNone, nil
+	}
+	return entry, from, err
 }
 
 // llmsRequest is all of a request that its answer depends on, and all that the
@@ -372,15 +370,7 @@ func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]
 		}
 		q = llmsRequest{path: fieldmark.PathLLMs, accept: "application/json", contentType: "application/json", body: raw}
 	}
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	known, id, client := e.originVersion.get(), requestID(ctx), e.client(ctx).String()
-	entry, _, err := e.cache.Fetch(rc, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
-		return e.fetchLLMs(fc, q, known, id, client)
-	})
-	if u, ok := errors.AsType[*uncacheable](err); ok {
-		entry, err = u.entry, nil
-	}
+	entry, _, err := e.askLLMs(ctx, q)
 	if err != nil {
 		return nil, err
 	}

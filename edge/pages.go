@@ -3,8 +3,8 @@ package edge
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	_ "embed" // the reasons of the method are part of the binary
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,25 +78,18 @@ func (e *Edge) pageFill(slug fieldmark.Slug) cache.Fill {
 }
 
 func newPageEntry(body []byte) *cache.Entry {
-	sum := sha256.Sum256(body)
-	entry := newEntry(body, `"`+hex.EncodeToString(sum[:12])+`"`, pageFields...)
+	entry := newEntry(body, etagOf(body), pageFields...)
 	entry.Fresh, entry.Stale, entry.OnError = derivedFresh, derivedStale, derivedOnError
 	return entry
 }
 
 // servePage answers with a cached page, making it on a miss.
 func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
-	rc, cancel := e.requestContext(ctx)
-	defer cancel()
-	entry, from, err := e.cache.Fetch(rc, key, fill)
-	if redirect(ctx, err, fieldmark.PathBrandPage, "") {
-		return
-	}
-	if err != nil {
-		e.failPage(ctx, err, brand)
-		return
-	}
-	e.send(ctx, entry, from)
+	e.serveCached(ctx, e.fetch, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
+		if !redirect(ctx, err, fieldmark.PathBrandPage, "") {
+			e.failPage(ctx, err, brand)
+		}
+	})
 }
 
 // failPage says to a person what went wrong.
@@ -318,4 +311,81 @@ func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	if err == nil {
 		ctx.Response.Header.Set("Cache-Control", "no-store")
 	}
+}
+
+//go:embed method.json
+var reasonsFile []byte
+
+// pathMethodPage is the address scores give for their method.
+const pathMethodPage = "/methodology"
+
+// method is everything by which this node scores.
+func (e *Edge) method() (*fieldmark.Method, error) {
+	m, release, err := e.modules.active.Acquire()
+	if err != nil {
+		return nil, errNoModule
+	}
+	defer release()
+	doc := &fieldmark.Method{Methodology: m.Methodology(), Module: m.Ref(), Manifest: m.Manifest(), Rules: fieldmark.Rules()}
+	var reasons fieldmark.MethodReasons
+	if err := json.Unmarshal(reasonsFile, &reasons); err != nil {
+		return nil, fmt.Errorf("BUG: read the reasons of the method: %w", err)
+	}
+	if reasons.ID == doc.Methodology.ID && reasons.Version == doc.Methodology.Version {
+		doc.Reasons = &reasons
+	}
+	return doc, nil
+}
+
+// serveMethodology answers GET /api/v1/methodology: every number, and what it
+// rests on.
+func (e *Edge) serveMethodology(ctx *fasthttp.RequestCtx) {
+	if err := noParameters(ctx); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	if err := e.requireModule(); err != nil {
+		e.fail(ctx, err)
+		return
+	}
+	e.serveCached(ctx, e.fetch, fieldmark.PathMethodology, func(context.Context) (*cache.Entry, error) {
+		known := e.replica.moduleAsOf.Load() // before the module is read
+		doc, err := e.method()
+		if err != nil {
+			return nil, err
+		}
+		entry, err := newJSONEntry(doc, "", boardCacheControl)
+		if err != nil {
+			return nil, err
+		}
+		entry.AsOf, entry.Tags = known, []string{string(fieldmark.TagModule)}
+		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
+		return entry, nil
+	}, e.fail)
+}
+
+// serveMethodologyPage answers GET /methodology: the same for people.
+func (e *Edge) serveMethodologyPage(ctx *fasthttp.RequestCtx) {
+	if err := e.requireModule(); err != nil {
+		e.failPage(ctx, err, "")
+		return
+	}
+	e.servePage(ctx, "page"+pathMethodPage, "", func(context.Context) (*cache.Entry, error) {
+		known := e.replica.moduleAsOf.Load()
+		doc, err := e.method()
+		if err != nil {
+			return nil, err
+		}
+		manifest, err := json.Marshal(doc.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		body, err := e.site.AppendMethod(nil, site.MethodPage{BaseURL: e.cfg.BaseURL, Method: *doc, Manifest: manifest})
+		if err != nil {
+			return nil, err
+		}
+		page := newPageEntry(body)
+		page.AsOf, page.Tags = known, []string{string(fieldmark.TagModule)}
+		return page, nil
+	})
 }

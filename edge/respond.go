@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,6 +132,49 @@ func matches(list, etag []byte) bool {
 		return false
 	}
 	return rfc9111.MatchETag(unsafe.String(unsafe.SliceData(list), len(list)), unsafe.String(unsafe.SliceData(etag), len(etag)))
+}
+
+// fetch returns the entry of key, made by fill where the cache does not have it.
+func (e *Edge) fetch(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
+	rc, cancel := e.requestContext(ctx)
+	defer cancel()
+	return e.cache.Fetch(rc, key, fill)
+}
+
+// serveCached answers with what fetch, which is e.fetch or e.fetchFor, returns for a
+// key, and leaves its errors to fail.
+func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry, cache.Source, error),
+	key string, fill cache.Fill, fail func(*fasthttp.RequestCtx, error)) {
+	entry, from, err := fetch(ctx, key, fill)
+	if err != nil {
+		fail(ctx, err)
+		return
+	}
+	e.send(ctx, entry, from)
+}
+
+// etagOf returns the strong entity tag of a body.
+func etagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// newJSONEntry returns the entry of a public JSON document, which it encodes. An empty
+// etag is that of the content.
+func newJSONEntry(doc any, etag, control string) (*cache.Entry, error) {
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, '\n')
+	if etag == "" {
+		etag = etagOf(body)
+	}
+	return newEntry(body, etag,
+		"Content-Type", "application/json",
+		"Cache-Control", control,
+		"X-Content-Type-Options", "nosniff",
+		"Access-Control-Allow-Origin", "*"), nil
 }
 
 // retryAfter is what a client is told when we cannot answer: long enough for a
