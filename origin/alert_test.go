@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/alert"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // fire sends the notification of one alert that fires and returns the report.
@@ -19,7 +19,7 @@ func (w *world) fire(t testing.TB, key string, cooldown time.Duration) fieldmark
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := w.TakeAlerts(t.Context(), access.DefaultAccount, n, origin.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
+	report, err := w.Missions.ReceiveAlerts(t.Context(), access.DefaultAccount, n, mission.AlertOptions{Options: alert.Options{Source: "am"}, Cooldown: cooldown})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		all.Go(func() {
 			w := []*world{a, b}[i%2]
 			id := w.fire(t, fmt.Sprint(i), time.Minute).Missions[0].ID
-			if _, err := w.CompleteMission(t.Context(), id); err != nil {
+			if _, err := w.Missions.Complete(t.Context(), id); err != nil {
 				t.Error(err)
 			}
 			if r := w.fire(t, fmt.Sprint(i), time.Second); r.Merged+r.Created != 1 { // on a slow machine the second is over
@@ -49,7 +49,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		defer stop()
 	}
 	count := func() int {
-		page, err := a.Missions(t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
+		page, err := a.Missions.List(t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
 		if err != nil {
 			t.Fatal(err)
 		}

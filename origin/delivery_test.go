@@ -122,7 +122,7 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 			t.Errorf("paused: %+v", e)
 		}
 		m := openMission(t, w, "a")
-		if _, err := w.CompleteMission(t.Context(), m.ID); err != nil {
+		if _, err := w.Missions.Complete(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
 		openMission(t, w, "b")
@@ -265,7 +265,7 @@ func TestOrderingByMission(t *testing.T) {
 	defer stop()
 	for i := range 8 {
 		m := openMission(t, w, fmt.Sprint(i))
-		if _, err := w.CompleteMission(t.Context(), m.ID); err != nil {
+		if _, err := w.Missions.Complete(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

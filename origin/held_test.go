@@ -34,7 +34,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 		}
 		m := openMission(t, w, "a")
 		policy := fieldmark.SLAPolicy{Priority: m.Priority, ResponseMinutes: 1, OnsiteMinutes: 600, ResolutionMinutes: 6000, Calendar: fieldmark.CalendarAlways}
-		if _, err := w.PutSLAPolicy(t.Context(), policy); err != nil {
+		if _, err := w.Missions.SLA.PutPolicy(t.Context(), policy); err != nil {
 			t.Fatal(err)
 		}
 		stop := w.run(t)
@@ -55,7 +55,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(63 * time.Second) // virtual
-		got, err := w.Mission(t.Context(), "", m.ID)
+		got, err := w.Missions.Get(t.Context(), "", m.ID)
 		if err != nil || got.SLA == nil || got.SLA.Metrics[0].BreachedAt == nil {
 			t.Errorf("SLA %+v, %v; want the response target to be breached", got.SLA, err)
 		}

@@ -95,12 +95,12 @@ func TestCooldownBeginsAtTheCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		id := w.fire(t, "a", time.Minute).Missions[0].ID
-		if _, err := w.CompleteMission(t.Context(), id); err != nil {
+		if _, err := w.Missions.Complete(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute) // virtual
 		for _, to := range []fieldmark.MissionStatus{fieldmark.MissionInProgress, fieldmark.MissionCanceled} {
-			if _, err := w.MoveMission(t.Context(), id, to, nil); err != nil {
+			if _, err := w.Missions.Transition(t.Context(), id, to, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

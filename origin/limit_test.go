@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // An account has a limited number of live keys and calendars, and there is a
@@ -26,11 +26,11 @@ func TestCreationIsLimited(t *testing.T) {
 			_, err := w.Access.Keys.Revoke(ctx, id, "")
 			return err
 		}},
-		"calendars": {origin.MaxLiveCalendars, func(int) (string, error) {
-			c, err := w.CreateCalendar(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+		"calendars": {mission.MaxLiveCalendars, func(int) (string, error) {
+			c, err := w.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
 			return c.ID, err
 		}, func(id string) error {
-			_, err := w.RevokeCalendar(ctx, id)
+			_, err := w.Missions.Calendars.Revoke(ctx, id)
 			return err
 		}},
 		"accounts": {access.MaxAccounts - 1, func(i int) (string, error) { // the default account exists

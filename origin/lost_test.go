@@ -119,7 +119,7 @@ func TestLostDeliveryFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := openMission(t, w, "a")
-	if _, err := w.CompleteMission(t.Context(), m.ID); err != nil {
+	if _, err := w.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.lose(t, 10, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {

@@ -24,7 +24,7 @@ func request(id string) fieldmark.MissionRequest {
 
 func openMission(t testing.TB, w *world, id string) fieldmark.Mission {
 	t.Helper()
-	m, created, err := w.OpenMission(t.Context(), access.DefaultAccount, request(id))
+	m, created, err := w.Missions.Create(t.Context(), access.DefaultAccount, request(id))
 	if err != nil || !created {
 		t.Fatalf("open %s: created %v, %v", id, created, err)
 	}
@@ -41,17 +41,17 @@ func TestOpenMission(t *testing.T) {
 	again := request("a")
 	again.Source = "MONITORING"
 	again.Priority = "high"
-	found, created, err := w.OpenMission(ctx, access.DefaultAccount, again)
+	found, created, err := w.Missions.Create(ctx, access.DefaultAccount, again)
 	if created || err != nil || !cmp.Equal(found, m, cmp.Comparer(sameTime)) {
 		t.Errorf("the same again: created %v, %v\n%s", created, err, cmp.Diff(m, found, cmp.Comparer(sameTime)))
 	}
 	other := request("a")
 	other.Title = "Something else"
-	_, _, err = w.OpenMission(ctx, access.DefaultAccount, other)
+	_, _, err = w.Missions.Create(ctx, access.DefaultAccount, other)
 	if e := wantCode(t, "other content", err, fieldmark.CodeMissionExists); e.MissionID != m.ID {
 		t.Errorf("other content names mission %q, want %q", e.MissionID, m.ID)
 	}
-	read, err := w.Mission(ctx, "", m.ID)
+	read, err := w.Missions.Get(ctx, "", m.ID)
 	if err != nil || !cmp.Equal(read, m, cmp.Comparer(sameTime)) {
 		t.Errorf("read: %v\n%s", err, cmp.Diff(m, read, cmp.Comparer(sameTime)))
 	}
@@ -70,14 +70,14 @@ func TestOpenMissionComplains(t *testing.T) {
 	r := request(" a")
 	r.Priority = "soon"
 	r.Location = &fieldmark.Location{TimeZone: "Mars/Olympus"}
-	_, _, err := w.OpenMission(t.Context(), access.DefaultAccount, r)
+	_, _, err := w.Missions.Create(t.Context(), access.DefaultAccount, r)
 	wantFields(t, "three mistakes", err, "/externalId", "/priority", "/location/timeZone")
 	r = request("a")
 	r.Location = &fieldmark.Location{TimeZone: "Europe/Berlin"}
-	if _, _, err := w.OpenMission(t.Context(), access.DefaultAccount, r); err != nil {
+	if _, _, err := w.Missions.Create(t.Context(), access.DefaultAccount, r); err != nil {
 		t.Errorf("Europe/Berlin: %v", err)
 	}
-	if _, created, err := w.OpenMission(t.Context(), "nobody", request("b")); err == nil || created {
+	if _, created, err := w.Missions.Create(t.Context(), "nobody", request("b")); err == nil || created {
 		t.Errorf("an unknown account opened a mission: %v, %v", created, err)
 	}
 }
@@ -92,7 +92,7 @@ func TestOpenMissionRace(t *testing.T) {
 			if i%10 == 9 {
 				r.Title = "Another story"
 			}
-			_, fresh, err := w.OpenMission(t.Context(), access.DefaultAccount, r)
+			_, fresh, err := w.Missions.Create(t.Context(), access.DefaultAccount, r)
 			switch {
 			case fieldmark.IsCode(err, fieldmark.CodeMissionExists):
 				refused.Add(1)
@@ -119,10 +119,10 @@ func TestMissionOfAnotherAccount(t *testing.T) {
 	w := newWorld(t)
 	m := openMission(t, w, "a")
 	for _, tt := range []struct{ account, id string }{{"other", m.ID}, {"", "msn_0"}, {"", strings.Repeat("x", 30)}, {"", "msn_" + strings.Repeat("0", 26)}} {
-		_, err := w.Mission(t.Context(), tt.account, tt.id)
+		_, err := w.Missions.Get(t.Context(), tt.account, tt.id)
 		wantCode(t, fmt.Sprintf("%q asks for %q", tt.account, tt.id), err, fieldmark.CodeNotFound)
 	}
-	_, err := w.MoveMission(t.Context(), "nonsense", fieldmark.MissionClosed, nil)
+	_, err := w.Missions.Transition(t.Context(), "nonsense", fieldmark.MissionClosed, nil)
 	wantCode(t, "move nonsense", err, fieldmark.CodeNotFound)
 }
 
@@ -143,7 +143,7 @@ func testMissions(t *testing.T) {
 	f := fieldmark.MissionFilter{Limit: 3}
 	pages := 0
 	for {
-		list, err := w.Missions(ctx, access.DefaultAccount, f)
+		list, err := w.Missions.List(ctx, access.DefaultAccount, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func testMissions(t *testing.T) {
 	if !cmp.Equal(got, want) || pages != 3 {
 		t.Errorf("in %d pages: %s", pages, cmp.Diff(want, got))
 	}
-	if _, err := w.CompleteMission(ctx, want[0]); err != nil {
+	if _, err := w.Missions.Complete(ctx, want[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -177,13 +177,13 @@ func testMissions(t *testing.T) {
 		{"another id", access.DefaultAccount, fieldmark.MissionFilter{Source: "monitoring", ExternalID: "x"}, 0},
 		{"other account", "other", fieldmark.MissionFilter{}, 0},
 	} {
-		list, err := w.Missions(ctx, tt.account, tt.filter)
+		list, err := w.Missions.List(ctx, tt.account, tt.filter)
 		if err != nil || len(list.Data) != tt.want || list.Data == nil {
 			t.Errorf("%s: %d missions, %v; want %d", tt.name, len(list.Data), err, tt.want)
 		}
 	}
 	for _, cursor := range []string{"x", "bXNuX3g", want[0], "%"} {
-		_, err := w.Missions(ctx, "", fieldmark.MissionFilter{Cursor: cursor})
+		_, err := w.Missions.List(ctx, "", fieldmark.MissionFilter{Cursor: cursor})
 		wantCode(t, "cursor "+cursor, err, fieldmark.CodeInvalidCursor)
 	}
 }
@@ -193,7 +193,7 @@ func FuzzMissionCursor(f *testing.F) {
 	openMission(f, w, "a")
 	f.Add("bXNuX3g")
 	f.Fuzz(func(t *testing.T, cursor string) {
-		if _, err := w.Missions(t.Context(), "", fieldmark.MissionFilter{Cursor: cursor}); err != nil && !fieldmark.IsCode(err, fieldmark.CodeInvalidCursor) {
+		if _, err := w.Missions.List(t.Context(), "", fieldmark.MissionFilter{Cursor: cursor}); err != nil && !fieldmark.IsCode(err, fieldmark.CodeInvalidCursor) {
 			t.Errorf("cursor %q: %v, want success or %s", cursor, err, fieldmark.CodeInvalidCursor)
 		}
 	})
@@ -204,7 +204,7 @@ func TestCompleteMission(t *testing.T) {
 	ctx := t.Context()
 	m := openMission(t, w, "a")
 	before := w.head(t)
-	done, err := w.CompleteMission(ctx, m.ID)
+	done, err := w.Missions.Complete(ctx, m.ID)
 	if err != nil || done.Status != fieldmark.MissionCompleted || done.Version != 4 || done.CompletedAt == nil || done.StartedAt == nil {
 		t.Fatalf("completed %+v, %v", done, err)
 	}
@@ -212,14 +212,14 @@ func TestCompleteMission(t *testing.T) {
 		t.Errorf("events %q", got)
 	}
 	before = w.head(t)
-	again, err := w.CompleteMission(ctx, m.ID)
+	again, err := w.Missions.Complete(ctx, m.ID)
 	if err != nil || again.Version != 4 || w.head(t) != before {
 		t.Errorf("completed again: version %d, %v, %d events; want no change", again.Version, err, w.head(t))
 	}
-	if _, err := w.MoveMission(ctx, m.ID, fieldmark.MissionClosed, nil); err != nil {
+	if _, err := w.Missions.Transition(ctx, m.ID, fieldmark.MissionClosed, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.CompleteMission(ctx, m.ID)
+	_, err = w.Missions.Complete(ctx, m.ID)
 	wantCode(t, "complete a closed mission", err, fieldmark.CodeInvalidTransition)
 }
 
@@ -231,13 +231,13 @@ func TestMoveMission(t *testing.T) {
 		step := func(to fieldmark.MissionStatus, reason *fieldmark.Reason) fieldmark.Mission {
 			t.Helper()
 			time.Sleep(time.Minute)
-			got, err := w.MoveMission(ctx, m.ID, to, reason)
+			got, err := w.Missions.Transition(ctx, m.ID, to, reason)
 			if err != nil || got.Status != to {
 				t.Fatalf("move to %s: %s, %v", to, got.Status, err)
 			}
 			return got
 		}
-		_, err := w.MoveMission(ctx, m.ID, fieldmark.MissionCompleted, nil)
+		_, err := w.Missions.Transition(ctx, m.ID, fieldmark.MissionCompleted, nil)
 		if e := wantCode(t, "NEW to COMPLETED", err, fieldmark.CodeInvalidTransition); len(e.Allowed) != 4 {
 			t.Errorf("allowed from NEW: %v", e.Allowed)
 		}
@@ -255,7 +255,7 @@ func TestMoveMission(t *testing.T) {
 		step(fieldmark.MissionCompleted, nil)
 		time.Sleep(mission.ReopenWithin)
 		time.Sleep(time.Minute)
-		_, err = w.MoveMission(ctx, m.ID, fieldmark.MissionInProgress, nil)
+		_, err = w.Missions.Transition(ctx, m.ID, fieldmark.MissionInProgress, nil)
 		wantCode(t, "reopen after a week", err, fieldmark.CodeInvalidTransition)
 		want := "mission.dispatched mission.en_route mission.on_hold mission.resumed mission.started mission.completed mission.reopened mission.completed"
 		if got := w.types(t, 2); got != want {
@@ -277,11 +277,11 @@ func TestLateCancel(t *testing.T) {
 	} {
 		m := openMission(t, w, fmt.Sprint(tt.path))
 		for _, to := range tt.path {
-			if _, err := w.MoveMission(t.Context(), m.ID, to, nil); err != nil {
+			if _, err := w.Missions.Transition(t.Context(), m.ID, to, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := w.MoveMission(t.Context(), m.ID, fieldmark.MissionCanceled, &fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"})
+		got, err := w.Missions.Transition(t.Context(), m.ID, fieldmark.MissionCanceled, &fieldmark.Reason{Code: "CUSTOMER", Text: "not needed"})
 		if err != nil || *got.StatusReason != tt.want {
 			t.Errorf("cancel after %v: %+v, %v; want %+v", tt.path, got.StatusReason, err, tt.want)
 		}

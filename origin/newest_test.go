@@ -24,7 +24,7 @@ func TestFormSentTwiceCreatesOne(t *testing.T) {
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"calendar": {func(int) error {
-			_, err := w.CreateCalendarAfter(ctx, &none, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+			_, err := w.Missions.Calendars.CreateAfter(ctx, &none, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
 			return err
 		}, fieldmark.CodeVersionMismatch},
 		"endpoint": {func(int) error {

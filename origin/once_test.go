@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -37,7 +38,7 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 		keep("old", 1001) // more than one transaction deletes
 		time.Sleep(time.Hour)
 		keep("new", 2)
-		time.Sleep(origin.OnceFor - 30*time.Minute)
+		time.Sleep(idempotency.Retention - 30*time.Minute)
 		stop := w.run(t)
 		time.Sleep(2 * time.Second)
 		stop()
@@ -54,19 +55,18 @@ func TestKeptAnswersAreSwept(t *testing.T) {
 // other in the record.
 func TestTwoOriginsAnswerOnce(t *testing.T) {
 	a, b := pair(t)
-	once := origin.Once{Account: access.DefaultAccount, Key: "k", Request: fieldmark.DigestOf([32]byte{1})}
-	answers := make(chan origin.Answer, 40)
+	once := idempotency.Key{Account: access.DefaultAccount, Name: "k", Request: fieldmark.DigestOf([32]byte{1})}
+	answers := make(chan idempotency.Response, 40)
 	for i := range 40 {
 		go func() {
 			w := []*world{a, b}[i%2]
 			// Begin is left out: it would find the answer first.
-			answer, err := w.Do(context.WithoutCancel(t.Context()), once, func(ctx context.Context, act *origin.Act) (origin.Answer, error) {
-				in, err := origin.NewIntake(access.DefaultAccount, request("same"))
-				if err != nil {
-					return origin.Answer{}, err
-				}
-				m, created, err := act.OpenMission(ctx, in)
-				return origin.Answer{Status: 201, Body: []byte(fmt.Sprint(m.ID, created)), Mission: m.ID}, err
+			in, err := mission.NewRequest(access.DefaultAccount, request("same"))
+			if err != nil {
+				t.Error(err)
+			}
+			answer, err := w.Missions.Execute(context.WithoutCancel(t.Context()), once, mission.Create(in), func(r []mission.Result) (idempotency.Response, error) {
+				return idempotency.Response{Status: 201, Body: []byte(fmt.Sprint(r[0].Mission.ID, r[0].Created)), Mission: r[0].Mission.ID}, nil
 			})
 			if err != nil {
 				t.Errorf("do: %v", err)
@@ -87,6 +87,6 @@ func TestTwoOriginsAnswerOnce(t *testing.T) {
 	}
 	other := once
 	other.Request = fieldmark.DigestOf([32]byte{2})
-	_, _, err := b.Begin(t.Context(), other)
+	_, _, err := b.Responses.Begin(t.Context(), other)
 	wantCode(t, "another request under the key", err, fieldmark.CodeIdempotencyReused)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -16,8 +15,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/module"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -52,28 +53,20 @@ type Config struct {
 // Service is the origin without a network in front of it. Its methods may be
 // called from any goroutine.
 type Service struct {
-	Access   *access.Service
-	Brands   *brand.Service
-	Modules  *module.Service
-	Events   *event.Log
-	AuditLog *auditlog.Log
-	Webhooks *webhook.Service
+	Access    *access.Service
+	Brands    *brand.Service
+	Modules   *module.Service
+	Events    *event.Log
+	AuditLog  *auditlog.Log
+	Webhooks  *webhook.Service
+	Missions  *mission.Service
+	Responses *idempotency.Service // to requests with an Idempotency-Key
 
 	store     *store.Store
-	swept     func(time.Duration)
 	log       *slog.Logger
 	publicAPI bool
 	audits    bool // this process audits
 	jobs      *job.Runner
-	keyring   *keyring.Keyring
-
-	feeds feeds
-
-	paymentDueOn fieldmark.MissionStatus
-	zones        sync.Map // name -> *time.Location
-
-	inFlight     inFlight
-	calendarUses access.LastUsed
 }
 
 // New checks cfg and returns a Service that has started nothing.
@@ -103,11 +96,8 @@ func New(cfg Config) (*Service, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, swept: cfg.Swept, publicAPI: cfg.PublicAPI,
-		jobs: job.NewRunner(cfg.Store, cfg.Log), keyring: keys, AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
-		feeds:        feeds{kept: make(map[string]*keptFeed)},
-		paymentDueOn: cfg.PaymentDueOn,
-		inFlight:     inFlight{done: make(map[string]chan struct{})},
+		store: cfg.Store, audits: cfg.Auditor != nil, log: cfg.Log, publicAPI: cfg.PublicAPI,
+		jobs: job.NewRunner(cfg.Store, cfg.Log), AuditLog: auditlog.New(cfg.Store, keys.AuditLog), Events: event.NewLog(cfg.Store),
 	}
 	s.Access = access.New(access.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Provider: cfg.SignOn, NoPasswords: cfg.SignOnOnly})
@@ -119,6 +109,9 @@ func New(cfg Config) (*Service, error) {
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Tracer: cfg.Tracer,
 		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,
 	})
+	s.Responses = idempotency.New(idempotency.Config{Store: cfg.Store, Cipher: keys.SavedResponse, Jobs: s.jobs, Log: cfg.Log})
+	s.Missions = mission.New(mission.Config{Store: cfg.Store, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Responses: s.Responses, Log: cfg.Log,
+		PaymentDueOn: cfg.PaymentDueOn, TimerFired: cfg.Swept})
 	return s, nil
 }
 

@@ -104,7 +104,7 @@ func TestTwoOriginsRace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			m, created, err := []*world{a, b}[i%2].OpenMission(t.Context(), access.DefaultAccount, request("same"))
+			m, created, err := []*world{a, b}[i%2].Missions.Create(t.Context(), access.DefaultAccount, request("same"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -27,7 +27,7 @@ func quick(p fieldmark.Priority) fieldmark.SLAPolicy {
 
 func (w *world) putPolicy(t testing.TB, p fieldmark.SLAPolicy) {
 	t.Helper()
-	if _, err := w.PutSLAPolicy(t.Context(), p); err != nil {
+	if _, err := w.Missions.SLA.PutPolicy(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,14 +137,14 @@ func TestPaymentDueOnCompletion(t *testing.T) {
 	}
 	r := request("a")
 	r.Payment = &fieldmark.PaymentRequest{Amount: &fieldmark.Money{Value: 1, Currency: "EUR"}}
-	m, _, err := other.OpenMission(t.Context(), access.DefaultAccount, r)
+	m, _, err := other.Missions.Create(t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = other.CompleteMission(t.Context(), m.ID); err != nil || m.Payment.Status != fieldmark.PaymentDue {
+	if m, err = other.Missions.Complete(t.Context(), m.ID); err != nil || m.Payment.Status != fieldmark.PaymentDue {
 		t.Errorf("completed: %+v, %v", m.Payment, err)
 	}
-	if m, err = other.MoveMission(t.Context(), m.ID, fieldmark.MissionClosed, nil); err != nil || m.Payment.Version != 2 {
+	if m, err = other.Missions.Transition(t.Context(), m.ID, fieldmark.MissionClosed, nil); err != nil || m.Payment.Version != 2 {
 		t.Errorf("closed: %+v, %v; want no change", m.Payment, err)
 	}
 }

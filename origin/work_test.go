@@ -146,7 +146,7 @@ func TestDeliver(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	m := openMission(t, w, "a")
-	if _, err := w.CompleteMission(t.Context(), m.ID); err != nil {
+	if _, err := w.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "all deliveries are done", allDone(w, t))

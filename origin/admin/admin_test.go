@@ -339,7 +339,7 @@ func TestKeys(t *testing.T) {
 func TestMissions(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
-	m, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile,
+	m, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: hostile,
 		Source: "crm", Title: hostile})
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestMissions(t *testing.T) {
 	if rec := b.do("/admin/missions/"+m.ID+"/complete", url.Values{}); rec.Code != 303 {
 		t.Errorf("complete: %d, want 303: %s", rec.Code, rec.Body)
 	}
-	if m, err = b.service.Mission(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {
+	if m, err = b.service.Missions.Get(t.Context(), "", m.ID); m.Status != fieldmark.MissionCompleted || err != nil {
 		t.Errorf("the mission is %s, %v; want COMPLETED", m.Status, err)
 	}
 	if body := b.page("/admin/missions?status=COMPLETED&done=completed", "Mission completed.",
@@ -365,7 +365,7 @@ func TestMissionPages(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	for i := range fieldmark.DefaultMissionLimit + 1 {
-		_, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount,
+		_, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount,
 			fieldmark.MissionRequest{ExternalID: string(rune('A' + i)), Source: "crm", Title: "t"})
 		if err != nil {
 			t.Fatal(err)
@@ -434,7 +434,7 @@ func TestOverviewShowsProblems(t *testing.T) {
 		"failing") {
 		t.Error("a new endpoint is called failing")
 	}
-	if _, _, err := b.service.OpenMission(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
+	if _, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1",
 		Source: "crm", Title: "x"}); err != nil {
 		t.Fatal(err)
 	}

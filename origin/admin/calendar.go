@@ -40,7 +40,7 @@ func newestCalendar(list []fieldmark.Calendar) string {
 func (h *handler) showCalendars(
 	req *request, status int, form fieldmark.CalendarRequest, bad []formError, made *fieldmark.NewCalendar,
 ) error {
-	list, err := h.origin.Calendars(req.r.Context())
+	list, err := h.origin.Missions.Calendars.List(req.r.Context())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (h *handler) createCalendar(req *request) error {
 	form := fieldmark.CalendarRequest{Account: posted.Get("account"), Name: strings.TrimSpace(posted.Get("name")),
 		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")), Details: posted.Get("details") != ""}
-	made, err := h.origin.CreateCalendarAfter(req.r.Context(), req.newestSeen(), form)
+	made, err := h.origin.Missions.Calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)
 	}
@@ -107,14 +107,14 @@ func (h *handler) changeCalendar(req *request) error {
 	id := req.r.PathValue("id")
 	switch req.r.PostForm.Get("do") {
 	case "rotate":
-		made, err := h.origin.RotateCalendar(req.r.Context(), id)
+		made, err := h.origin.Missions.Calendars.Rotate(req.r.Context(), id)
 		if err != nil {
 			return err
 		}
 		h.audit(req, "calendar.rotate", id)
 		return h.showCalendars(req, http.StatusOK, fieldmark.CalendarRequest{Scope: fieldmark.CalendarOfAll}, nil, &made)
 	case "end":
-		if _, err := h.origin.RevokeCalendar(req.r.Context(), id); err != nil {
+		if _, err := h.origin.Missions.Calendars.Revoke(req.r.Context(), id); err != nil {
 			return err
 		}
 		h.audit(req, "calendar.end", id)

@@ -232,7 +232,7 @@ func TestCalendarFeeds(t *testing.T) {
 	}
 	checkEscaped(t, body)
 	b.refused("/admin/calendars", form, 409, "A feed was created after")
-	list, err := b.service.Calendars(t.Context())
+	list, err := b.service.Missions.Calendars.List(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d feeds, %v; want 1", len(list), err)
 	}

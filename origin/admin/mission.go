@@ -49,7 +49,7 @@ func (h *handler) missions(req *request) error {
 		if filtered && account == "" { // there is only one account
 			account = access.DefaultAccount
 		}
-		if list, err = h.origin.Missions(req.r.Context(), account, f); err != nil {
+		if list, err = h.origin.Missions.List(req.r.Context(), account, f); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (h *handler) completeMission(req *request) error {
 		return err
 	}
 	id := req.r.PathValue("id")
-	if _, err := h.origin.CompleteMission(req.r.Context(), id); err != nil {
+	if _, err := h.origin.Missions.Complete(req.r.Context(), id); err != nil {
 		return err
 	}
 	h.audit(req, "mission.complete", id)

@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // missionData is one mission with its available actions.
 type missionData struct {
-	origin.MissionStory
+	mission.History
 	Moves       []option
 	HoldReasons []string // suggested reason codes
 	Timeline    []timelineRow
@@ -45,11 +44,11 @@ type paymentForm struct {
 func (h *handler) mission(req *request) error { return h.showMission(req, http.StatusOK, nil) }
 
 func (h *handler) showMission(req *request, status int, complaints []formError) error {
-	story, err := h.origin.MissionStory(req.r.Context(), req.r.PathValue("id"))
+	story, err := h.origin.Missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	d := missionData{MissionStory: story, MaxEvents: origin.MaxStory,
+	d := missionData{History: story, MaxEvents: mission.MaxHistory,
 		HoldReasons: []string{fieldmark.HoldWaitingCustomer, fieldmark.HoldSiteAccess,
 			fieldmark.HoldWeather, fieldmark.HoldWaitingParts, fieldmark.HoldNoTechnician}}
 	for _, s := range story.Next {
@@ -79,7 +78,7 @@ func (h *handler) showMission(req *request, status int, complaints []formError) 
 }
 
 // addPayment adds the actions that are possible on the payment.
-func (d *missionData) addPayment(story origin.MissionStory) {
+func (d *missionData) addPayment(story mission.History) {
 	p := story.Money
 	d.CanSetAmount = story.Status != fieldmark.MissionCanceled &&
 		(p == nil || p.Status == fieldmark.PaymentNone || p.Status == fieldmark.PaymentPending)
@@ -202,8 +201,8 @@ func (h *handler) planMission(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	versions := origin.Versions{{Number: version}}
-	if _, err := h.origin.PlanMission(req.r.Context(), id, plan, versions, schedule); err != nil {
+	versions := mission.Versions{{Number: version}}
+	if _, err := h.origin.Missions.Plan(req.r.Context(), id, plan, versions, schedule); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission.plan", id)
@@ -231,7 +230,7 @@ func (h *handler) moveMission(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.origin.MoveMission(req.r.Context(), id, to, reason); err != nil {
+	if _, err := h.origin.Missions.Transition(req.r.Context(), id, to, reason); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "mission."+strings.ToLower(string(to)), id)

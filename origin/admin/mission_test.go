@@ -30,7 +30,7 @@ func (b *browser) refused(path string, form url.Values, status int, want string)
 
 func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 	b.t.Helper()
-	m, _, err := b.service.OpenMission(b.t.Context(), access.DefaultAccount, r)
+	m, _, err := b.service.Missions.Create(b.t.Context(), access.DefaultAccount, r)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestPayment(t *testing.T) {
 		page+"?done=priced")
 	b.page(page, "12.50 EUR", "payout", "NET 14", "pending")
 	b.refused(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409, "A payment that is PENDING cannot become PAID.")
-	if _, err := b.service.CompleteMission(t.Context(), m.ID); err != nil {
+	if _, err := b.service.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, page+"?done=moved")
@@ -193,7 +193,7 @@ func TestPlanMission(t *testing.T) {
 	b.refused(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
 	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee",
 		"bob"), page+"?done=planned")
-	if got, err := b.service.Mission(t.Context(), "", m.ID); err != nil || got.Assignee == nil ||
+	if got, err := b.service.Missions.Get(t.Context(), "", m.ID); err != nil || got.Assignee == nil ||
 		got.Assignee.ID != "bob" || got.Status != fieldmark.MissionScheduled {
 		t.Errorf("the mission is %+v, %v; want it SCHEDULED for bob", got, err)
 	}

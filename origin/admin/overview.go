@@ -123,7 +123,7 @@ func (h *handler) countBrands(req *request) (string, error) {
 
 func (h *handler) countOpen(req *request) (string, error) {
 	f := fieldmark.MissionFilter{Status: openStatuses, Limit: fieldmark.MaxMissionLimit}
-	list, err := h.origin.Missions(req.r.Context(), "", f)
+	list, err := h.origin.Missions.List(req.r.Context(), "", f)
 	if err != nil {
 		return "", err
 	}

@@ -24,7 +24,7 @@ func (h *handler) setPayment(req *request) error {
 		form.addError("amount", "Amount: "+fieldmark.AsError(err).Detail+".")
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	p, err := h.origin.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
+	p, err := h.origin.Missions.SetPayment(req.r.Context(), id, fieldmark.PaymentRequest{
 		Amount: &amount, Direction: fieldmark.Direction(form.posted.Get("direction")), Terms: terms})
 	if err != nil {
 		return h.showMissionError(req, err)
@@ -38,7 +38,7 @@ func (h *handler) paymentOf(req *request) (fieldmark.MissionPayment, error) {
 	if err := req.parseForm(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	story, err := h.origin.MissionStory(req.r.Context(), req.r.PathValue("id"))
+	story, err := h.origin.Missions.History(req.r.Context(), req.r.PathValue("id"))
 	if err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
@@ -66,7 +66,7 @@ func (h *handler) markPayment(req *request) error {
 	if form.errors != nil {
 		return h.showMission(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	if _, err := h.origin.MarkPayment(req.r.Context(), p.ID, move); err != nil {
+	if _, err := h.origin.Missions.SetPaymentStatus(req.r.Context(), p.ID, move); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "payment."+strings.ToLower(move.Status), p.ID)
@@ -98,7 +98,7 @@ func (h *handler) refundPayment(req *request) error {
 	if err != nil {
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "The form is incomplete. Reload the mission and try again.")
 	}
-	if _, err := h.origin.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
+	if _, err := h.origin.Missions.RefundPaymentAt(req.r.Context(), p.ID, version, refund); err != nil {
 		return h.showMissionError(req, err)
 	}
 	h.audit(req, "payment.refund", p.ID)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/alert"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *server) receiveAlerts(source string) func(*call) error {
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
 				Detail: "too many notifications at once; send this one again"}
 		}
-		report, err := s.origin.TakeAlerts(c.r.Context(), c.key.Account, n, o)
+		report, err := s.origin.Missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
 		if err != nil {
 			return err
 		}
@@ -71,9 +71,9 @@ func (s *server) receiveAlerts(source string) func(*call) error {
 }
 
 // alertOptions reads the query parameters. The values of enumerations were checked already.
-func (c *call) alertOptions(source string) (origin.AlertOptions, error) {
+func (c *call) alertOptions(source string) (mission.AlertOptions, error) {
 	is := func(name, value string) bool { return strings.EqualFold(c.params.text(name), value) }
-	o := origin.AlertOptions{Cooldown: origin.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
+	o := mission.AlertOptions{Cooldown: mission.DefaultCooldown, CancelResolved: is("onResolved", "cancel")}
 	o.Source, o.PerAlert, o.WatchdogAlerts = source, is("mode", "alert"), is("watchdog", "open")
 	o.Priority, _ = fieldmark.ParsePriority(c.params.text("priority"))
 	if name := c.params.text("source"); name != "" {
@@ -86,6 +86,6 @@ func (c *call) alertOptions(source string) (origin.AlertOptions, error) {
 		return o, nil
 	}
 	var err error
-	o.Cooldown, err = c.params.duration("cooldown", origin.MaxCooldown)
+	o.Cooldown, err = c.params.duration("cooldown", mission.MaxCooldown)
 	return o, err
 }

@@ -110,7 +110,7 @@ func TestReturningAlert(t *testing.T) {
 // checkReturned checks the missions of a returning alert at the end.
 func (w *world) checkReturned(first string, begin time.Time, opened int) {
 	w.t.Helper()
-	page, err := w.service.Missions(w.t.Context(), "", fieldmark.MissionFilter{})
+	page, err := w.service.Missions.List(w.t.Context(), "", fieldmark.MissionFilter{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

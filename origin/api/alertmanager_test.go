@@ -188,7 +188,7 @@ func (m *manager) fire(over bool, alerts ...string) {
 // of returns the missions of a source, the oldest first.
 func (m *manager) of(source string) []fieldmark.Mission {
 	m.t.Helper()
-	page, err := m.w.service.Missions(m.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	page, err := m.w.service.Missions.List(m.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
 	if err != nil {
 		m.t.Fatal(err)
 	}

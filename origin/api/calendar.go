@@ -17,7 +17,7 @@ func (s *server) sendCalendar(c *call) error {
 	if !ok {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "no calendar feed at this address")
 	}
-	feed, err := s.origin.CalendarFeed(c.r.Context(), token)
+	feed, err := s.origin.Missions.Calendars.Feed(c.r.Context(), token)
 	if err != nil {
 		return err
 	}

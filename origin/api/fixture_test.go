@@ -215,7 +215,7 @@ func (w *world) exec(text string) {
 // missions counts what is stored.
 func (w *world) missions() int {
 	w.t.Helper()
-	page, err := w.service.Missions(w.t.Context(), "", fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
+	page, err := w.service.Missions.List(w.t.Context(), "", fieldmark.MissionFilter{Limit: fieldmark.MaxMissionLimit})
 	if err != nil {
 		w.t.Fatalf("list missions: %v", err)
 	}

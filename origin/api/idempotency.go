@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
 // maxIdempotencyKey bounds a key in characters; it is what other APIs allow.
@@ -74,8 +75,8 @@ func (s *server) serveIdempotent(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.once = origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, body)}
-	saved, end, err := s.origin.Begin(c.r.Context(), c.once)
+	c.once = idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
+	saved, end, err := s.origin.Responses.Begin(c.r.Context(), c.once)
 	if err != nil {
 		return err
 	}
@@ -88,11 +89,11 @@ func (s *server) serveIdempotent(c *call) error {
 	if err == nil || !repeatable(e) {
 		return err
 	}
-	refusal := origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e), Mission: e.MissionID}
+	refusal := idempotency.Response{Status: e.Code.Status(), Body: problemBody(c.w, e), Mission: e.MissionID}
 	if e.MissionID != "" {
 		refusal.Fields = map[string]string{"Location": missionPath(e.MissionID)}
 	}
-	if refusal, err = s.origin.KeepRefusal(c.r.Context(), c.once, refusal); err != nil {
+	if refusal, err = s.origin.Responses.SaveRefusal(c.r.Context(), c.once, refusal); err != nil {
 		return err
 	}
 	c.w.code, c.w.cause = e.Code, e
@@ -119,8 +120,8 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 	if err != nil {
 		return err
 	}
-	once := origin.Once{Account: c.key.Account, Key: key, Request: requestDigest(c.r, body)}
-	reservation, response, err := s.origin.Reserve(c.r.Context(), once)
+	once := idempotency.Key{Account: c.key.Account, Name: key, Request: requestDigest(c.r, body)}
+	reservation, response, err := s.origin.Responses.Reserve(c.r.Context(), once)
 	if err != nil {
 		return err
 	}
@@ -140,14 +141,14 @@ func (s *server) serveReserved(c *call, next func(*call) error) error {
 		}
 	}()
 	c.r = c.r.WithContext(reservation.Context(c.r.Context()))
-	c.buffered = &origin.Answer{Fields: map[string]string{}}
+	c.buffered = &idempotency.Response{Fields: map[string]string{}}
 	err = next(c)
 	response, c.buffered = *c.buffered, nil
 	if e := fieldmark.AsError(err); err != nil {
 		if !repeatable(e) {
 			return err
 		}
-		response = origin.Answer{Status: e.Code.Status(), Body: problemBody(c.w, e)}
+		response = idempotency.Response{Status: e.Code.Status(), Body: problemBody(c.w, e)}
 		c.w.code, c.w.cause = e.Code, e
 	}
 	saved = true
@@ -186,34 +187,10 @@ func requestDigest(r *http.Request, body []byte) fieldmark.Digest {
 	return fieldmark.DigestOf([sha256.Size]byte(h.Sum(nil)))
 }
 
-// reply is the response of a handler that runs in a transaction. It is encoded there only if it must be
-// saved, so that an ordinary transaction does not wait for encoding.
-type reply struct {
-	status  int
-	fields  map[string]string
-	value   any
-	mission string // id of the mission it is about
-}
-
-func (r *reply) encode() (origin.Answer, error) {
-	body, err := encode(r.value)
-	return origin.Answer{Status: r.status, Fields: r.fields, Body: body, Mission: r.mission}, err
-}
-
-// do runs act in a transaction, saves the response in it if the request has an idempotency key, and sends
-// the response. act may run twice (see origin.Service.Do). It creates no missions but those of opens.
-func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, error), opens ...origin.Intake) error {
-	var r reply
-	response, err := s.origin.Do(c.r.Context(), c.once, func(ctx context.Context, a *origin.Act) (origin.Answer, error) {
-		var err error
-		if r, err = act(ctx, a); err != nil || c.once.Key == "" {
-			return origin.Answer{}, err
-		}
-		return r.encode()
-	}, opens...)
-	if err == nil && c.once.Key == "" {
-		response, err = r.encode()
-	}
+// execute runs an operation on missions and sends its response, which is saved in the transaction of the
+// operation if the request has an idempotency key.
+func (s *server) execute(c *call, op mission.Operation, render mission.Render) error {
+	response, err := s.origin.Missions.Execute(c.r.Context(), c.once, op, render)
 	if err != nil {
 		return err
 	}
@@ -221,7 +198,7 @@ func (s *server) do(c *call, act func(context.Context, *origin.Act) (reply, erro
 }
 
 // sendSaved sends a response, and marks one that was saved by an earlier request.
-func (c *call) sendSaved(a origin.Answer) error {
+func (c *call) sendSaved(a idempotency.Response) error {
 	h := c.w.Header()
 	for name, value := range a.Fields {
 		h.Set(name, value)

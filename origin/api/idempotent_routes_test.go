@@ -191,7 +191,7 @@ func (w *world) filled(path, url string) string {
 		}
 		id = k.ID
 	case strings.Contains(path, "/calendars/{id}"):
-		c, err := w.service.CreateCalendar(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+		c, err := w.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
 		if err != nil {
 			w.t.Fatal(err)
 		}

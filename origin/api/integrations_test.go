@@ -35,7 +35,7 @@ func template(t *testing.T, name string) string {
 // opened lists the missions of a source, the newest first, a line each.
 func (w *world) opened(source string) []string {
 	w.t.Helper()
-	page, err := w.service.Missions(w.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
+	page, err := w.service.Missions.List(w.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
@@ -52,26 +51,30 @@ func (s *server) createMission(c *call) error {
 	if err != nil {
 		return err
 	}
-	in, err := origin.NewIntake(c.key.Account, req)
+	in, err := mission.NewRequest(c.key.Account, req)
 	if err != nil {
 		return err
 	}
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		m, created, err := a.OpenMission(ctx, in)
-		r := missionReply(m)
-		r.fields["Location"] = missionPath(m.ID)
-		if created {
-			r.status = http.StatusCreated
-		} else {
-			r.fields[fieldmark.HeaderDeduplicated] = "true"
-		}
-		return r, err
-	}, in)
+	return s.execute(c, mission.Create(in), renderCreated)
 }
 
-// missionReply is the response to a request that wrote a mission.
-func missionReply(m fieldmark.Mission) reply {
-	return reply{status: http.StatusOK, fields: map[string]string{"ETag": missionETag(m)}, value: m, mission: m.ID}
+// renderCreated returns the response to a request that created a mission, or found it.
+func renderCreated(results []mission.Result) (idempotency.Response, error) {
+	r, err := renderMission(results)
+	r.Fields["Location"] = missionPath(r.Mission)
+	if results[0].Created {
+		r.Status = http.StatusCreated
+	} else {
+		r.Fields[fieldmark.HeaderDeduplicated] = "true"
+	}
+	return r, err
+}
+
+// renderMission returns the response to a request that wrote a mission.
+func renderMission(results []mission.Result) (idempotency.Response, error) {
+	m := results[0].Mission
+	body, err := encode(m)
+	return idempotency.Response{Status: http.StatusOK, Fields: map[string]string{"ETag": missionETag(m)}, Body: body, Mission: m.ID}, err
 }
 
 // missionBatch is a request for several missions.
@@ -90,38 +93,44 @@ func (s *server) createMissions(c *call) error {
 	if err != nil {
 		return err
 	}
-	intakes := make([]origin.Intake, len(items))
+	var valid []mission.Request
 	rejected := make([]*fieldmark.Error, len(items))
 	for i, item := range items {
-		if intakes[i], err = c.intake(item); err != nil {
-			if rejected[i] = itemError(err); rejected[i] == nil {
-				return err
-			}
+		in, err := c.intake(item)
+		if err == nil {
+			valid = append(valid, in)
+		} else if rejected[i] = itemError(err); rejected[i] == nil {
+			return err
 		}
 	}
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		report := fieldmark.BatchReport{Results: make([]fieldmark.BatchResult, len(items))}
-		for i := range items {
-			result := &report.Results[i]
-			result.Index = i
-			problem := rejected[i]
-			if problem == nil {
-				m, created, err := a.OpenMission(ctx, intakes[i])
-				if problem = itemError(err); err != nil && (problem == nil || created) {
-					return reply{}, err // roll back: the mission was created in part
-				}
-				result.Mission, result.Status = &m, http.StatusOK
-				if created {
-					result.Status = http.StatusCreated
-				}
+	base, requestID := c.w.base, c.w.requestID
+	return s.execute(c, mission.CreateAll(valid), func(results []mission.Result) (idempotency.Response, error) {
+		return renderBatch(results, rejected, base, requestID)
+	})
+}
+
+// renderBatch returns the report on a batch: the results of the valid missions at the indices that were not
+// rejected before.
+func renderBatch(results []mission.Result, rejected []*fieldmark.Error, base, requestID string) (idempotency.Response, error) {
+	report := fieldmark.BatchReport{Results: make([]fieldmark.BatchResult, len(rejected))}
+	for i, problem := range rejected {
+		result := fieldmark.BatchResult{Index: i, Status: http.StatusOK}
+		if problem == nil {
+			r := results[0]
+			results = results[1:]
+			if result.Mission = &r.Mission; r.Created {
+				result.Status = http.StatusCreated
 			}
-			if problem != nil {
-				p := problem.Problem(c.w.base, c.w.requestID)
-				*result = fieldmark.BatchResult{Index: i, Status: p.Status, Problem: &p}
-			}
+			problem = r.Err
 		}
-		return reply{status: http.StatusOK, value: report}, nil
-	}, intakes...)
+		if problem != nil {
+			p := problem.Problem(base, requestID)
+			result = fieldmark.BatchResult{Index: i, Status: p.Status, Problem: &p}
+		}
+		report.Results[i] = result
+	}
+	body, err := encode(report)
+	return idempotency.Response{Status: http.StatusOK, Body: body}, err
 }
 
 // splitBatch validates a batch without its missions and returns them as they were sent.
@@ -149,18 +158,18 @@ func (c *call) splitBatch(body []byte) ([]jsontext.Value, error) {
 }
 
 // intake decodes one mission of a batch.
-func (c *call) intake(item jsontext.Value) (origin.Intake, error) {
+func (c *call) intake(item jsontext.Value) (mission.Request, error) {
 	if len(item) > fieldmark.MaxBody {
 		e := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a mission must have at most %d bytes", fieldmark.MaxBody)
 		e.Limit = fieldmark.MaxBody
-		return origin.Intake{}, e
+		return mission.Request{}, e
 	}
 	var req fieldmark.MissionRequest
 	one := c.route.handler.in.schema.members["missions"].items
 	if err := one.decode(item, &req, func() []fieldmark.FieldError { return check(&req) }); err != nil {
-		return origin.Intake{}, err
+		return mission.Request{}, err
 	}
-	return origin.NewIntake(c.key.Account, req)
+	return mission.NewRequest(c.key.Account, req)
 }
 
 // itemError returns the client's error in one mission, or nil for an internal error.
@@ -176,7 +185,7 @@ func checkMission(req *fieldmark.MissionRequest) []fieldmark.FieldError {
 	if string(req.Metadata) == "null" {
 		req.Metadata = nil
 	}
-	return origin.CheckMission(req)
+	return mission.Validate(req)
 }
 
 // listMissions lists the missions of the caller's account. Administrators choose an account, or list all.
@@ -201,7 +210,7 @@ func (s *server) listMissions(c *call) (page fieldmark.List[fieldmark.Mission], 
 	if account == "" {
 		account = c.params.text("account")
 	}
-	if page, err = s.origin.Missions(c.r.Context(), account, f); err != nil {
+	if page, err = s.origin.Missions.List(c.r.Context(), account, f); err != nil {
 		return page, err
 	}
 	if page.Data == nil {
@@ -220,7 +229,7 @@ func (s *server) getMission(c *call) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.origin.Mission(c.r.Context(), c.key.Account, id)
+	m, err := s.origin.Missions.Get(c.r.Context(), c.key.Account, id)
 	if err != nil {
 		return err
 	}
@@ -236,7 +245,7 @@ func (s *server) getMission(c *call) error {
 // missionRef names a mission and the versions at which it may be written.
 type missionRef struct {
 	account, id string // no account: any
-	ifMatch     origin.Versions
+	ifMatch     mission.Versions
 }
 
 func missionParam(c *call) (missionRef, error) {
@@ -244,11 +253,8 @@ func missionParam(c *call) (missionRef, error) {
 	return missionRef{c.account(), id, c.ifMatch()}, err
 }
 
-// handleMission returns a handler that changes a mission as fn does, in one transaction with the saved
-// response.
-func handleMission[B any](
-	s *server, fn func(context.Context, *origin.Act, missionRef, B) (fieldmark.Mission, error),
-) handler {
+// handleMission returns a handler that changes a mission by the operation that op returns.
+func handleMission[B any](s *server, op func(missionRef, B) (mission.Operation, error)) handler {
 	return handleRaw[B, fieldmark.Mission](func(c *call) error {
 		m, err := missionParam(c)
 		if err != nil {
@@ -258,10 +264,11 @@ func handleMission[B any](
 		if err != nil {
 			return err
 		}
-		return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-			changed, err := fn(ctx, a, m, body)
-			return missionReply(changed), err
-		})
+		change, err := op(m, body)
+		if err != nil {
+			return err
+		}
+		return s.execute(c, change, renderMission)
 	})
 }
 
@@ -283,14 +290,14 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 	return bad
 }
 
-func moveMission(ctx context.Context, a *origin.Act, m missionRef, t transition) (fieldmark.Mission, error) {
+func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {
-		return fieldmark.Mission{}, err
+		return mission.Operation{}, err
 	}
-	return a.MoveMission(ctx, m.account, m.id, origin.Move{
+	return mission.Move(m.account, m.id, mission.Transition{
 		To: to, Reason: t.Reason, Scheduled: t.Scheduled, Assignee: t.Assignee, If: m.ifMatch,
-	})
+	}), nil
 }
 
 // cancellation may give a reason.
@@ -298,12 +305,12 @@ type cancellation struct {
 	Reason *fieldmark.Reason `json:"reason,omitempty"`
 }
 
-func cancelMission(ctx context.Context, a *origin.Act, m missionRef, r cancellation) (fieldmark.Mission, error) {
-	return a.CancelMission(ctx, m.account, m.id, r.Reason, m.ifMatch)
+func cancelMission(m missionRef, r cancellation) (mission.Operation, error) {
+	return mission.Cancel(m.account, m.id, r.Reason, m.ifMatch), nil
 }
 
-func planMission(ctx context.Context, a *origin.Act, m missionRef, p fieldmark.MissionPlan) (fieldmark.Mission, error) {
-	return a.PlanMission(ctx, m.account, m.id, p, m.ifMatch)
+func planMission(m missionRef, p fieldmark.MissionPlan) (mission.Operation, error) {
+	return mission.Plan(m.account, m.id, p, m.ifMatch), nil
 }
 
 // mergePatchType is the media type of a merge patch (RFC 7396, section 4).
@@ -328,21 +335,18 @@ func (s *server) editMission(c *call) error {
 		func() []fieldmark.FieldError { return mission.ValidatePatch(&decoded) }); err != nil {
 		return err
 	}
-	return s.do(c, func(ctx context.Context, a *origin.Act) (reply, error) {
-		changed, err := a.EditMission(ctx, m.account, m.id, patch, m.ifMatch)
-		return missionReply(changed), err
-	})
+	return s.execute(c, mission.Patch(m.account, m.id, patch, m.ifMatch), renderMission)
 }
 
 // ifMatch returns the versions in If-Match at which a write may proceed (RFC 9110, section 13.1.1); nil means
 // any version. The comparison is strong, so a weak tag matches none.
-func (c *call) ifMatch() origin.Versions {
+func (c *call) ifMatch() mission.Versions {
 	lines := c.r.Header.Values("If-Match")
 	list := strings.Join(lines, ",")
 	if lines == nil || strings.TrimSpace(list) == "*" {
 		return nil
 	}
-	some := origin.Versions{}
+	some := mission.Versions{}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
 		version, revision, _ := strings.Cut(strings.Trim(one, `"`), ".")
@@ -350,7 +354,7 @@ func (c *call) ifMatch() origin.Versions {
 		m.Version, _ = strconv.Atoi(version)
 		n, _ := strconv.Atoi(revision)
 		if m.SLA = (&fieldmark.SLA{Revision: n}); missionETag(m) == one {
-			some = append(some, origin.Version{Number: m.Version, Revision: n})
+			some = append(some, mission.Version{Number: m.Version, Revision: n})
 		}
 	}
 	return some
@@ -370,8 +374,8 @@ func missionETag(m fieldmark.Mission) string {
 // paymentParams are the query parameters of the list of payments.
 var paymentParams = []param{
 	{name: "status", description: "Only payments with this status", enum: paymentStatuses()},
-	{name: "limit", description: "Payments per page", lowest: 1, highest: origin.MaxPaymentLimit,
-		preset: origin.DefaultPaymentLimit},
+	{name: "limit", description: "Payments per page", lowest: 1, highest: mission.MaxPaymentLimit,
+		preset: mission.DefaultPaymentLimit},
 	{name: "cursor", description: "nextCursor of the previous page"},
 }
 
@@ -391,7 +395,7 @@ func (s *server) listPayments(c *call) (page fieldmark.List[fieldmark.MissionPay
 			return page, err
 		}
 	}
-	page, err = s.origin.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
+	page, err = s.origin.Missions.Payments(c.r.Context(), status, c.params.text("cursor"), c.params.number("limit"))
 	if err == nil {
 		c.linkNext(page.NextCursor)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -306,7 +306,7 @@ func TestKeptForADay(t *testing.T) {
 		}
 		a := ask{method: "POST", path: fieldmark.PathMissions, key: lasting.Token, body: goodMission}.keyed("day")
 		w.must(201, a, nil)
-		time.Sleep(origin.OnceFor - time.Minute)
+		time.Sleep(idempotency.Retention - time.Minute)
 		if rec := w.must(201, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {
 			t.Errorf("just before the day is over: not replayed")
 		}

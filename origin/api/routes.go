@@ -219,18 +219,18 @@ func (s *server) adminMissionRoutes() []*route {
 			id: "listAllMissions", summary: "List the missions of one account or of all", query: allMissionFilters}},
 		{"POST", missions + "/{id}/transitions", admins, handleMission(s, moveMission), operation{
 			id: "moveAnyMission", summary: "Change the status of a mission of any account"}},
-		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, s.origin.CompleteMission), operation{
+		{"POST", missions + "/{id}/complete", admins, handleParam(missionID, s.origin.Missions.Complete), operation{
 			id: "completeMission", summary: "Complete a mission through all the statuses in between"}},
-		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, s.origin.SetPayment), operation{
+		{"PUT", missions + "/{id}/payment", admins, handleParamBody(missionID, s.origin.Missions.SetPayment), operation{
 			id: "setPayment", summary: "Set the amount of a mission, until its payment is due"}},
 		{"GET", payments, admins, handleCall[none](s.listPayments), operation{
 			id: "listPayments", query: paymentParams,
 			summary: "List the payments of all accounts, newest first, without their refunds"}},
-		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Payment), operation{
+		{"GET", payments + "/{id}", admins, handleParam(paymentID, s.origin.Missions.Payment), operation{
 			id: "getPayment", summary: "Get a payment and its refunds"}},
-		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.MarkPayment), operation{
+		{"POST", payments + "/{id}/transitions", admins, handleParamBody(paymentID, s.origin.Missions.SetPaymentStatus), operation{
 			id: "markPayment", summary: "Set the status of a payment to processing, paid, failed or canceled"}},
-		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.RefundPayment), operation{
+		{"POST", payments + "/{id}/refunds", admins, handleParamBody(paymentID, s.origin.Missions.RefundPayment), operation{
 			id: "refundPayment", summary: "Record a refund of a payment, once for each reference"}},
 	}
 }
@@ -239,17 +239,17 @@ func (s *server) adminMissionRoutes() []*route {
 func (s *server) slaRoutes() []*route {
 	const policies, calendars = fieldmark.PathAdminAPI + "sla/policies", fieldmark.PathAdminAPI + "sla/calendars"
 	admins := key(fieldmark.ScopeAdmin)
-	deleteCalendar := handleParam(calendarNameParam, noResult(s.origin.DeleteSLACalendar))
+	deleteCalendar := handleParam(calendarNameParam, noResult(s.origin.Missions.SLA.DeleteCalendar))
 	return []*route{
-		{"GET", policies, admins, handleList(s.origin.SLAPolicies), operation{
+		{"GET", policies, admins, handleList(s.origin.Missions.SLA.Policies), operation{
 			id: "listSLAPolicies", summary: "List the active SLA policies, one for each priority"}},
 		{"PUT", policies + "/{priority}", admins, handleCall[slaPolicyRecord](s.putSLAPolicy), operation{
 			id: "putSLAPolicy", summary: "Set the SLA policy of a priority and recalculate running timers"}},
-		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.PatchSLAPolicy), operation{
+		{"PATCH", policies + "/{priority}", admins, handleParamBody(priorityParam, s.origin.Missions.SLA.PatchPolicy), operation{
 			id: "patchSLAPolicy", summary: "Update the SLA policy of a priority and recalculate running timers"}},
-		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam, noResult(s.origin.ResetSLAPolicy)), operation{
+		{"DELETE", policies + "/{priority}", admins, handleParam(priorityParam, noResult(s.origin.Missions.SLA.ResetPolicy)), operation{
 			id: "resetSLAPolicy", summary: "Reset the SLA policy of a priority to the built-in one"}},
-		{"GET", calendars, admins, handleList(s.origin.SLACalendars), operation{
+		{"GET", calendars, admins, handleList(s.origin.Missions.SLA.Calendars), operation{
 			id: "listSLACalendars", summary: "List the active business hours"}},
 		{"PUT", calendars + "/{name}", admins, handleCall[slaCalendarRecord](s.putSLACalendar), operation{
 			id: "putSLACalendar", summary: "Set business hours and recalculate running timers"}},
@@ -296,13 +296,13 @@ func (s *server) calendarRoutes() []*route {
 	const calendars = fieldmark.PathAdminAPI + "calendars"
 	admins, feedID := key(fieldmark.ScopeAdmin), idParam(fieldmark.PrefixCalendar)
 	return []*route{
-		{"GET", calendars, admins, handleList(s.origin.Calendars), operation{
+		{"GET", calendars, admins, handleList(s.origin.Missions.Calendars.List), operation{
 			id: "listCalendars", summary: "List calendar feeds"}},
-		{"POST", calendars, admins, handleBody(s.origin.CreateCalendar), operation{
+		{"POST", calendars, admins, handleBody(s.origin.Missions.Calendars.Create), operation{
 			id: "createCalendar", summary: "Create a calendar feed; its address is shown only once", status: []int{201}}},
-		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, s.origin.RotateCalendar), operation{
+		{"POST", calendars + "/{id}/rotate", admins, handleParam(feedID, s.origin.Missions.Calendars.Rotate), operation{
 			id: "rotateCalendar", summary: "Replace the address of a calendar feed; the new one is shown only once"}},
-		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, s.origin.RevokeCalendar), operation{
+		{"POST", calendars + "/{id}/revoke", admins, handleParam(feedID, s.origin.Missions.Calendars.Revoke), operation{
 			id: "revokeCalendar", summary: "Revoke a calendar feed"}},
 		{"GET", fieldmark.PathCalendar + "{file}", anyone, handleRaw[none, none](s.sendCalendar), operation{
 			hidden: true, anyQuery: true}},

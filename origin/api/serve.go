@@ -15,8 +15,8 @@ import (
 	"unicode"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 )
 
 // maxURI bounds the request target in bytes; common proxies have the same limit.
@@ -29,11 +29,11 @@ type call struct {
 	route   *route
 	key     fieldmark.Key // of the caller; zero where no key is needed
 	params  query
-	once    origin.Once // identifies the request for idempotency; zero without a key
-	body    []byte      // nil until it is read
-	bodyErr error       // of reading it
+	once    idempotency.Key // identifies the request for idempotency; zero without a key
+	body    []byte          // nil until it is read
+	bodyErr error           // of reading it
 
-	buffered *origin.Answer // receives the response until it is saved; nil: the response is sent at once
+	buffered *idempotency.Response // receives the response until it is saved; nil: the response is sent at once
 }
 
 // responseWriter records what was sent, for the access log and for errors after the response has begun.

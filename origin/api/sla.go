@@ -37,7 +37,7 @@ func (s *server) putSLAPolicy(c *call) (p fieldmark.SLAPolicy, err error) {
 	if err != nil {
 		return p, err
 	}
-	return s.origin.PutSLAPolicy(c.r.Context(), p)
+	return s.origin.Missions.SLA.PutPolicy(c.r.Context(), p)
 }
 
 func (s *server) putSLACalendar(c *call) (calendar fieldmark.SLACalendar, err error) {
@@ -57,5 +57,5 @@ func (s *server) putSLACalendar(c *call) (calendar fieldmark.SLACalendar, err er
 	if err != nil {
 		return calendar, err
 	}
-	return s.origin.PutSLACalendar(c.r.Context(), calendar)
+	return s.origin.Missions.SLA.PutCalendar(c.r.Context(), calendar)
 }

@@ -113,7 +113,7 @@ func TestEdgeCalls(t *testing.T) {
 func TestAdminCalls(t *testing.T) {
 	ctx := t.Context()
 	service, c, _ := start(t)
-	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+	m, _, err := service.Missions.Create(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
 		Title: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -170,12 +170,12 @@ func TestAdminCalls(t *testing.T) {
 func TestProblemsComeBack(t *testing.T) {
 	ctx := t.Context()
 	service, c, server := start(t)
-	m, _, err := service.OpenMission(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
+	m, _, err := service.Missions.Create(ctx, access.DefaultAccount, fieldmark.MissionRequest{ExternalID: "1", Source: "crm",
 		Title: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, here := service.MoveMission(ctx, m.ID, fieldmark.MissionClosed, nil)
+	_, here := service.Missions.Transition(ctx, m.ID, fieldmark.MissionClosed, nil)
 	_, there := c.MoveMission(ctx, m.ID, fieldmark.MissionClosed, nil)
 	if diff := cmp.Diff(fieldmark.AsError(here), fieldmark.AsError(there)); diff != "" {
 		t.Errorf("a forbidden move is not the same error on both sides (-origin +client):\n%s", diff)

@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -9,13 +9,12 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
-	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
 // startPayment makes the payment that a request spoke of.
-func (a *Act) startPayment(ctx context.Context, m *store.Mission) error {
+func (t *txn) startPayment(ctx context.Context, m *store.Mission) error {
 	asked := m.MissionRequest.Payment
 	if asked == nil {
 		return nil
@@ -25,7 +24,7 @@ func (a *Act) startPayment(ctx context.Context, m *store.Mission) error {
 	if p.Amount != nil {
 		p.Status = fieldmark.PaymentPending
 	}
-	return a.tx.AddPayment(ctx, m, p)
+	return t.tx.AddPayment(ctx, m, p)
 }
 
 func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
@@ -41,34 +40,34 @@ type paymentTold struct {
 }
 
 // followPayment lets a payment follow its mission.
-func (a *Act) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentTold, error) {
+func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentTold, error) {
 	if m.StoredPayment == nil || from == m.Status {
 		return nil, nil
 	}
-	to, moves := mission.PaymentStatusFor(&m.StoredPayment.Payment, m.Status, a.s.paymentDueOn)
+	to, moves := PaymentStatusFor(&m.StoredPayment.Payment, m.Status, t.s.paymentDueOn)
 	if !moves {
 		return nil, nil
 	}
-	return a.movePayment(ctx, m, to, m.UpdatedAt)
+	return t.movePayment(ctx, m, to, m.UpdatedAt)
 }
 
 // movePayment takes a mission's payment to a status.
-func (a *Act) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
+func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
 	told := &paymentTold{previous: m.StoredPayment.Status}
-	if err := mission.TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
+	if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 		return nil, err
 	}
 	m.StoredPayment.UpdatedAt = now
 	if to == fieldmark.PaymentOverdue {
 		m.StoredPayment.OverdueAt = &now
 	}
-	return told, a.tx.PutPayment(ctx, m.StoredPayment)
+	return told, t.tx.PutPayment(ctx, m.StoredPayment)
 }
 
 // tellPayment tells what a payment became.
-func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
+func (t *txn) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
 	p := m.StoredPayment
-	kind, ok := mission.PaymentEvent(p.Status)
+	kind, ok := PaymentEvent(p.Status)
 	if !ok {
 		return nil
 	}
@@ -82,56 +81,56 @@ func (a *Act) tellPayment(ctx context.Context, m *store.Mission, told paymentTol
 	case fieldmark.EventPaymentRefunded:
 		change.Refund, change.RefundedTotal = told.refund, p.RefundedTotal
 	}
-	_, err := event.Emit(ctx, a.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
+	_, err := event.Emit(ctx, t.tx, m.Account, store.Event{Event: fieldmark.Event{Type: kind}, Subject: p.ID}, change)
 	return err
 }
 
 // passDue takes down that a payment is overdue.
-func (a *Act) passDue(ctx context.Context, id string) error {
-	m, err := a.paymentMission(ctx, id)
+func (t *txn) passDue(ctx context.Context, id string) error {
+	m, err := t.paymentMission(ctx, id)
 	if err != nil {
 		return err
 	}
 	now := fieldmark.At(time.Now())
-	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) || mission.ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
-		return a.tx.PutPayment(ctx, m.StoredPayment) // somebody was faster; the lease ends
+	if m.StoredPayment.DueAt == nil || !now.Std().After(m.StoredPayment.DueAt.Std()) || ValidatePaymentTransition(m.StoredPayment.Status, fieldmark.PaymentOverdue) != nil {
+		return t.tx.PutPayment(ctx, m.StoredPayment) // somebody was faster; the lease ends
 	}
-	told, err := a.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
+	told, err := t.movePayment(ctx, &m, fieldmark.PaymentOverdue, now)
 	if err != nil {
 		return err
 	}
-	return a.tellPayment(ctx, &m, *told)
+	return t.tellPayment(ctx, &m, *told)
 }
 
 // paymentMission reads the mission of a payment.
-func (a *Act) paymentMission(ctx context.Context, id string) (store.Mission, error) {
+func (t *txn) paymentMission(ctx context.Context, id string) (store.Mission, error) {
 	none := fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such payment")
 	if !fieldmark.CheckID(fieldmark.PrefixPayment, id) {
 		return store.Mission{}, none
 	}
-	mission, err := a.tx.PaymentMission(ctx, id)
+	mission, err := t.tx.PaymentMission(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Mission{}, none
 	}
 	if err != nil {
 		return store.Mission{}, err
 	}
-	return a.tx.Mission(ctx, mission)
+	return t.tx.Mission(ctx, mission)
 }
 
-// MarkPayment marks a payment as being processed, paid, failed or called off.
+// SetPaymentStatus marks a payment as being processed, paid, failed or called off.
 // One that stands there already stays as it is, so that the call may be repeated.
-func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
+func (s *Service) SetPaymentStatus(ctx context.Context, id string, move fieldmark.PaymentMove) (fieldmark.MissionPayment, error) {
 	to, bad := checkPaymentMove(&move)
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
 		if m.StoredPayment.Status == to {
 			return nil, nil
 		}
 		previous := m.StoredPayment.Status
-		if err := mission.TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
+		if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 			return nil, err
 		}
 		switch to {
@@ -143,7 +142,7 @@ func (s *Service) MarkPayment(ctx context.Context, id string, move fieldmark.Pay
 			}
 		}
 		m.StoredPayment.UpdatedAt = now
-		return &paymentTold{previous: previous}, a.tx.PutPayment(ctx, m.StoredPayment)
+		return &paymentTold{previous: previous}, t.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
@@ -191,8 +190,8 @@ func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int, r
 }
 
 func (s *Service) refundPayment(ctx context.Context, id string, version *int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
-	return s.changePayment(ctx, id, func(ctx context.Context, a *Act, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
-		list, err := a.tx.Refunds(ctx, m.StoredPayment.ID)
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+		list, err := t.tx.Refunds(ctx, m.StoredPayment.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -211,33 +210,33 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
 		}
 		told := &paymentTold{previous: m.StoredPayment.Status}
-		amount, err := mission.RefundPayment(&m.StoredPayment.Payment, r.Amount)
+		amount, err := RefundPayment(&m.StoredPayment.Payment, r.Amount)
 		if err != nil {
 			return nil, err
 		}
 		told.refund = &fieldmark.Refund{ID: fieldmark.NewID(fieldmark.PrefixRefund, now.Std()), Amount: amount, Reference: r.Reference, Reason: r.Reason, CreatedAt: now}
-		if err := a.tx.AddRefund(ctx, m.StoredPayment.ID, told.refund); err != nil {
+		if err := t.tx.AddRefund(ctx, m.StoredPayment.ID, told.refund); err != nil {
 			return nil, err
 		}
 		m.StoredPayment.UpdatedAt = now
-		return told, a.tx.PutPayment(ctx, m.StoredPayment)
+		return told, t.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
 // changePayment changes a payment in a transaction and tells of it.
 func (s *Service) changePayment(ctx context.Context, id string,
-	change func(context.Context, *Act, *store.Mission, fieldmark.Time) (*paymentTold, error)) (fieldmark.MissionPayment, error) {
+	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentTold, error)) (fieldmark.MissionPayment, error) {
 
-	err := s.act(ctx, func(ctx context.Context, a *Act) error {
-		m, err := a.paymentMission(ctx, id)
+	err := s.write(ctx, func(ctx context.Context, t *txn) error {
+		m, err := t.paymentMission(ctx, id)
 		if err != nil {
 			return err
 		}
-		told, err := change(ctx, a, &m, fieldmark.At(time.Now()))
+		told, err := change(ctx, t, &m, fieldmark.At(time.Now()))
 		if err != nil || told == nil {
 			return err
 		}
-		return a.tellPayment(ctx, &m, *told)
+		return t.tellPayment(ctx, &m, *told)
 	})
 	if err != nil {
 		return fieldmark.MissionPayment{}, fmt.Errorf("change payment %s: %w", id, err)
@@ -248,7 +247,7 @@ func (s *Service) changePayment(ctx context.Context, id string,
 // SetPayment says what a mission costs, or changes it, until it is due. A mission
 // that is accepted already makes it due at once.
 func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.PaymentRequest) (fieldmark.MissionPayment, error) {
-	bad := mission.ValidatePayment(&r, "")
+	bad := ValidatePayment(&r, "")
 	if r.Amount == nil {
 		bad = append(bad, fieldmark.FieldError{Pointer: "/amount", Code: "required", Detail: "is required"})
 	}
@@ -256,12 +255,12 @@ func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.
 		return fieldmark.MissionPayment{}, err
 	}
 	var id string
-	err := s.act(ctx, func(ctx context.Context, a *Act) error {
-		m, err := a.mission(ctx, "", missionID)
+	err := s.write(ctx, func(ctx context.Context, t *txn) error {
+		m, err := t.mission(ctx, "", missionID)
 		if err != nil {
 			return err
 		}
-		id, err = a.setPayment(ctx, &m, r)
+		id, err = t.setPayment(ctx, &m, r)
 		return err
 	})
 	if err != nil {
@@ -270,20 +269,20 @@ func (s *Service) SetPayment(ctx context.Context, missionID string, r fieldmark.
 	return s.Payment(ctx, id)
 }
 
-func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
+func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.PaymentRequest) (string, error) {
 	now := fieldmark.At(time.Now())
 	if m.Status == fieldmark.MissionCanceled {
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "the mission was called off; nothing is to be paid for it")
 	}
 	if m.StoredPayment == nil {
-		if err := a.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
+		if err := t.tx.AddPayment(ctx, m, newPayment(r.Direction, now)); err != nil {
 			return "", err
 		}
 	}
 	p := m.StoredPayment
 	switch p.Status {
 	case fieldmark.PaymentNone:
-		if err := mission.TransitionPayment(&p.Payment, fieldmark.PaymentPending, now); err != nil {
+		if err := TransitionPayment(&p.Payment, fieldmark.PaymentPending, now); err != nil {
 			return "", err
 		}
 	case fieldmark.PaymentPending:
@@ -292,18 +291,18 @@ func (a *Act) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 		return "", fieldmark.Errorf(fieldmark.CodeInvalidTransition, "an amount can be set until it is due; this payment is %s", p.Status)
 	}
 	p.Amount, p.Direction, p.Terms, p.UpdatedAt = r.Amount, r.Direction, r.Terms, now
-	if err := a.tx.PutPayment(ctx, p); err != nil {
+	if err := t.tx.PutPayment(ctx, p); err != nil {
 		return "", err
 	}
-	to, moves := mission.PaymentStatusFor(&p.Payment, m.Status, a.s.paymentDueOn)
+	to, moves := PaymentStatusFor(&p.Payment, m.Status, t.s.paymentDueOn)
 	if !moves {
 		return p.ID, nil
 	}
-	told, err := a.movePayment(ctx, m, to, now)
+	told, err := t.movePayment(ctx, m, to, now)
 	if err != nil {
 		return "", err
 	}
-	return p.ID, a.tellPayment(ctx, m, *told)
+	return p.ID, t.tellPayment(ctx, m, *told)
 }
 
 // Payment returns a payment with its refunds.

@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -38,19 +38,19 @@ type AlertOptions struct {
 	CancelResolved bool          // call a mission off that is over before anybody planned it
 }
 
-// TakeAlerts makes missions of a notification: a signal that fires opens one, or
+// ReceiveAlerts makes missions of a notification: a signal that fires opens one, or
 // is heard of again by the one that is open. Taking a notification twice does no
 // harm, so a sender may repeat one that was answered with an error.
-func (s *Service) TakeAlerts(ctx context.Context, account string, n alert.Notification, o AlertOptions) (fieldmark.AlertReport, error) {
+func (s *Service) ReceiveAlerts(ctx context.Context, account string, n alert.Notification, o AlertOptions) (fieldmark.AlertReport, error) {
 	signals, ignored := n.Signals(o.Options)
 	report := fieldmark.AlertReport{Received: n.Alerts(), Ignored: ignored, Missions: []fieldmark.AlertMission{}}
 	for chunk := range slices.Chunk(signals, alertsAtOnce) {
 		after := report
-		err := s.act(ctx, func(ctx context.Context, a *Act) error {
+		err := s.write(ctx, func(ctx context.Context, t *txn) error {
 			after = report // a transaction may be begun again
 			after.Missions = slices.Clone(report.Missions)
 			for _, sig := range chunk {
-				m, outcome, err := a.takeAlert(ctx, account, sig, o)
+				m, outcome, err := t.receiveAlert(ctx, account, sig, o)
 				if err != nil {
 					return err
 				}
@@ -70,10 +70,10 @@ func (s *Service) TakeAlerts(ctx context.Context, account string, n alert.Notifi
 	return report, nil
 }
 
-// takeAlert makes of one signal what it comes to; no outcome is an end of
+// receiveAlert makes of one signal what it comes to; no outcome is an end of
 // something that nobody knows.
-func (a *Act) takeAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
-	row, err := a.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
+func (t *txn) receiveAlert(ctx context.Context, account string, sig alert.Signal, o AlertOptions) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
+	row, err := t.tx.NewestAlertMission(ctx, account, o.Source, sig.Key)
 	known := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fieldmark.Mission{}, "", err
@@ -84,20 +84,20 @@ func (a *Act) takeAlert(ctx context.Context, account string, sig alert.Signal, o
 	case !sig.Firing && !known:
 		return fieldmark.Mission{}, "", nil
 	case !sig.Firing:
-		err := a.resolve(ctx, &row, o)
+		err := t.resolve(ctx, &row, o)
 		return row.Mission, fieldmark.AlertResolved, err
 	case known && !over:
-		err := a.merge(ctx, &row, sig, false)
+		err := t.merge(ctx, &row, sig, false)
 		return row.Mission, fieldmark.AlertMerged, err
 	case known && !canceledBySource(&row) && now.Sub(ended) < o.Cooldown:
-		err := a.mergeUntil(ctx, &row, sig, ended.Add(o.Cooldown), o.Cooldown)
+		err := t.mergeUntil(ctx, &row, sig, ended.Add(o.Cooldown), o.Cooldown)
 		return row.Mission, fieldmark.AlertMerged, err
 	case known:
-		if err := a.tx.DeletePendingAlert(ctx, row.ID); err != nil {
+		if err := t.tx.DeletePendingAlert(ctx, row.ID); err != nil {
 			return fieldmark.Mission{}, "", err
 		}
 	}
-	return a.alertMission(ctx, account, sig, fieldmark.At(now))
+	return t.alertMission(ctx, account, sig, fieldmark.At(now))
 }
 
 // canceledBySource reports whether the adapter itself canceled a mission, because
@@ -121,43 +121,43 @@ type pendingAlert struct {
 // mission at the end of the cooldown unless the alert is resolved by then.
 // Senders repeat an alert after hours only, so waiting for the repeat would leave
 // it unattended.
-func (a *Act) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time, cooldown time.Duration) error {
-	if err := a.merge(ctx, m, sig, true); err != nil {
+func (t *txn) mergeUntil(ctx context.Context, m *store.Mission, sig alert.Signal, due time.Time, cooldown time.Duration) error {
+	if err := t.merge(ctx, m, sig, true); err != nil {
 		return err
 	}
 	p := pendingAlert{Key: sig.Key, Starts: sig.Starts, Request: sig.Request, SeenAt: m.UpdatedAt, Cooldown: cooldown}
-	return a.tx.PutPendingAlert(ctx, m.ID, p, due)
+	return t.tx.PutPendingAlert(ctx, m.ID, p, due)
 }
 
 // openPending opens the mission of a pending alert whose cooldown is over. The
 // claim may be stale: the alert was resolved, or a mission for it is open.
-func (a *Act) openPending(ctx context.Context, mission string) error {
+func (t *txn) openPending(ctx context.Context, mission string) error {
 	var p pendingAlert
-	if err := a.tx.PendingAlert(ctx, mission, &p); err != nil {
+	if err := t.tx.PendingAlert(ctx, mission, &p); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
 	}
-	m, err := a.tx.Mission(ctx, mission)
+	m, err := t.tx.Mission(ctx, mission)
 	if err != nil {
 		return err
 	}
-	newest, err := a.tx.NewestAlertMission(ctx, m.Account, m.Source, p.Key)
+	newest, err := t.tx.NewestAlertMission(ctx, m.Account, m.Source, p.Key)
 	if err != nil {
 		return err
 	}
 	ended, over := endOf(&newest)
 	now, due := time.Now(), ended.Add(p.Cooldown)
 	if over && newest.ID == mission && due.After(now) { // it was reopened and has ended again
-		return a.tx.PutPendingAlert(ctx, mission, p, due)
+		return t.tx.PutPendingAlert(ctx, mission, p, due)
 	}
-	if err := a.tx.DeletePendingAlert(ctx, mission); err != nil || !over || newest.ID != mission {
+	if err := t.tx.DeletePendingAlert(ctx, mission); err != nil || !over || newest.ID != mission {
 		return err
 	}
-	opened, _, err := a.alertMission(ctx, m.Account, alert.Signal{Key: p.Key, Firing: true, Starts: p.Starts, Request: p.Request}, p.SeenAt)
+	opened, _, err := t.alertMission(ctx, m.Account, alert.Signal{Key: p.Key, Firing: true, Starts: p.Starts, Request: p.Request}, p.SeenAt)
 	if err == nil {
-		a.s.log.Info("alert still fires after the cooldown", slog.String("mission", opened.ID), slog.String("previous", mission))
+		t.s.log.Info("alert still fires after the cooldown", slog.String("mission", opened.ID), slog.String("previous", mission))
 	}
 	return err
 }
@@ -183,20 +183,20 @@ func endOf(m *store.Mission) (at time.Time, over bool) {
 
 // alertMission opens the mission of a signal. An alert that goes on firing after
 // its mission ended opens another, under a name with a number.
-func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal, seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
-	taken, err := a.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
+func (t *txn) alertMission(ctx context.Context, account string, sig alert.Signal, seen fieldmark.Time) (fieldmark.Mission, fieldmark.AlertOutcome, error) {
+	taken, err := t.tx.CountAlertMissions(ctx, account, sig.Request.Source, sig.ExternalID(1))
 	if err != nil {
 		return fieldmark.Mission{}, "", err
 	}
 	for attempt := taken + 1; ; attempt++ {
 		r := sig.Request
 		r.ExternalID = sig.ExternalID(attempt)
-		in, err := NewIntake(account, r)
+		in, err := NewRequest(account, r)
 		if err != nil {
 			return fieldmark.Mission{}, "", fmt.Errorf("an alert that is no good mission: %w", err)
 		}
 		in.row.Occurrences = &fieldmark.Occurrences{Count: 1, FirstSeenAt: seen, LastSeenAt: seen}
-		m, created, err := a.OpenMission(ctx, in)
+		m, created, err := t.create(ctx, in)
 		if err == nil && created {
 			return m, fieldmark.AlertCreated, nil
 		}
@@ -210,16 +210,16 @@ func (a *Act) alertMission(ctx context.Context, account string, sig alert.Signal
 // merge counts a repeat of the alert of a mission. That is a new version with an
 // event only if something else changed with it: the alert is more urgent, it was
 // resolved before, or the mission has ended.
-func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, over bool) error {
+func (t *txn) merge(ctx context.Context, m *store.Mission, sig alert.Signal, over bool) error {
 	before := m.Mission
 	seen := occurrencesOf(m)
 	raised := !over && sig.Request.Priority.Above(m.Priority)
 	seen.Count++
 	if !raised && !over && seen.ResolvedAt == nil {
 		seen.LastSeenAt = fieldmark.At(time.Now())
-		return a.tx.PutOccurrences(ctx, m)
+		return t.tx.PutOccurrences(ctx, m)
 	}
-	if err := a.stamp(ctx, m); err != nil {
+	if err := t.stamp(ctx, m); err != nil {
 		return err
 	}
 	m.Version++
@@ -227,14 +227,14 @@ func (a *Act) merge(ctx context.Context, m *store.Mission, sig alert.Signal, ove
 	if raised {
 		was := m.MissionRequest
 		m.Priority = sig.Request.Priority
-		if err := a.tx.UpdateMissionRequest(ctx, m, was); err != nil {
+		if err := t.tx.UpdateMissionRequest(ctx, m, was); err != nil {
 			return err
 		}
 	}
-	if err := a.tx.PutOccurrences(ctx, m); err != nil {
+	if err := t.tx.PutOccurrences(ctx, m); err != nil {
 		return err
 	}
-	return a.edited(ctx, &before, m)
+	return t.edited(ctx, &before, m)
 }
 
 // occurrencesOf returns the occurrences of a mission, and adds them if it has none.
@@ -246,29 +246,29 @@ func occurrencesOf(m *store.Mission) *fieldmark.Occurrences {
 }
 
 // resolve notes once that the alert of a mission is over.
-func (a *Act) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
+func (t *txn) resolve(ctx context.Context, m *store.Mission, o AlertOptions) error {
 	seen := occurrencesOf(m)
 	if seen.ResolvedAt != nil {
 		return nil
 	}
-	if err := a.stamp(ctx, m); err != nil {
+	if err := t.stamp(ctx, m); err != nil {
 		return err
 	}
 	m.Version++
 	at := m.UpdatedAt
 	seen.ResolvedAt = &at
-	if err := a.tx.PutOccurrences(ctx, m); err != nil {
+	if err := t.tx.PutOccurrences(ctx, m); err != nil {
 		return err
 	}
-	if err := a.tx.DeletePendingAlert(ctx, m.ID); err != nil {
+	if err := t.tx.DeletePendingAlert(ctx, m.ID); err != nil {
 		return err
 	}
-	if _, err := event.Emit(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {
+	if _, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionSourceResolved, m.ID), m.Mission); err != nil {
 		return err
 	}
 	if !o.CancelResolved || m.Status != fieldmark.MissionNew {
 		return nil
 	}
 	reason := fieldmark.Reason{Code: reasonSourceResolved, Text: "What sent it says it is over."}
-	return a.move(ctx, m, Move{To: fieldmark.MissionCanceled, Reason: &reason})
+	return t.move(ctx, m, Transition{To: fieldmark.MissionCanceled, Reason: &reason})
 }

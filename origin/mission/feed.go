@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -44,10 +44,10 @@ type Feed struct {
 	Modified *fieldmark.Time // when the bytes last changed; nil: not known
 }
 
-// CalendarFeed returns what a calendar shows now. It is written once for each
+// Feed returns what a calendar shows now. It is written once for each
 // change, however many ask: while nothing at all was written to the record the
 // feed is still good, and while its own missions are unchanged it is too.
-func (s *Service) CalendarFeed(ctx context.Context, token string) (Feed, error) {
+func (s *Calendars) Feed(ctx context.Context, token string) (Feed, error) {
 	c, err := s.calendar(ctx, token)
 	if err != nil {
 		return Feed{}, err
@@ -80,7 +80,7 @@ func (s *Service) CalendarFeed(ctx context.Context, token string) (Feed, error) 
 }
 
 // refreshFeed encodes a feed again if its missions changed.
-func (s *Service) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
+func (s *Calendars) refreshFeed(ctx context.Context, c store.Calendar, head int64, today time.Time) (Feed, error) {
 	q := store.PlanQuery{
 		Account: c.Account, Assignees: c.Assignees,
 		From: today.Add(-feedBack), Today: today, Until: today.Add(feedAhead + 24*time.Hour), Ended: today.Add(-feedCancelled), Limit: maxFeedEvents,
@@ -118,7 +118,7 @@ func (s *Service) refreshFeed(ctx context.Context, c store.Calendar, head int64,
 // in the database, so that it is the same at every origin and never goes back. A
 // feed read from fewer events than the one that was recorded gets no date and is
 // not current.
-func (s *Service) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head int64) (current bool, err error) {
+func (s *Calendars) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head int64) (current bool, err error) {
 	if c.Feed.ETag == f.ETag {
 		f.Modified = c.Feed.ChangedAt
 		return true, nil
@@ -149,7 +149,7 @@ func (s *Service) dateFeed(ctx context.Context, c store.Calendar, f *Feed, head 
 // writeFeed writes missions, which are in the order of their start. What does
 // not fit is left out, the farthest first: the past from its beginning, then the
 // future from its end.
-func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
+func (s *Calendars) writeFeed(c fieldmark.Calendar, missions []store.Mission, today time.Time) Feed {
 	f := Feed{Calendar: c.ID}
 	coming := slices.IndexFunc(missions, func(m store.Mission) bool { return m.Scheduled.End.Std().After(today) })
 	if coming < 0 {
@@ -184,7 +184,7 @@ func (s *Service) writeFeed(c fieldmark.Calendar, missions []store.Mission, toda
 }
 
 // feedEvent is a mission as an entry of a calendar.
-func (s *Service) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
+func (s *Calendars) feedEvent(c fieldmark.Calendar, m *store.Mission) ics.Event {
 	e := ics.Event{
 		UID: m.ID + "@" + feedHost, Changed: m.UpdatedAt.Std(), Sequence: m.Sequence,
 		Start: m.Scheduled.Start.Std(), End: m.Scheduled.End.Std(), Status: feedStatus(m.Status),

@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
-	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/keyring"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
@@ -37,28 +39,55 @@ func newCalendarToken() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// CreateCalendar makes a feed of the plan. Its address is in the answer and
+// Calendars manages the feeds of the plan, which phones subscribe to. Its methods
+// may be called from any goroutine.
+type Calendars struct {
+	store    *store.Store
+	mac      keyring.MAC // hashes tokens
+	auditLog *auditlog.Log
+	log      *slog.Logger
+	lastUsed access.LastUsed
+	feeds    feeds
+}
+
+// writeLastUsed writes when calendars were last used.
+func (s *Calendars) writeLastUsed(ctx context.Context) error {
+	uses := s.lastUsed.Take()
+	if len(uses) == 0 {
+		return nil
+	}
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for id, u := range uses {
+			if err := tx.TouchCalendar(ctx, id, u.At); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Create makes a feed of the plan. Its address is in the answer and
 // nowhere else.
-func (s *Service) CreateCalendar(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
-	return s.createCalendar(ctx, r, nil)
+func (s *Calendars) Create(ctx context.Context, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return s.create(ctx, r, nil)
 }
 
-// CreateCalendarAfter is CreateCalendar for a form, as CreateKeyAfter.
-func (s *Service) CreateCalendarAfter(ctx context.Context, newest *string, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
-	return s.createCalendar(ctx, r, newest)
+// CreateAfter is Create for a form, as CreateKeyAfter.
+func (s *Calendars) CreateAfter(ctx context.Context, newest *string, r fieldmark.CalendarRequest) (fieldmark.NewCalendar, error) {
+	return s.create(ctx, r, newest)
 }
 
-func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar, error) {
+func (s *Calendars) create(ctx context.Context, r fieldmark.CalendarRequest, newest *string) (fieldmark.NewCalendar, error) {
 	if r.Account == "" {
 		r.Account = access.DefaultAccount
 	}
-	if err := mission.ValidateCalendar(&r).Err(); err != nil {
+	if err := ValidateCalendar(&r).Err(); err != nil {
 		return fieldmark.NewCalendar{}, err
 	}
 	now, token := time.Now(), newCalendarToken()
 	row := store.Calendar{
 		Calendar: fieldmark.Calendar{ID: fieldmark.NewID(fieldmark.PrefixCalendar, now), CalendarRequest: r, CreatedAt: fieldmark.At(now)},
-		Hash:     s.keyring.Calendar.Sum(token),
+		Hash:     s.mac.Sum(token),
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestCalendar), access.RequireAccount(ctx, tx, r.Account)); err != nil {
@@ -74,7 +103,7 @@ func (s *Service) createCalendar(ctx context.Context, r fieldmark.CalendarReques
 		if err := tx.AddCalendar(ctx, &row); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
+		return s.auditLog.Append(ctx, tx, "calendar.create", row.ID, nil, row.Calendar)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("create a calendar: %w", err)
@@ -87,7 +116,7 @@ func addressed(c fieldmark.Calendar, token string) fieldmark.NewCalendar {
 }
 
 // Calendars lists calendars, the newest first.
-func (s *Service) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
+func (s *Calendars) List(ctx context.Context) ([]fieldmark.Calendar, error) {
 	rows, err := s.store.Calendars(ctx, MaxCalendars)
 	if err != nil {
 		return nil, err
@@ -99,16 +128,16 @@ func (s *Service) Calendars(ctx context.Context) ([]fieldmark.Calendar, error) {
 	return list, nil
 }
 
-// RotateCalendar gives a calendar another address; the old one is nothing's from
+// Rotate gives a calendar another address; the old one is nothing's from
 // then on.
-func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
+func (s *Calendars) Rotate(ctx context.Context, id string) (fieldmark.NewCalendar, error) {
 	token := newCalendarToken()
-	c, err := s.changeCalendar(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+	c, err := s.change(ctx, "calendar.rotate", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "the calendar was revoked; make another")
 		}
 		c.RotatedAt = &now
-		return tx.RotateCalendar(ctx, id, s.keyring.Calendar.Sum(token), now)
+		return tx.RotateCalendar(ctx, id, s.mac.Sum(token), now)
 	})
 	if err != nil {
 		return fieldmark.NewCalendar{}, fmt.Errorf("rotate calendar: %w", err)
@@ -116,9 +145,9 @@ func (s *Service) RotateCalendar(ctx context.Context, id string) (fieldmark.NewC
 	return addressed(c, token), nil
 }
 
-// RevokeCalendar ends a calendar at once. One that was revoked stays as it is.
-func (s *Service) RevokeCalendar(ctx context.Context, id string) (fieldmark.Calendar, error) {
-	c, err := s.changeCalendar(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
+// Revoke ends a calendar at once. One that was revoked stays as it is.
+func (s *Calendars) Revoke(ctx context.Context, id string) (fieldmark.Calendar, error) {
+	c, err := s.change(ctx, "calendar.revoke", id, func(ctx context.Context, tx *store.Tx, c *fieldmark.Calendar, now fieldmark.Time) error {
 		if c.RevokedAt != nil {
 			return nil
 		}
@@ -132,8 +161,8 @@ func (s *Service) RevokeCalendar(ctx context.Context, id string) (fieldmark.Cale
 	return c, nil
 }
 
-// changeCalendar reads a calendar and changes it in one transaction.
-func (s *Service) changeCalendar(ctx context.Context, act, id string,
+// change reads a calendar and changes it in one transaction.
+func (s *Calendars) change(ctx context.Context, act, id string,
 	change func(context.Context, *store.Tx, *fieldmark.Calendar, fieldmark.Time) error) (fieldmark.Calendar, error) {
 
 	var row store.Calendar
@@ -145,7 +174,7 @@ func (s *Service) changeCalendar(ctx context.Context, act, id string,
 		if err := change(ctx, tx, &row.Calendar, fieldmark.At(time.Now())); err != nil {
 			return err
 		}
-		return s.AuditLog.Append(ctx, tx, act, id, before, row.Calendar)
+		return s.auditLog.Append(ctx, tx, act, id, before, row.Calendar)
 	})
 	return row.Calendar, store.NotFound(err, "there is no such calendar")
 }
@@ -153,11 +182,11 @@ func (s *Service) changeCalendar(ctx context.Context, act, id string,
 // calendar returns the calendar a token belongs to. A token that is unknown, old
 // or revoked is not found: being asked for a password, phones would ask their
 // owners.
-func (s *Service) calendar(ctx context.Context, token string) (store.Calendar, error) {
+func (s *Calendars) calendar(ctx context.Context, token string) (store.Calendar, error) {
 	if len(token) != calendarTokenChars {
 		return store.Calendar{}, errNoCalendar()
 	}
-	row, err := s.store.CalendarByHash(ctx, s.keyring.Calendar.Sum(token))
+	row, err := s.store.CalendarByHash(ctx, s.mac.Sum(token))
 	if errors.Is(err, store.ErrNotFound) || err == nil && row.RevokedAt != nil {
 		return store.Calendar{}, errNoCalendar()
 	}
@@ -165,7 +194,7 @@ func (s *Service) calendar(ctx context.Context, token string) (store.Calendar, e
 		return store.Calendar{}, fmt.Errorf("find a calendar: %w", err)
 	}
 	if now := time.Now(); row.LastUsedAt == nil || now.Sub(row.LastUsedAt.Std()) >= access.LastUsedPrecision {
-		s.calendarUses.Record(row.ID, access.Use{At: now})
+		s.lastUsed.Record(row.ID, access.Use{At: now})
 	}
 	return row, nil
 }

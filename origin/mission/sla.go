@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -16,9 +17,17 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
+// SLA manages the rules of SLA timers: a policy for each priority, and the business
+// hours that policies count. Its methods may be called from any goroutine.
+type SLA struct {
+	store *store.Store
+	log   *slog.Logger
+	zones sync.Map // name -> *time.Location
+}
+
 // zone returns a time zone by its name. Reading one takes longer than counting
 // in it; there are a few hundred of them, and they do not change.
-func (s *Service) zone(name string) (*time.Location, error) {
+func (s *SLA) zone(name string) (*time.Location, error) {
 	if known, ok := s.zones.Load(name); ok {
 		return known.(*time.Location), nil
 	}
@@ -31,7 +40,7 @@ func (s *Service) zone(name string) (*time.Location, error) {
 }
 
 // terms are what a mission's clocks go by under the rules in force.
-func (s *Service) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
+func (s *SLA) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.BusinessHours[policy.Calendar]
 	if !ok {
@@ -49,37 +58,37 @@ func (s *Service) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, err
 }
 
 // startClocks sets the clocks of a mission that is being opened.
-func (a *Act) startClocks(ctx context.Context, m *store.Mission) error {
-	rules, err := a.tx.SLARules(ctx)
+func (t *txn) startClocks(ctx context.Context, m *store.Mission) error {
+	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
 		return err
 	}
-	terms, err := a.s.terms(rules, &m.Mission)
+	terms, err := t.s.SLA.terms(rules, &m.Mission)
 	if err != nil {
 		return err
 	}
 	timers := sla.Start(&m.Mission, terms)
-	return a.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: sla.NextDue(timers, terms)})
+	return t.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: sla.NextDue(timers, terms)})
 }
 
 // stepClocks takes the clocks of a mission from before, where it stood, to where
 // it stands now, and returns what is to be told of them. A mission that was
 // opened before there were clocks has none.
-func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
+func (t *txn) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
 	if m.StoredSLA == nil {
 		return nil, nil
 	}
-	rules, err := a.tx.SLARules(ctx)
+	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	was, err := a.s.terms(rules, before)
+	was, err := t.s.SLA.terms(rules, before)
 	if err != nil {
 		return nil, err
 	}
 	is := was
 	if before.Priority != m.Priority {
-		if is, err = a.s.terms(rules, &m.Mission); err != nil {
+		if is, err = t.s.SLA.terms(rules, &m.Mission); err != nil {
 			return nil, err
 		}
 	}
@@ -88,15 +97,15 @@ func (a *Act) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 	if before == &m.Mission && len(told) > 0 {
 		next.Revision++ // the mission's own version says nothing of it
 	}
-	return told, a.tx.PutSLA(ctx, m, &next)
+	return told, t.tx.PutSLA(ctx, m, &next)
 }
 
 // tellClocks tells what happened to clocks, each thing once.
-func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []sla.Change) error {
+func (t *txn) tellClocks(ctx context.Context, m *store.Mission, told []sla.Change) error {
 	for _, c := range told {
 		now := time.Now()
 		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
-		fresh, err := a.tx.AddSLAEvent(ctx, m.ID, c, id, now)
+		fresh, err := t.tx.AddSLAEvent(ctx, m.ID, c, id, now)
 		if err != nil {
 			return err
 		}
@@ -104,7 +113,7 @@ func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []sla.Chang
 			continue
 		}
 		e := store.Event{Event: fieldmark.Event{ID: id, Type: c.Type}, Subject: m.ID}
-		if _, err := event.Emit(ctx, a.tx, m.Account, e, c.Data); err != nil {
+		if _, err := event.Emit(ctx, t.tx, m.Account, e, c.Data); err != nil {
 			return err
 		}
 	}
@@ -112,29 +121,29 @@ func (a *Act) tellClocks(ctx context.Context, m *store.Mission, told []sla.Chang
 }
 
 // begin gives a mission that is being opened its clocks and its payment.
-func (a *Act) begin(ctx context.Context, m *store.Mission) error {
-	if err := a.startClocks(ctx, m); err != nil {
+func (t *txn) begin(ctx context.Context, m *store.Mission) error {
+	if err := t.startClocks(ctx, m); err != nil {
 		return err
 	}
-	return a.startPayment(ctx, m)
+	return t.startPayment(ctx, m)
 }
 
 // follow lets clocks and payment follow what became of a mission, and returns
 // what tells of it, after the mission's own event.
-func (a *Act) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission) (tell func(context.Context) error, err error) {
-	told, err := a.stepClocks(ctx, before, m, m.UpdatedAt.Std())
+func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission) (tell func(context.Context) error, err error) {
+	told, err := t.stepClocks(ctx, before, m, m.UpdatedAt.Std())
 	if err != nil {
 		return nil, err
 	}
-	paid, err := a.followPayment(ctx, before.Status, m)
+	paid, err := t.followPayment(ctx, before.Status, m)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		if err := a.tellClocks(ctx, m, told); err != nil || paid == nil {
+		if err := t.tellClocks(ctx, m, told); err != nil || paid == nil {
 			return err
 		}
-		return a.tellPayment(ctx, m, *paid)
+		return t.tellPayment(ctx, m, *paid)
 	}, nil
 }
 
@@ -151,11 +160,11 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 			what  string
 			lease store.LeaseKind
 			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
-			pass  func(*Act, context.Context, string) error
+			pass  func(*txn, context.Context, string) error
 		}{
-			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*Act).passTime},
-			{"payment", store.LeasePayment, tx.ClaimPayments, (*Act).passDue},
-			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*Act).openPending},
+			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*txn).passTime},
+			{"payment", store.LeasePayment, tx.ClaimPayments, (*txn).passDue},
+			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*txn).openPending},
 		} {
 			ids, err := kind.claim(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit-len(todo))
 			if err != nil {
@@ -178,11 +187,11 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 
 // sweepDeadline takes down that time has passed. Whoever did so meanwhile, the
 // same moment again changes nothing.
-func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(*Act, context.Context, string) error) {
+func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
 	began := time.Now()
-	err := s.act(ctx, func(ctx context.Context, a *Act) error { return pass(a, ctx, id) })
-	if s.swept != nil {
-		s.swept(time.Since(began))
+	err := s.write(ctx, func(ctx context.Context, t *txn) error { return pass(t, ctx, id) })
+	if s.timerFired != nil {
+		s.timerFired(time.Since(began))
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("sweep "+what, slog.String("id", id), slog.Any("error", err)) // the lease runs out
@@ -190,23 +199,23 @@ func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(
 }
 
 // passTime takes down what time did to the clocks of a mission.
-func (a *Act) passTime(ctx context.Context, id string) error {
-	m, err := a.tx.Mission(ctx, id)
+func (t *txn) passTime(ctx context.Context, id string) error {
+	m, err := t.tx.Mission(ctx, id)
 	if err != nil {
 		return err
 	}
-	told, err := a.stepClocks(ctx, &m.Mission, &m, time.Now())
+	told, err := t.stepClocks(ctx, &m.Mission, &m, time.Now())
 	if err != nil {
 		return err
 	}
 	for _, c := range told {
-		a.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)), slog.String("metric", string(c.Metric)))
+		t.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)), slog.String("metric", string(c.Metric)))
 	}
-	return a.tellClocks(ctx, &m, told)
+	return t.tellClocks(ctx, &m, told)
 }
 
-// SLAPolicies lists the policies in force, the most urgent priority first.
-func (s *Service) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
+// Policies lists the policies in force, the most urgent priority first.
+func (s *SLA) Policies(ctx context.Context) ([]fieldmark.SLAPolicy, error) {
 	rules, err := s.store.SLARules(ctx)
 	if err != nil {
 		return nil, err
@@ -218,19 +227,19 @@ func (s *Service) SLAPolicies(ctx context.Context) ([]fieldmark.SLAPolicy, error
 	return list, nil
 }
 
-// PutSLAPolicy sets the policy of a priority. Clocks that run are counted again by
+// PutPolicy sets the policy of a priority. Clocks that run are counted again by
 // it, from their start.
-func (s *Service) PutSLAPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
-	return s.changeSLAPolicy(ctx, p.Priority, func(fieldmark.SLAPolicy) fieldmark.SLAPolicy { return p })
+func (s *SLA) PutPolicy(ctx context.Context, p fieldmark.SLAPolicy) (fieldmark.SLAPolicy, error) {
+	return s.changePolicy(ctx, p.Priority, func(fieldmark.SLAPolicy) fieldmark.SLAPolicy { return p })
 }
 
-// PatchSLAPolicy changes what patch names of the policy of a priority, as the
+// PatchPolicy changes what patch names of the policy of a priority, as the
 // transaction reads it.
-func (s *Service) PatchSLAPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
-	return s.changeSLAPolicy(ctx, priority, func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
+func (s *SLA) PatchPolicy(ctx context.Context, priority fieldmark.Priority, patch fieldmark.SLAPolicyPatch) (fieldmark.SLAPolicy, error) {
+	return s.changePolicy(ctx, priority, func(p fieldmark.SLAPolicy) fieldmark.SLAPolicy { return sla.ApplyPatch(p, patch) })
 }
 
-func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
+func (s *SLA) changePolicy(ctx context.Context, priority fieldmark.Priority, change func(fieldmark.SLAPolicy) fieldmark.SLAPolicy) (p fieldmark.SLAPolicy, err error) {
 	err = s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
 		p = change(r.Policies[priority])
 		if err := validation.Errors(sla.ValidatePolicy(&p)).Err(); err != nil {
@@ -248,15 +257,15 @@ func (s *Service) changeSLAPolicy(ctx context.Context, priority fieldmark.Priori
 	return p, err
 }
 
-// ResetSLAPolicy puts the program's own policy of a priority back in force.
-func (s *Service) ResetSLAPolicy(ctx context.Context, priority fieldmark.Priority) error {
+// ResetPolicy puts the program's own policy of a priority back in force.
+func (s *SLA) ResetPolicy(ctx context.Context, priority fieldmark.Priority) error {
 	return s.putRule(ctx, "policy", string(priority), func(ctx context.Context, tx *store.Tx, _ *store.SLARules, now time.Time) error {
 		return tx.PutSLAPolicy(ctx, priority, nil, now)
 	})
 }
 
-// SLACalendars lists the calendars in force by name.
-func (s *Service) SLACalendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
+// Calendars lists the calendars in force by name.
+func (s *SLA) Calendars(ctx context.Context) ([]fieldmark.SLACalendar, error) {
 	rules, err := s.store.SLARules(ctx)
 	if err != nil {
 		return nil, err
@@ -269,9 +278,9 @@ func (s *Service) SLACalendars(ctx context.Context) ([]fieldmark.SLACalendar, er
 	return list, nil
 }
 
-// PutSLACalendar sets a calendar. Clocks that run are counted again by it, from
+// PutCalendar sets a calendar. Clocks that run are counted again by it, from
 // their start.
-func (s *Service) PutSLACalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
+func (s *SLA) PutCalendar(ctx context.Context, c fieldmark.SLACalendar) (fieldmark.SLACalendar, error) {
 	if _, err := sla.ParseCalendarName(c.Name); err != nil {
 		return c, err
 	}
@@ -305,9 +314,9 @@ func reachable(c fieldmark.SLACalendar, p fieldmark.SLAPolicy, pointer string, n
 	return validation.Error(pointer, "range", "the calendar does not come to the longest target of policy "+string(p.Priority)+" within ten years")
 }
 
-// DeleteSLACalendar takes a calendar away; one of the program's own is as it was. A
+// DeleteCalendar takes a calendar away; one of the program's own is as it was. A
 // calendar that a policy names stays.
-func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
+func (s *SLA) DeleteCalendar(ctx context.Context, name string) error {
 	return s.putRule(ctx, "calendar", name, func(ctx context.Context, tx *store.Tx, r *store.SLARules, now time.Time) error {
 		if _, ok := r.BusinessHours[name]; !ok {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such calendar")
@@ -323,7 +332,7 @@ func (s *Service) DeleteSLACalendar(ctx context.Context, name string) error {
 }
 
 // putRule changes a rule in a transaction and logs it.
-func (s *Service) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
+func (s *SLA) putRule(ctx context.Context, kind, name string, put func(context.Context, *store.Tx, *store.SLARules, time.Time) error) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		rules, err := tx.SLARules(ctx)
 		if err != nil {

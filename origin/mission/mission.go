@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
-	"github.com/fieldmark/fieldmark/origin/mission"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Intake is a mission request that was found good, ready to be opened.
-type Intake struct{ row store.Mission }
+// Request is a mission request that was found good, ready to be opened.
+type Request struct{ row store.Mission }
 
-// CheckMission puts a request into its normal form and returns every complaint
+// Validate puts a request into its normal form and returns every complaint
 // about it, those included that need to know which time zones there are.
-func CheckMission(r *fieldmark.MissionRequest) []fieldmark.FieldError {
-	bad := mission.ValidateRequest(r)
+func Validate(r *fieldmark.MissionRequest) []fieldmark.FieldError {
+	bad := ValidateRequest(r)
 	if r.Location != nil && r.Location.TimeZone != "" {
 		if _, err := time.LoadLocation(r.Location.TimeZone); err != nil && !complainedOf(bad, "/location/timeZone") {
 			bad = append(bad, fieldmark.FieldError{Pointer: "/location/timeZone", Code: "enum", Detail: "is not a known time zone"})
@@ -31,35 +31,35 @@ func CheckMission(r *fieldmark.MissionRequest) []fieldmark.FieldError {
 	return bad
 }
 
-// NewIntake checks a request of an account. It is done before a transaction is
+// NewRequest checks a request of an account. It is done before a transaction is
 // begun, because transactions wait for each other.
-func NewIntake(account string, r fieldmark.MissionRequest) (Intake, error) {
-	if err := validation.Errors(CheckMission(&r)).Err(); err != nil {
-		return Intake{}, err
+func NewRequest(account string, r fieldmark.MissionRequest) (Request, error) {
+	if err := validation.Errors(Validate(&r)).Err(); err != nil {
+		return Request{}, err
 	}
-	fingerprint, err := mission.Fingerprint(&r)
+	fingerprint, err := Fingerprint(&r)
 	if err != nil {
-		return Intake{}, fmt.Errorf("fingerprint a mission request: %w", err)
+		return Request{}, fmt.Errorf("fingerprint a mission request: %w", err)
 	}
 	row := store.Mission{Account: account, Fingerprint: fingerprint, Mission: fieldmark.Mission{
 		MissionRequest: r, Status: fieldmark.MissionNew, Version: 1,
 	}}
 	if err := row.EncodeRequest(); err != nil {
-		return Intake{}, err
+		return Request{}, err
 	}
-	return Intake{row}, nil
+	return Request{row}, nil
 }
 
 // OpenMission opens the mission that account, source and externalId name for
 // ever. The same request again finds the mission that is there (created is
 // false); another request under the same name is CodeMissionExists.
-func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
-	in, err := NewIntake(account, r)
+func (s *Service) Create(ctx context.Context, account string, r fieldmark.MissionRequest) (m fieldmark.Mission, created bool, err error) {
+	in, err := NewRequest(account, r)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
 	}
-	err = s.actForeseen(ctx, Once{}, []Intake{in}, func(ctx context.Context, a *Act) (err error) {
-		m, created, err = a.OpenMission(ctx, in)
+	err = s.writeAhead(ctx, idempotency.Key{}, []Request{in}, func(ctx context.Context, t *txn) (err error) {
+		m, created, err = t.create(ctx, in)
 		return err
 	})
 	if err != nil {
@@ -69,24 +69,24 @@ func (s *Service) OpenMission(ctx context.Context, account string, r fieldmark.M
 }
 
 // OpenMission is Service.OpenMission inside a transaction.
-func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, created bool, err error) {
+func (t *txn) create(ctx context.Context, in Request) (m fieldmark.Mission, created bool, err error) {
 	row := in.row
-	if err := a.stamp(ctx, &row); err != nil {
+	if err := t.stamp(ctx, &row); err != nil {
 		return fieldmark.Mission{}, false, err
 	}
 	row.ID, row.CreatedAt = fieldmark.NewID(fieldmark.PrefixMission, time.UnixMicro(row.ChangedAt)), row.UpdatedAt
-	added, err := a.tx.AddMission(ctx, &row)
+	added, err := t.tx.AddMission(ctx, &row)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
 	}
 	if added {
-		if err := a.begin(ctx, &row); err != nil {
+		if err := t.begin(ctx, &row); err != nil {
 			return fieldmark.Mission{}, true, err
 		}
-		_, err := event.Emit(ctx, a.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
+		_, err := event.Emit(ctx, t.tx, row.Account, missionEvent(fieldmark.EventMissionCreated, row.ID), row.Mission)
 		return row.Mission, true, err
 	}
-	old, err := a.tx.MissionBySource(ctx, row.Account, row.Source, row.ExternalID)
+	old, err := t.tx.MissionBySource(ctx, row.Account, row.Source, row.ExternalID)
 	if err != nil {
 		return fieldmark.Mission{}, false, err
 	}
@@ -97,8 +97,8 @@ func (a *Act) OpenMission(ctx context.Context, in Intake) (m fieldmark.Mission, 
 }
 
 // stamp notes that a mission changes now.
-func (a *Act) stamp(ctx context.Context, m *store.Mission) (err error) {
-	m.ChangedAt, err = a.tx.Stamp(ctx)
+func (t *txn) stamp(ctx context.Context, m *store.Mission) (err error) {
+	m.ChangedAt, err = t.tx.Stamp(ctx)
 	m.UpdatedAt = fieldmark.AtMicros(m.ChangedAt)
 	return err
 }
@@ -107,7 +107,7 @@ func (a *Act) stamp(ctx context.Context, m *store.Mission) (err error) {
 // name was opened with.
 func missionExists(old, asked *store.Mission) error {
 	opened := old.OriginalRequest()
-	differences, err := mission.Differences(&opened, &asked.MissionRequest)
+	differences, err := Differences(&opened, &asked.MissionRequest)
 	if err != nil {
 		return fmt.Errorf("compare a request with mission %s: %w", old.ID, err)
 	}
@@ -130,7 +130,7 @@ func errNoMission() error {
 }
 
 // Mission returns a mission of an account; account "" means any.
-func (s *Service) Mission(ctx context.Context, account, id string) (fieldmark.Mission, error) {
+func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Mission, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return fieldmark.Mission{}, errNoMission()
 	}
@@ -143,7 +143,7 @@ func (s *Service) Mission(ctx context.Context, account, id string) (fieldmark.Mi
 
 // MoveMission moves a mission to another status, if that is allowed from where it
 // is. Reason may be nil.
-func (s *Service) MoveMission(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
+func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
 	return s.walk(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
 		return []fieldmark.MissionStatus{to}, nil
 	}, reason)
@@ -151,12 +151,12 @@ func (s *Service) MoveMission(ctx context.Context, id string, to fieldmark.Missi
 
 // PlanMission sets when a mission is visited and by whom, unless it is at another
 // version than those of at, and moves it to SCHEDULED if schedule is set.
-func (s *Service) PlanMission(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions, schedule bool) (m fieldmark.Mission, err error) {
-	err = s.act(ctx, func(ctx context.Context, a *Act) (err error) {
+func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPlan, at Versions, schedule bool) (m fieldmark.Mission, err error) {
+	err = s.write(ctx, func(ctx context.Context, t *txn) (err error) {
 		if schedule {
-			m, err = a.MoveMission(ctx, "", id, Move{To: fieldmark.MissionScheduled, Scheduled: plan.Scheduled, Assignee: plan.Assignee, If: at})
+			m, err = t.moveTo(ctx, "", id, Transition{To: fieldmark.MissionScheduled, Scheduled: plan.Scheduled, Assignee: plan.Assignee, If: at})
 		} else {
-			m, err = a.PlanMission(ctx, "", id, plan, at)
+			m, err = t.plan(ctx, "", id, plan, at)
 		}
 		return err
 	})
@@ -168,11 +168,11 @@ func (s *Service) PlanMission(ctx context.Context, id string, plan fieldmark.Mis
 
 // CompleteMission takes every move that is left to COMPLETED. A mission that is
 // completed stays as it is, so that the call may be repeated.
-func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mission, error) {
+func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, error) {
 	return s.walk(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
-		path := mission.PathToCompleted(m.Status)
+		path := PathToCompleted(m.Status)
 		if path == nil && m.Status != fieldmark.MissionCompleted {
-			return nil, mission.ValidateTransition(m.Status, fieldmark.MissionCompleted, m.HeldFrom)
+			return nil, ValidateTransition(m.Status, fieldmark.MissionCompleted, m.HeldFrom)
 		}
 		return path, nil
 	}, nil)
@@ -183,8 +183,8 @@ func (s *Service) CompleteMission(ctx context.Context, id string) (fieldmark.Mis
 func (s *Service) walk(ctx context.Context, id string, path func(*store.Mission) ([]fieldmark.MissionStatus, error),
 	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
 
-	err = s.act(ctx, func(ctx context.Context, a *Act) error {
-		row, err := a.mission(ctx, "", id)
+	err = s.write(ctx, func(ctx context.Context, t *txn) error {
+		row, err := t.mission(ctx, "", id)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (s *Service) walk(ctx context.Context, id string, path func(*store.Mission)
 			return err
 		}
 		for _, to := range steps {
-			if err := a.move(ctx, &row, Move{To: to, Reason: reason}); err != nil {
+			if err := t.move(ctx, &row, Transition{To: to, Reason: reason}); err != nil {
 				return err
 			}
 		}
@@ -207,11 +207,11 @@ func (s *Service) walk(ctx context.Context, id string, path func(*store.Mission)
 }
 
 // mission reads a mission of an account; account "" means any.
-func (a *Act) mission(ctx context.Context, account, id string) (store.Mission, error) {
+func (t *txn) mission(ctx context.Context, account, id string) (store.Mission, error) {
 	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
 		return store.Mission{}, errNoMission()
 	}
-	m, err := a.tx.Mission(ctx, id)
+	m, err := t.tx.Mission(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && account != "" && m.Account != account {
 		return store.Mission{}, errNoMission()
 	}
@@ -223,7 +223,7 @@ func (a *Act) mission(ctx context.Context, account, id string) (store.Mission, e
 const reasonLateCancel = "LATE_CANCEL"
 
 // Move is one step of a mission.
-type Move struct {
+type Transition struct {
 	To        fieldmark.MissionStatus
 	Reason    *fieldmark.Reason   // why; may be nil
 	Scheduled *fieldmark.Span     // when somebody is to be there; nil leaves it as it is
@@ -250,28 +250,28 @@ func (v Versions) check(m *store.Mission) error {
 }
 
 // MoveMission makes one move of a mission of an account.
-func (a *Act) MoveMission(ctx context.Context, account, id string, to Move) (fieldmark.Mission, error) {
-	m, err := a.mission(ctx, account, id)
+func (t *txn) moveTo(ctx context.Context, account, id string, to Transition) (fieldmark.Mission, error) {
+	m, err := t.mission(ctx, account, id)
 	if err == nil {
-		err = a.move(ctx, &m, to)
+		err = t.move(ctx, &m, to)
 	}
 	return m.Mission, err
 }
 
 // CancelMission calls a mission of an account off. One that is called off stays
 // as it is, so that the call may be repeated.
-func (a *Act) CancelMission(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission, error) {
-	m, err := a.mission(ctx, account, id)
+func (t *txn) cancel(ctx context.Context, account, id string, reason *fieldmark.Reason, at Versions) (fieldmark.Mission, error) {
+	m, err := t.mission(ctx, account, id)
 	if err == nil && m.Status != fieldmark.MissionCanceled {
-		err = a.move(ctx, &m, Move{To: fieldmark.MissionCanceled, Reason: reason, If: at})
+		err = t.move(ctx, &m, Transition{To: fieldmark.MissionCanceled, Reason: reason, If: at})
 	}
 	return m.Mission, err
 }
 
 // EditMission applies a merge patch to what a mission of an account says. One
 // that changes nothing is no new version and no event.
-func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte, at Versions) (fieldmark.Mission, error) {
-	m, err := a.mission(ctx, account, id)
+func (t *txn) patch(ctx context.Context, account, id string, patch []byte, at Versions) (fieldmark.Mission, error) {
+	m, err := t.mission(ctx, account, id)
 	if err == nil {
 		err = at.check(&m)
 	}
@@ -279,14 +279,14 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 		return fieldmark.Mission{}, err
 	}
 	was, before := m.MissionRequest, m.Mission
-	now, bad, err := mission.ApplyPatch(&was, patch)
+	now, bad, err := ApplyPatch(&was, patch)
 	if err != nil {
 		return fieldmark.Mission{}, &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: "the patch does not fit the mission", Err: err}
 	}
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	changed, err := mission.Differences(&was, &now)
+	changed, err := Differences(&was, &now)
 	if err != nil || len(changed) == 0 {
 		return m.Mission, err
 	}
@@ -294,14 +294,14 @@ func (a *Act) EditMission(ctx context.Context, account, id string, patch []byte,
 		return fieldmark.Mission{}, err
 	}
 	m.MissionRequest = now
-	if err := a.stamp(ctx, &m); err != nil {
+	if err := t.stamp(ctx, &m); err != nil {
 		return fieldmark.Mission{}, err
 	}
 	m.Version++
-	if err := a.tx.UpdateMissionRequest(ctx, &m, was); err != nil {
+	if err := t.tx.UpdateMissionRequest(ctx, &m, was); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	err = a.edited(ctx, &before, &m)
+	err = t.edited(ctx, &before, &m)
 	return m.Mission, err
 }
 
@@ -316,8 +316,8 @@ func checkOpen(m *store.Mission) error {
 }
 
 // PlanMission says who goes and when.
-func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission, error) {
-	m, err := a.mission(ctx, account, id)
+func (t *txn) plan(ctx context.Context, account, id string, plan fieldmark.MissionPlan, at Versions) (fieldmark.Mission, error) {
+	m, err := t.mission(ctx, account, id)
 	if err == nil {
 		err = at.check(&m)
 	}
@@ -331,14 +331,14 @@ func (a *Act) PlanMission(ctx context.Context, account, id string, plan fieldmar
 		m.Sequence++
 	}
 	m.Scheduled, m.Assignee = plan.Scheduled, plan.Assignee
-	if err := a.stamp(ctx, &m); err != nil {
+	if err := t.stamp(ctx, &m); err != nil {
 		return fieldmark.Mission{}, err
 	}
 	m.Version++
-	if err := a.tx.UpdateMissionStatus(ctx, &m); err != nil {
+	if err := t.tx.UpdateMissionStatus(ctx, &m); err != nil {
 		return fieldmark.Mission{}, err
 	}
-	err = a.updated(ctx, &m)
+	err = t.updated(ctx, &m)
 	return m.Mission, err
 }
 
@@ -349,26 +349,26 @@ func samePlan(p fieldmark.MissionPlan, m fieldmark.Mission) bool {
 func sameValue[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // edited tells of a change of what a mission says, which its clocks follow.
-func (a *Act) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
-	tell, err := a.follow(ctx, before, m)
+func (t *txn) edited(ctx context.Context, before *fieldmark.Mission, m *store.Mission) error {
+	tell, err := t.follow(ctx, before, m)
 	if err != nil {
 		return err
 	}
-	if err := a.updated(ctx, m); err != nil {
+	if err := t.updated(ctx, m); err != nil {
 		return err
 	}
 	return tell(ctx)
 }
 
 // updated tells of a change that is no move.
-func (a *Act) updated(ctx context.Context, m *store.Mission) error {
-	_, err := event.Emit(ctx, a.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
+func (t *txn) updated(ctx context.Context, m *store.Mission) error {
+	_, err := event.Emit(ctx, t.tx, m.Account, missionEvent(fieldmark.EventMissionUpdated, m.ID), m.Mission)
 	return err
 }
 
 // move makes one move, writes it, and tells of it in one event.
-func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
-	if err := a.stamp(ctx, m); err != nil {
+func (t *txn) move(ctx context.Context, m *store.Mission, to Transition) error {
+	if err := t.stamp(ctx, m); err != nil {
 		return err
 	}
 	before := m.Mission
@@ -376,30 +376,30 @@ func (a *Act) move(ctx context.Context, m *store.Mission, to Move) error {
 	if err != nil {
 		return err
 	}
-	if err := a.tx.UpdateMissionStatus(ctx, m); err != nil {
+	if err := t.tx.UpdateMissionStatus(ctx, m); err != nil {
 		return err
 	}
-	tell, err := a.follow(ctx, &before, m)
+	tell, err := t.follow(ctx, &before, m)
 	if err != nil {
 		return err
 	}
-	if _, err = event.Emit(ctx, a.tx, m.Account, missionEvent(kind, m.ID), m.Mission); err != nil {
+	if _, err = event.Emit(ctx, t.tx, m.Account, missionEvent(kind, m.ID), m.Mission); err != nil {
 		return err
 	}
 	return tell(ctx)
 }
 
 // moved changes a mission, if it may be, and names the event of it.
-func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
+func moved(m *store.Mission, move Transition) (fieldmark.EventType, error) {
 	from, held := m.Status, m.HeldFrom
 	if err := move.If.check(m); err != nil {
 		return "", err
 	}
-	if err := mission.ValidateTransition(from, move.To, held); err != nil {
+	if err := ValidateTransition(from, move.To, held); err != nil {
 		return "", err
 	}
 	if from == fieldmark.MissionCompleted && move.To == fieldmark.MissionInProgress {
-		if err := mission.ValidateReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
+		if err := ValidateReopen(m.CompletedAt, m.UpdatedAt.Std()); err != nil {
 			return "", err
 		}
 	}
@@ -424,7 +424,7 @@ func moved(m *store.Mission, move Move) (fieldmark.EventType, error) {
 	m.Version++
 	m.Sequence++
 	m.Mark(m.UpdatedAt)
-	return mission.TransitionEvent(from, move.To, held), nil
+	return TransitionEvent(from, move.To, held), nil
 }
 
 // normalReason returns a reason with its code in upper case, as enumerations are

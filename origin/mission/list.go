@@ -1,4 +1,4 @@
-package origin
+package mission
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 
 // Missions lists missions of an account; account "" means all of them, which
 // only their status and their time of creation may narrow.
-func (s *Service) Missions(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
+func (s *Service) List(ctx context.Context, account string, f fieldmark.MissionFilter) (fieldmark.List[fieldmark.Mission], error) {
 	var none fieldmark.List[fieldmark.Mission]
 	if err := checkFilter(account, &f); err != nil {
 		return none, err

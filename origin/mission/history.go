@@ -1,0 +1,52 @@
+package mission
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// MaxHistory bounds the events told of one mission: a page is read by a person.
+const MaxHistory = 200
+
+// History is a mission as an operator looks at it.
+type History struct {
+	fieldmark.Mission
+	Account string
+	Next    []fieldmark.MissionStatus // where it may go from here, now
+	Money   *fieldmark.MissionPayment // nil if none was spoken of
+	Events  []fieldmark.Event         // of the mission, its clocks and its payment, the newest first, at most MaxHistory
+}
+
+// History returns a mission of any account with all that happened to it.
+func (s *Service) History(ctx context.Context, id string) (History, error) {
+	if !fieldmark.CheckID(fieldmark.PrefixMission, id) {
+		return History{}, errNoMission()
+	}
+	m, err := s.store.Mission(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return History{}, errNoMission()
+	}
+	if err != nil {
+		return History{}, err
+	}
+	story := History{Mission: m.Mission, Account: m.Account, Next: AllowedTransitions(m.Status, m.HeldFrom)}
+	if m.Status == fieldmark.MissionCompleted && ValidateReopen(m.CompletedAt, time.Now()) != nil {
+		story.Next = slices.DeleteFunc(story.Next, func(to fieldmark.MissionStatus) bool { return to == fieldmark.MissionInProgress })
+	}
+	payment := ""
+	if m.Mission.Payment != nil {
+		payment = m.Mission.Payment.ID
+		money, err := s.Payment(ctx, payment)
+		if err != nil {
+			return History{}, err
+		}
+		story.Money = &money
+	}
+	story.Events, err = s.store.EventsAbout(ctx, id, payment, MaxHistory)
+	return story, err
+}

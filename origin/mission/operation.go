@@ -1,0 +1,124 @@
+package mission
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
+)
+
+// Operation is a change of missions that runs in one transaction. It changes
+// nothing but the database, so the store may roll it back and run it again.
+type Operation struct {
+	run     func(context.Context, *txn) ([]Result, error)
+	creates []Request
+}
+
+// Result is what an operation did to one mission.
+type Result struct {
+	Mission fieldmark.Mission
+	Created bool
+	Err     *fieldmark.Error // why a mission of CreateAll was refused; then the others are zero
+}
+
+// Render returns the response to an operation. It must be a pure function: a
+// response that is saved is rendered inside the transaction.
+type Render func([]Result) (idempotency.Response, error)
+
+// Execute runs an operation and renders its response. If the request has a key, the
+// response is saved in the transaction of the operation; if one was saved already,
+// Execute changes nothing and returns that.
+func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, render Render) (r idempotency.Response, err error) {
+	if k.Name == "" {
+		var results []Result
+		err := s.writeAhead(ctx, k, op.creates, func(ctx context.Context, t *txn) (err error) {
+			results, err = op.run(ctx, t)
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+		return render(results) // after the transaction, which others wait for
+	}
+	err = s.writeAhead(ctx, k, op.creates, func(ctx context.Context, t *txn) error {
+		if r, err = s.responses.Load(ctx, t.tx, k); err != nil || r.Replayed {
+			return err
+		}
+		results, err := op.run(ctx, t)
+		if err != nil {
+			return err
+		}
+		if r, err = render(results); err != nil {
+			return err
+		}
+		return s.responses.Save(ctx, t.tx, k, r)
+	})
+	return r, err
+}
+
+// Create creates a mission as Service.Create does.
+func Create(in Request) Operation {
+	return Operation{creates: []Request{in}, run: func(ctx context.Context, t *txn) ([]Result, error) {
+		m, created, err := t.create(ctx, in)
+		return []Result{{Mission: m, Created: created}}, err
+	}}
+}
+
+// CreateAll creates several missions. An invalid one is refused in its Result and
+// does not affect the others; an internal error creates none.
+func CreateAll(in []Request) Operation {
+	return Operation{creates: in, run: func(ctx context.Context, t *txn) ([]Result, error) {
+		results := make([]Result, len(in))
+		for i := range in {
+			m, created, err := t.create(ctx, in[i])
+			if err == nil {
+				results[i] = Result{Mission: m, Created: created}
+				continue
+			}
+			refusal, ok := errors.AsType[*fieldmark.Error](err)
+			if !ok || created || refusal.Code.Status() >= http.StatusInternalServerError {
+				return nil, err // roll back, also a mission that was created in part
+			}
+			results[i].Err = refusal
+		}
+		return results, nil
+	}}
+}
+
+// Move makes one transition of a mission of an account; account "" means any.
+func Move(account, id string, to Transition) Operation {
+	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) { return t.moveTo(ctx, account, id, to) })
+}
+
+// Cancel cancels a mission of an account. A canceled mission stays as it is, so that
+// the request may be repeated.
+func Cancel(account, id string, reason *fieldmark.Reason, at Versions) Operation {
+	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) {
+		return t.cancel(ctx, account, id, reason, at)
+	})
+}
+
+// Patch applies a merge patch to a mission of an account. A patch that changes
+// nothing creates no version and no event.
+func Patch(account, id string, patch []byte, at Versions) Operation {
+	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) {
+		return t.patch(ctx, account, id, patch, at)
+	})
+}
+
+// Plan sets who visits a mission of an account and when.
+func Plan(account, id string, plan fieldmark.MissionPlan, at Versions) Operation {
+	return one(func(ctx context.Context, t *txn) (fieldmark.Mission, error) {
+		return t.plan(ctx, account, id, plan, at)
+	})
+}
+
+// one returns an operation on one mission.
+func one(change func(context.Context, *txn) (fieldmark.Mission, error)) Operation {
+	return Operation{run: func(ctx context.Context, t *txn) ([]Result, error) {
+		m, err := change(ctx, t)
+		return []Result{{Mission: m}}, err
+	}}
+}

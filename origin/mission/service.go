@@ -1,0 +1,97 @@
+package mission
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/auditlog"
+	"github.com/fieldmark/fieldmark/origin/idempotency"
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/keyring"
+	"github.com/fieldmark/fieldmark/origin/store"
+)
+
+// Config configures a Service. All fields but TimerFired are required.
+type Config struct {
+	Store     *store.Store
+	Keyring   *keyring.Keyring
+	AuditLog  *auditlog.Log
+	Jobs      *job.Runner
+	Responses *idempotency.Service // saves the responses to requests with a key
+	Log       *slog.Logger
+
+	PaymentDueOn fieldmark.MissionStatus // the status of a mission that makes its payment due: COMPLETED or CLOSED
+	TimerFired   func(time.Duration)     // receives the time that firing one timer took; may be nil
+}
+
+// Service manages missions, their SLA timers and payments, and the alerts that
+// create them. Its methods may be called from any goroutine.
+type Service struct {
+	SLA       *SLA
+	Calendars *Calendars
+
+	store        *store.Store
+	jobs         *job.Runner
+	responses    *idempotency.Service
+	log          *slog.Logger
+	paymentDueOn fieldmark.MissionStatus
+	timerFired   func(time.Duration)
+}
+
+// New returns a Service that has started nothing.
+func New(cfg Config) *Service {
+	return &Service{
+		SLA: &SLA{store: cfg.Store, log: cfg.Log},
+		Calendars: &Calendars{store: cfg.Store, mac: cfg.Keyring.Calendar, auditLog: cfg.AuditLog, log: cfg.Log,
+			feeds: feeds{kept: make(map[string]*keptFeed)}},
+		store: cfg.Store, jobs: cfg.Jobs, responses: cfg.Responses, log: cfg.Log,
+		paymentDueOn: cfg.PaymentDueOn, timerFired: cfg.TimerFired,
+	}
+}
+
+// Run fires timers that are due and writes when calendars were last used, until ctx
+// ends.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
+	wg.Go(func() {
+		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
+	})
+	wg.Wait()
+	last, cancel := job.ShutdownContext(ctx)
+	defer cancel()
+	if err := s.Calendars.writeLastUsed(last); err != nil {
+		s.log.Error("write the last uses of calendars", slog.Any("error", err))
+	}
+	return nil
+}
+
+// txn changes missions in one transaction.
+type txn struct {
+	s  *Service
+	tx *store.Tx
+}
+
+// write runs fn in a transaction.
+func (s *Service) write(ctx context.Context, fn func(context.Context, *txn) error) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })
+}
+
+// writeAhead is write with the queries for a saved response and for the missions of
+// intakes made in advance. fn may run twice (see store.WriteWithPrefetch).
+func (s *Service) writeAhead(ctx context.Context, k idempotency.Key, opens []Request, fn func(context.Context, *txn) error) error {
+	var ahead store.Prefetch
+	if k.Name != "" {
+		ahead.Responses = []store.ResponseKey{{Account: k.Account, Key: k.Name}}
+	}
+	for i := range opens {
+		if m := &opens[i].row; m.Fingerprint != "" {
+			ahead.Missions = append(ahead.Missions, store.MissionKey{Account: m.Account, Source: m.Source, ExternalID: m.ExternalID})
+		}
+	}
+	return s.store.WriteWithPrefetch(ctx, ahead, func(ctx context.Context, tx *store.Tx) error { return fn(ctx, &txn{s, tx}) })
+}

@@ -1,0 +1,51 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
+	"github.com/fieldmark/fieldmark/origin/webhook"
+)
+
+// Run runs the background jobs of all services until ctx ends. On a database that
+// is a file only one process may run at a time, so Run frees what an earlier one had
+// claimed; on a shared database any number may, and what one of them claimed stays
+// its own until the lease expires.
+func (s *Service) Run(ctx context.Context) error {
+	if !s.store.Shared() {
+		if err := s.freeLeases(ctx, true); err != nil {
+			return fmt.Errorf("run origin: %w", err)
+		}
+	}
+	s.log.Info("origin runs", slog.Bool("publicAPI", s.publicAPI), slog.Bool("audits", s.audits), slog.String("worker", s.jobs.Worker()))
+	var g errgroup.Group
+	g.Go(func() error { return s.Webhooks.Run(ctx) })
+	g.Go(func() error { return s.Missions.Run(ctx) })
+	g.Go(func() error { return s.Responses.Run(ctx) })
+	g.Go(func() error { return s.jobs.Run(ctx) })
+	g.Go(func() error { return s.Access.Run(ctx) })
+	g.Go(func() error { return s.Brands.Run(ctx) })
+	g.Go(func() error { return s.Modules.Run(ctx) })
+	err := g.Wait()
+	last, cancel := job.ShutdownContext(ctx)
+	defer cancel()
+	if err := s.freeLeases(last, false); err != nil { // they run out by themselves
+		s.log.Error("free leases", slog.Any("error", err))
+	}
+	return err
+}
+
+// freeLeases ends the leases of this process, or of all.
+func (s *Service) freeLeases(ctx context.Context, all bool) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := s.jobs.Free(ctx, tx, all); err != nil {
+			return err
+		}
+		return webhook.FailDeleted(ctx, tx)
+	})
+}
