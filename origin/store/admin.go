@@ -9,24 +9,24 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Identity is somebody a sign-in provider knows.
+// Identity is an administrator who signs in at a provider (OpenID Connect).
 type Identity struct {
-	Issuer, Subject string // together they are who it is
-	User            string // the administrator
+	Issuer, Subject string // which together identify the person
+	User            string // the name of the administrator
 }
 
-// Identity returns the administrator somebody is; the error is ErrNotFound for who
-// has not been here.
+// Identity returns the administrator with an identity; the error is ErrNotFound
+// at the first sign-in.
 func (t AccessTx) Identity(ctx context.Context, issuer, subject string) (user string, err error) {
-	err = none(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer, subject).Scan(&user))
+	err = queryErr(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer, subject).Scan(&user))
 	if err != nil {
-		return "", fmt.Errorf("look for an identity: %w", err)
+		return "", fmt.Errorf("read an identity: %w", err)
 	}
 	return user, nil
 }
 
-// AddIdentity makes an administrator of who comes for the first time, without a
-// password. It reports whether the name was free; if it was not, nothing is made.
+// AddIdentity creates an administrator without a password for an identity. It
+// reports whether the name was free; if not, it creates nothing.
 func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.Role, at time.Time) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, '', $2, $3, $3)
 		ON CONFLICT (name) DO NOTHING`, id.User, string(role), at.UnixMicro())
@@ -40,34 +40,34 @@ func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.R
 	return n == 1, nil
 }
 
-// RecordSignIn notes that somebody signed in, and what for this time.
+// RecordSignIn stores the time of a sign-in and the role the provider gave.
 func (t AccessTx) RecordSignIn(ctx context.Context, user string, role fieldmark.Role, at time.Time) error {
 	_, err := t.exec(ctx, `UPDATE admin_identity SET seen_at = $1 WHERE user_name = $2`, at.UnixMicro(), user)
 	if err == nil {
 		_, err = t.exec(ctx, `UPDATE admin_user SET role = $1, updated_at = $2 WHERE name = $3 AND role <> $1`, string(role), at.UnixMicro(), user)
 	}
 	if err != nil {
-		return fmt.Errorf("note the sign-in of %s: %w", user, err)
+		return fmt.Errorf("record the sign-in of %s: %w", user, err)
 	}
 	return nil
 }
 
-// HasIdentity reports whether an administrator is somebody of a sign-in provider.
+// HasIdentity reports whether an administrator signs in at a provider.
 func (t AccessTx) HasIdentity(ctx context.Context, user string) (bool, error) {
 	var n int
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM admin_identity WHERE user_name = $1`, user).Scan(&n); err != nil {
-		return false, fmt.Errorf("look for the identity of %s: %w", user, err)
+		return false, fmt.Errorf("read the identity of %s: %w", user, err)
 	}
 	return n > 0, nil
 }
 
-// Admin is somebody who may sign in.
+// Admin is an administrator.
 type Admin struct {
 	Name      string
 	Password  string // hashed
 	Role      fieldmark.Role
-	TOTP      string // the sealed secret of the second factor; empty without one
-	TOTPStep  int64  // the newest that a code was used of
+	TOTP      string // the encrypted secret of the second factor; empty without one
+	TOTPStep  int64  // the newest step of which a code was used
 	CreatedAt time.Time
 }
 
@@ -75,10 +75,10 @@ const adminColumns = `name, password, role, totp, totp_step, created_at`
 
 func scanAdmin(row scanner) (a Admin, err error) {
 	err = row.Scan(&a.Name, &a.Password, &a.Role, &a.TOTP, &a.TOTPStep, exactTime{&a.CreatedAt})
-	return a, none(err)
+	return a, queryErr(err)
 }
 
-// PutAdmin makes an administrator or changes the password and role of one.
+// PutAdmin creates an administrator or changes their password and role.
 func (t AccessTx) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (name) DO UPDATE SET password = excluded.password, role = excluded.role, updated_at = excluded.updated_at`,
@@ -89,33 +89,33 @@ func (t AccessTx) PutAdmin(ctx context.Context, user, password string, role fiel
 	return nil
 }
 
-// UpdatePasswordHash keeps a password under another hash.
+// UpdatePasswordHash stores another hash of the same password.
 func (t AccessTx) UpdatePasswordHash(ctx context.Context, user, password string) error {
 	if _, err := t.exec(ctx, `UPDATE admin_user SET password = $1 WHERE name = $2`, password, user); err != nil {
-		return fmt.Errorf("hash the password of %s anew: %w", user, err)
+		return fmt.Errorf("update the password hash of %s: %w", user, err)
 	}
 	return nil
 }
 
-// PutTOTP keeps the sealed secret of an administrator's second factor,
-// and the step its first code was of. The error is ErrNotFound for nobody.
+// PutTOTP stores the encrypted TOTP secret of an administrator and the step of
+// its first code. The error is ErrNotFound if there is no such administrator.
 func (t AccessTx) PutTOTP(ctx context.Context, user, sealed string, step int64) error {
 	n, err := t.exec(ctx, `UPDATE admin_user SET totp = $1, totp_step = $2 WHERE name = $3`, sealed, step, user)
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("keep the second factor of %s: %w", user, err)
+		return fmt.Errorf("put the second factor of %s: %w", user, err)
 	}
 	return nil
 }
 
-// UseTOTPStep notes that the code of a step was used, and reports whether it was
-// the newest.
+// UseTOTPStep stores that the code of a step was used, and reports whether the
+// step was newer than all used before. That makes a code valid once.
 func (t AccessTx) UseTOTPStep(ctx context.Context, user string, step int64) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE admin_user SET totp_step = $1 WHERE name = $2 AND totp_step < $1`, step, user)
 	if err != nil {
-		return false, fmt.Errorf("use up a code of %s: %w", user, err)
+		return false, fmt.Errorf("use a code of %s: %w", user, err)
 	}
 	return n == 1, nil
 }
@@ -139,18 +139,18 @@ func (db AccessReader) Admins(ctx context.Context, limit int) ([]Admin, error) {
 	return list, nil
 }
 
-// Session is a signed-in administrator.
+// Session is a session of an administrator.
 type Session struct {
 	Hash        string // of the token
 	User        string
-	Role        fieldmark.Role // the user's; not written
-	Address     string         // the network it was begun from
+	Role        fieldmark.Role // of the user; only read
+	Address     string         // the network it was created from
 	Agent       string         // and the program
 	CreatedAt   time.Time
 	SeenAt      time.Time
-	ConfirmedAt time.Time // when the password was last given in it
-	External    bool      // the user has no password; not written
-	HasTOTP     bool      // the user has a second factor; not written
+	ConfirmedAt time.Time // when the user last confirmed their identity in it
+	External    bool      // the user signs in at a provider and has no password; only read
+	HasTOTP     bool      // the user has a second factor; only read
 }
 
 // AddSession adds a session.
@@ -169,10 +169,10 @@ const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.
 
 func scanSession(row scanner) (se Session, err error) {
 	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt}, exactTime{&se.SeenAt}, exactTime{&se.ConfirmedAt}, &se.External, &se.HasTOTP)
-	return se, none(err)
+	return se, queryErr(err)
 }
 
-// Session reads a session by the hash of its token; the error is ErrNotFound where
+// Session reads a session by the hash of its token; the error is ErrNotFound if
 // there is none.
 func (db AccessReader) Session(ctx context.Context, hash string) (Session, error) {
 	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE s.hash = $1`, hash))
@@ -182,8 +182,8 @@ func (db AccessReader) Session(ctx context.Context, hash string) (Session, error
 	return se, nil
 }
 
-// Sessions lists sessions begun and last seen after the given times, the newest
-// first.
+// Sessions lists sessions created and last seen after the given times, the
+// newest first.
 func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limit int) ([]Session, error) {
 	rows, err := db.query(ctx, sessionQuery+`WHERE s.created_at > $1 AND s.seen_at > $2 ORDER BY s.created_at DESC, s.hash LIMIT $3`,
 		begun.UnixMicro(), seen.UnixMicro(), limit)
@@ -194,7 +194,7 @@ func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limi
 	return list, nil
 }
 
-// TouchSession notes that a session was used.
+// TouchSession stores that a session was used.
 func (t AccessTx) TouchSession(ctx context.Context, hash string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE session SET seen_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
 		return fmt.Errorf("touch a session: %w", err)
@@ -202,58 +202,58 @@ func (t AccessTx) TouchSession(ctx context.Context, hash string, at time.Time) e
 	return nil
 }
 
-// ConfirmSession notes that the password was given in a session.
+// ConfirmSession stores that the user confirmed their identity in a session.
 func (t AccessTx) ConfirmSession(ctx context.Context, hash string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE session SET proved_at = $1 WHERE hash = $2`, at.UnixMicro(), hash); err != nil {
-		return fmt.Errorf("prove a session: %w", err)
+		return fmt.Errorf("confirm a session: %w", err)
 	}
 	return nil
 }
 
-// DeleteSession forgets a session.
+// DeleteSession deletes a session.
 func (t AccessTx) DeleteSession(ctx context.Context, hash string) error {
 	if _, err := t.exec(ctx, `DELETE FROM session WHERE hash = $1`, hash); err != nil {
-		return fmt.Errorf("end a session: %w", err)
+		return fmt.Errorf("delete a session: %w", err)
 	}
 	return nil
 }
 
-// DeleteSessionByPrefix forgets the session whose hash begins so, and returns whose it
-// was; the error is ErrNotFound where there is none.
+// DeleteSessionByPrefix deletes the session whose hash has a prefix and returns
+// its user; the error is ErrNotFound if there is none.
 func (t AccessTx) DeleteSessionByPrefix(ctx context.Context, name string) (user string, err error) {
-	err = none(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
+	err = queryErr(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
 	if err != nil {
-		return "", fmt.Errorf("end a session: %w", err)
+		return "", fmt.Errorf("delete a session: %w", err)
 	}
 	return user, nil
 }
 
-// DeleteSessionsOf forgets all sessions of an administrator.
+// DeleteSessionsOf deletes all sessions of an administrator.
 func (t AccessTx) DeleteSessionsOf(ctx context.Context, user string) error {
 	if _, err := t.exec(ctx, `DELETE FROM session WHERE user_name = $1`, user); err != nil {
-		return fmt.Errorf("end the sessions of %s: %w", user, err)
+		return fmt.Errorf("delete the sessions of %s: %w", user, err)
 	}
 	return nil
 }
 
-// PruneSessions forgets sessions begun or last seen before the given times.
+// PruneSessions deletes sessions created or last seen before the given times.
 func (t AccessTx) PruneSessions(ctx context.Context, begun, seen time.Time) error {
 	_, err := t.exec(ctx, `DELETE FROM session WHERE created_at < $1 OR seen_at < $2`, begun.UnixMicro(), seen.UnixMicro())
 	if err != nil {
-		return fmt.Errorf("sweep sessions: %w", err)
+		return fmt.Errorf("prune sessions: %w", err)
 	}
 	return nil
 }
 
-// LoginThrottle is how often sign-ins under a name failed in a row.
+// LoginThrottle counts consecutive failed sign-ins under a name.
 type LoginThrottle struct {
 	Name     string // an HMAC of a user's name or a network
 	Failures int64
-	Until    time.Time // no sign-in is tried earlier
+	Until    time.Time // earlier sign-ins are refused
 }
 
-// LoginDelay returns until when sign-ins under any of two names are delayed, or
-// the zero Time; the second may be empty.
+// LoginDelay returns until when sign-ins under either of two names are delayed,
+// or the zero Time; the second may be empty.
 func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (until time.Time, err error) {
 	err = db.queryRow(ctx, `SELECT MAX(until_at) FROM login_throttle WHERE name IN ($1, $2)`, name, other).Scan(exactTime{&until})
 	if err != nil {
@@ -262,10 +262,11 @@ func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (unti
 	return until, nil
 }
 
-// LoginThrottle reads the failures under a name; zero failures where there are none.
+// LoginThrottle reads the failures under a name; zero failures if there are
+// none.
 func (t AccessTx) LoginThrottle(ctx context.Context, name string) (LoginThrottle, error) {
 	l := LoginThrottle{Name: name}
-	err := none(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`, name).Scan(&l.Failures, exactTime{&l.Until}))
+	err := queryErr(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`, name).Scan(&l.Failures, exactTime{&l.Until}))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return l, fmt.Errorf("read failed sign-ins: %w", err)
 	}

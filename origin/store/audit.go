@@ -8,30 +8,30 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// AuditJob is an audit that was asked for.
+// AuditJob is a queued audit: the crawl of a brand.
 type AuditJob struct {
 	Brand       fieldmark.Slug
-	RequestedAt time.Time // names the request, to the microsecond
-	Attempts    int       // begun, this one included
-	Owner       string    // who claimed it
+	RequestedAt time.Time // identifies the request, to the microsecond
+	Attempts    int       // including the current one
+	Owner       string    // of the lease
 }
 
-// EnqueueAudit puts a brand in line. One that waits already keeps its place; one
-// that is being audited will be audited again; one that failed starts over.
+// EnqueueAudit queues an audit. A queued audit keeps its place, a running one
+// runs again afterwards, a failed one starts over.
 func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2, 0, NULL)
 		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at, failure = '',
 			due_at = CASE WHEN audit.failure = '' THEN audit.due_at ELSE excluded.due_at END,
 			attempts = CASE WHEN audit.failure = '' THEN audit.attempts ELSE 0 END`, string(slug), at.UnixMicro())
 	if err != nil {
-		return fmt.Errorf("request an audit of %s: %w", slug, err)
+		return fmt.Errorf("enqueue the audit of %s: %w", slug, err)
 	}
 	t.touched[TopicAudits] = true
 	return nil
 }
 
-// ClaimAudits claims up to limit due audits for owner until the lease ends. A claim
-// counts as an attempt whether its process survives it or not.
+// ClaimAudits leases up to limit due audits to owner. A claim counts as an
+// attempt even if the process dies.
 func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]AuditJob, error) {
 	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
 		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL OR a.lease_until <= $2)
@@ -50,20 +50,21 @@ func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.
 	return list, nil
 }
 
-// CompleteAudit takes a finished audit out of line; one that was asked for again
-// meanwhile becomes due at once.
+// CompleteAudit removes a finished audit from the queue. If it was enqueued
+// again in the meantime, it becomes due at once.
 func (t BrandTx) CompleteAudit(ctx context.Context, a AuditJob) error {
 	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
 	if err == nil && ended == 0 {
 		err = t.restartAudit(ctx, a)
 	}
 	if err != nil {
-		return fmt.Errorf("end the audit of %s: %w", a.Brand, err)
+		return fmt.Errorf("complete the audit of %s: %w", a.Brand, err)
 	}
 	return nil
 }
 
-// restartAudit makes an audit due that was asked for again while its owner ran it.
+// restartAudit makes an audit due that was enqueued again while its owner ran
+// it.
 func (t BrandTx) restartAudit(ctx context.Context, a AuditJob) error {
 	t.touched[TopicAudits] = true
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, attempts = 0, due_at = requested_at
@@ -71,18 +72,18 @@ func (t BrandTx) restartAudit(ctx context.Context, a AuditJob) error {
 	return err
 }
 
-// RetryAudit puts a failed audit back in line for later, unless its lease was lost.
+// RetryAudit schedules a failed audit again, unless its lease was lost.
 func (t BrandTx) RetryAudit(ctx context.Context, a AuditJob, due time.Time) error {
 	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2 AND lease_owner = $3`,
 		due.UnixMicro(), string(a.Brand), a.Owner)
 	if err != nil {
-		return fmt.Errorf("put back the audit of %s: %w", a.Brand, err)
+		return fmt.Errorf("retry the audit of %s: %w", a.Brand, err)
 	}
 	return nil
 }
 
-// FailAudit ends an audit without facts, for a reason that is kept until the next
-// is asked for; if one was asked for meanwhile, that one becomes due at once.
+// FailAudit ends an audit without facts. The reason is kept until the next is
+// enqueued; if that was in the meantime, it becomes due at once.
 func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error {
 	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2 AND requested_at <= $3 AND lease_owner = $4`,
 		reason, string(a.Brand), a.RequestedAt.UnixMicro(), a.Owner)
@@ -95,7 +96,7 @@ func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error
 	return nil
 }
 
-// CountAudits counts the audits that wait and those that run.
+// CountAudits counts queued and running audits.
 func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, running int, err error) {
 	err = db.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
 	if err != nil {
@@ -104,21 +105,21 @@ func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, 
 	return waiting - running, running, nil
 }
 
-// UnscheduledBrands lists brands that have no day to be audited on.
+// UnscheduledBrands lists brands without a date for the next audit.
 func (t BrandTx) UnscheduledBrands(ctx context.Context, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list brands without a day", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug LIMIT $1`, limit)
+	return t.slugs(ctx, "list unscheduled brands", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug LIMIT $1`, limit)
 }
 
 // OutdatedBrands lists brands whose facts were found by other rules and whose
-// next audit is not before a time.
+// next audit is after a time.
 func (t BrandTx) OutdatedBrands(ctx context.Context, rules string, after time.Time, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list brands audited by other rules", `SELECT slug FROM brand
+	return t.slugs(ctx, "list outdated brands", `SELECT slug FROM brand
 		WHERE audit_due > $1 AND audit_rules <> $2 AND facts_digest IS NOT NULL ORDER BY slug LIMIT $3`, after.UnixMicro(), rules, limit)
 }
 
-// DueBrands lists brands whose day has come, the longest overdue first.
+// DueBrands lists brands whose next audit is due, the longest overdue first.
 func (t BrandTx) DueBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list brands to be audited", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
+	return t.slugs(ctx, "list due brands", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
 }
 
 func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) ([]fieldmark.Slug, error) {
@@ -130,7 +131,7 @@ func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) 
 	return list, nil
 }
 
-// ScheduleAudit sets the day of a brand's next audit.
+// ScheduleAudit sets the time of the next audit of a brand.
 func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, due.UnixMicro(), string(slug)); err != nil {
 		return fmt.Errorf("schedule the audit of %s: %w", slug, err)
@@ -138,24 +139,26 @@ func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due tim
 	return nil
 }
 
-// RecordAudit sets the day of the next audit after one by the given rules.
+// RecordAudit stores the rules of a completed audit and the time of the next
+// one.
 func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
 	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(), rules, string(slug)); err != nil {
-		return fmt.Errorf("note the audit of %s: %w", slug, err)
+		return fmt.Errorf("record the audit of %s: %w", slug, err)
 	}
 	return nil
 }
 
-// UpdateAuditProgress notes how far an audit has come, while its lease is the owner's.
+// UpdateAuditProgress stores the step an audit has reached, if the owner still
+// has its lease.
 func (t BrandTx) UpdateAuditProgress(ctx context.Context, brand fieldmark.Slug, owner, step string, steps int) error {
 	_, err := t.exec(ctx, `UPDATE audit SET step = $1, steps = $2 WHERE brand = $3 AND lease_owner = $4`, step, steps, string(brand), owner)
 	if err != nil {
-		return fmt.Errorf("note a step of the audit of %s: %w", brand, err)
+		return fmt.Errorf("update the progress of the audit of %s: %w", brand, err)
 	}
 	return nil
 }
 
-// AuditRuns lists audits in line, those that run first and those that failed last.
+// AuditRuns lists audits: running, queued, and failed ones last.
 func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
 	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps, failure
 		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)

@@ -23,20 +23,20 @@ func scanAudit(row scanner) (e fieldmark.AuditEntry, err error) {
 	if becomes == "" {
 		e.After = nil
 	}
-	return e, none(err)
+	return e, queryErr(err)
 }
 
 // LastAuditEntry reads the newest entry of the audit log, or a zero one.
 func (t AccessTx) LastAuditEntry(ctx context.Context) (fieldmark.AuditEntry, error) {
 	e, err := scanAudit(t.queryRow(ctx, `SELECT `+auditColumns+` FROM audit_log ORDER BY number DESC LIMIT 1`))
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return e, fmt.Errorf("read the end of the audit log: %w", err)
+		return e, fmt.Errorf("read the newest entry of the audit log: %w", err)
 	}
 	return e, nil
 }
 
-// AddAuditEntry adds an entry to the audit log. Its number is one more than the
-// newest's; nothing changes an entry.
+// AddAuditEntry adds an entry to the audit log. Its number is one more than that
+// of the newest. Entries are never changed.
 func (t AccessTx) AddAuditEntry(ctx context.Context, e *fieldmark.AuditEntry) error {
 	_, err := t.exec(ctx, `INSERT INTO audit_log (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		e.Number, e.At.Micros(), string(e.Kind), e.Actor, e.Act, e.Target, string(e.Before), string(e.After), e.Address, e.Agent, e.Request, e.Sum)
@@ -52,8 +52,8 @@ func (db AccessReader) AuditEntriesAfter(ctx context.Context, after int64, limit
 	return audits(rows, err)
 }
 
-// AuditEntriesBefore lists up to limit entries before a number, the newest first; 0
-// begins at the newest. Actor and target narrow the list where they are not empty.
+// AuditEntriesBefore lists up to limit entries before a number, the newest
+// first; 0 begins at the newest. A non-empty actor or target filters the list.
 func (db AccessReader) AuditEntriesBefore(ctx context.Context, before int64, actor, target string, limit int) ([]fieldmark.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64

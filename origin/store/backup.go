@@ -15,15 +15,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/check"
 )
 
-// maxNamed bounds the damaged events that the error of a backup names.
-const maxNamed = 10
+// maxReported bounds the damaged events that the error of a backup names.
+const maxReported = 10
 
 // ErrNotFile says that a record in PostgreSQL has no file to copy.
 var ErrNotFile = errors.New("the record is in PostgreSQL, which has tools of its own: pg_dump and pg_restore")
 
 // DamagedError says that events of a database do not match their checksums.
 type DamagedError struct {
-	Events []string // what is wrong with each, at most maxNamed
+	Events []string // what is wrong with each, at most maxReported
 }
 
 // Error implements error.
@@ -43,7 +43,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if cfg.URL != "" {
 		return fail(ErrNotFile)
 	}
-	_, db, err := bare(cfg, copierPragmas)
+	_, db, err := openRaw(cfg, copierPragmas)
 	if err != nil {
 		return fail(err)
 	}
@@ -54,7 +54,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if err := ignoreMissing(os.Remove(partial)); err != nil { // of a backup that was broken off
 		return fail(err)
 	}
-	err = copyOf(ctx, db, partial)
+	err = vacuumInto(ctx, db, partial)
 	damage, damaged := errors.AsType[*DamagedError](err)
 	if err != nil && !damaged {
 		return fail(errors.Join(err, db.Close(), os.Remove(partial)))
@@ -62,7 +62,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if err := db.Close(); err != nil {
 		return fail(err)
 	}
-	if err := settle(partial, to); err != nil {
+	if err := renameDurably(partial, to); err != nil {
 		return fail(err)
 	}
 	if damaged {
@@ -72,7 +72,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 }
 
 // copyOf has SQLite write a compact copy and reads it once.
-func copyOf(ctx context.Context, db *sql.DB, to string) error {
+func vacuumInto(ctx context.Context, db *sql.DB, to string) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite would make it readable to everyone
 	if err != nil {
 		return err
@@ -87,24 +87,24 @@ func copyOf(ctx context.Context, db *sql.DB, to string) error {
 	if err != nil {
 		return err
 	}
-	err = whole(ctx, copied)
+	err = verifyCopy(ctx, copied)
 	if err == nil {
-		err = wholeEvents(ctx, copied)
+		err = verifyEvents(ctx, copied)
 	}
 	return errors.Join(err, copied.Close())
 }
 
 // wholeEvents reports the events that do not match their checksum. A database
 // that was not migrated yet has no checksums.
-func wholeEvents(ctx context.Context, db *sql.DB) error {
+func verifyEvents(ctx context.Context, db *sql.DB) error {
 	var summed bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('event') WHERE name = 'sum')`).Scan(&summed)
 	if err != nil || !summed {
 		return err
 	}
 	broken, err := check.Events(ctx, db.QueryContext)
-	if len(broken) > maxNamed {
-		broken = append(broken[:maxNamed], "and more; fieldmark db check lists them")
+	if len(broken) > maxReported {
+		broken = append(broken[:maxReported], "and more; fieldmark db check lists them")
 	}
 	if err == nil && len(broken) > 0 {
 		err = &DamagedError{broken}
@@ -114,7 +114,7 @@ func wholeEvents(ctx context.Context, db *sql.DB) error {
 
 // whole asks SQLite whether a file is what it wrote, and the file whether it is
 // a record of ours.
-func whole(ctx context.Context, db *sql.DB) error {
+func verifyCopy(ctx context.Context, db *sql.DB) error {
 	var word, log string
 	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&word); err != nil {
 		return fmt.Errorf("check the copy: %w", err)
@@ -129,7 +129,7 @@ func whole(ctx context.Context, db *sql.DB) error {
 }
 
 // settle gives a finished file its name in a way that survives a power cut.
-func settle(partial, to string) error {
+func renameDurably(partial, to string) error {
 	for _, step := range []struct {
 		path string
 		then func() error
@@ -167,16 +167,16 @@ func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced
 		return fail(fmt.Errorf("%s: %w", path, fs.ErrExist))
 	}
 	partial := path + ".partial"
-	if err := prepare(ctx, from, partial); err != nil {
+	if err := prepareRestore(ctx, from, partial); err != nil {
 		return fail(errors.Join(err, ignoreMissing(os.Remove(partial))))
 	}
 	if there {
 		replaced = path + ".replaced"
-		if err := setAside(ctx, path, replaced); err != nil {
+		if err := moveAside(ctx, path, replaced); err != nil {
 			return fail(errors.Join(err, os.Remove(partial)))
 		}
 	}
-	if err := settle(partial, path); err != nil {
+	if err := renameDurably(partial, path); err != nil {
 		return fail(err)
 	}
 	return replaced, nil
@@ -184,7 +184,7 @@ func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced
 
 // prepare copies a backup, checks the copy, brings it up to date and gives its
 // log a new name. The backup itself is only read.
-func prepare(ctx context.Context, from, partial string) error {
+func prepareRestore(ctx context.Context, from, partial string) error {
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
 		return errors.New("it is a database in use and not a backup: what it wrote last stands in another file; run fieldmark backup")
 	}
@@ -200,7 +200,7 @@ func prepare(ctx context.Context, from, partial string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(whole(ctx, copied), copied.Close()); err != nil {
+	if err := errors.Join(verifyCopy(ctx, copied), copied.Close()); err != nil {
 		return err
 	}
 	s, err := Open(ctx, Config{Path: partial})
@@ -226,7 +226,7 @@ func copyFile(from, to string) error {
 
 // setAside renames a record that nothing uses. SQLite leaves write-ahead logging
 // only when it is alone, and its side files go with that.
-func setAside(ctx context.Context, path, to string) error {
+func moveAside(ctx context.Context, path, to string) error {
 	db, err := sql.Open("sqlite", dsn(path, []string{"busy_timeout(500)"}))
 	if err != nil {
 		return err

@@ -17,12 +17,12 @@ type BrandTx struct {
 	*tx
 }
 
-// aliasOf is a slug and the brand it leads to.
-type aliasOf struct{ slug, brand fieldmark.Slug }
+// brandAlias is another slug of a brand.
+type brandAlias struct{ slug, brand fieldmark.Slug }
 
-func aliases(ctx context.Context, db querier, first, last fieldmark.Slug) ([]aliasOf, error) {
+func aliases(ctx context.Context, db querier, first, last fieldmark.Slug) ([]brandAlias, error) {
 	rows, err := db.query(ctx, `SELECT slug, brand FROM brand_alias WHERE brand >= $1 AND brand <= $2 ORDER BY brand, slug`, string(first), string(last))
-	list, err := collect(rows, err, func(row scanner) (a aliasOf, err error) { return a, row.Scan(&a.slug, &a.brand) })
+	list, err := collect(rows, err, func(row scanner) (a brandAlias, err error) { return a, row.Scan(&a.slug, &a.brand) })
 	if err != nil {
 		return nil, fmt.Errorf("list aliases of brands %s to %s: %w", first, last, err)
 	}
@@ -39,16 +39,17 @@ func (db BrandReader) Aliases(ctx context.Context, slug fieldmark.Slug) ([]field
 	return slugs, err
 }
 
-// ResolveAlias returns the brand an alias leads to; the error is ErrNotFound if it is not an alias.
+// ResolveAlias returns the brand of an alias; the error is ErrNotFound if there
+// is no such alias.
 func (db BrandReader) ResolveAlias(ctx context.Context, alias fieldmark.Slug) (slug fieldmark.Slug, err error) {
 	err = db.queryRow(ctx, `SELECT brand FROM brand_alias WHERE slug = $1`, string(alias)).Scan(&slug)
 	if err != nil {
-		return "", fmt.Errorf("resolve alias %s: %w", alias, none(err))
+		return "", fmt.Errorf("resolve alias %s: %w", alias, queryErr(err))
 	}
 	return slug, nil
 }
 
-// PutAlias lets a slug lead to a brand.
+// PutAlias makes a slug an alias of a brand.
 func (t BrandTx) PutAlias(ctx context.Context, alias, brand fieldmark.Slug, at fieldmark.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO brand_alias (slug, brand, created_at) VALUES ($1, $2, $3)
 		ON CONFLICT (slug) DO UPDATE SET brand = excluded.brand`, string(alias), string(brand), at.Micros())
@@ -58,20 +59,20 @@ func (t BrandTx) PutAlias(ctx context.Context, alias, brand fieldmark.Slug, at f
 	return nil
 }
 
-// DeleteAlias frees a slug; it reports whether it led to the brand.
+// DeleteAlias deletes an alias and reports whether it was one of the brand.
 func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (bool, error) {
 	n, err := t.exec(ctx, `DELETE FROM brand_alias WHERE slug = $1 AND brand = $2`, string(alias), string(brand))
 	if err != nil {
-		return false, fmt.Errorf("drop alias %s of %s: %w", alias, brand, err)
+		return false, fmt.Errorf("delete alias %s of %s: %w", alias, brand, err)
 	}
 	return n > 0, nil
 }
 
-// ofBrand are the tables whose rows belong to a brand, by its slug.
-var ofBrand = []string{"revision", "audit", "visibility", "brand_alias"}
+// brandTables are the tables whose rows belong to a brand, by its slug.
+var brandTables = []string{"revision", "audit", "visibility", "brand_alias"}
 
-// RenameBrand gives a brand, and all that belongs to it, another slug, which must
-// be free.
+// RenameBrand changes the slug of a brand and of its rows. The new slug must be
+// free.
 func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
 	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due, audit_rules`
 	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
@@ -79,7 +80,7 @@ func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fi
 		string(from), string(to), at.Micros()); err != nil {
 		return fail(err)
 	}
-	for _, table := range ofBrand {
+	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `UPDATE `+table+` SET brand = $2 WHERE brand = $1`, string(from), string(to)); err != nil {
 			return fail(err)
 		}
@@ -90,8 +91,8 @@ func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fi
 	return nil
 }
 
-// DeleteBrand removes a brand and everything that is known of it. What other
-// brands share stays.
+// DeleteBrand deletes a brand and its rows. Documents of facts that other brands
+// share stay.
 func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	fail := func(err error) error { return fmt.Errorf("delete brand %s: %w", slug, err) }
 	rows, err := t.query(ctx, `SELECT DISTINCT digest FROM revision WHERE brand = $1`, string(slug))
@@ -99,7 +100,7 @@ func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	if err != nil {
 		return fail(err)
 	}
-	for _, table := range ofBrand {
+	for _, table := range brandTables {
 		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE brand = $1`, string(slug)); err != nil {
 			return fail(err)
 		}
@@ -116,11 +117,11 @@ func (t BrandTx) DeleteBrand(ctx context.Context, slug fieldmark.Slug) error {
 	return nil
 }
 
-// Brand is a brand and which facts are held to be true of it.
+// Brand is a brand and its active facts.
 type Brand struct {
 	fieldmark.Brand
 	FactsDigest fieldmark.Digest // empty until the first audit
-	FactsAt     *fieldmark.Time  // when those facts were last found to hold
+	FactsAt     *fieldmark.Time  // when an audit last confirmed them
 }
 
 const brandColumns = `slug, name, url, niche, language, description, public, created_at, updated_at,
@@ -131,7 +132,7 @@ func scanBrand(row scanner) (b Brand, err error) {
 	err = row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
 		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, &b.FactsDigest, nullTime{&b.FactsAt})
 	b.Public = public != 0
-	return b, none(err)
+	return b, queryErr(err)
 }
 
 // Brand reads a brand; the error is ErrNotFound if there is none.
@@ -143,7 +144,7 @@ func (db BrandReader) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, er
 	return b, nil
 }
 
-// Brands lists brands in the order of their slugs, from the one after after.
+// Brands lists brands after a slug, in the order of slugs.
 func (db BrandReader) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]Brand, error) {
 	rows, err := db.query(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug > $1 ORDER BY slug LIMIT $2`, string(after), limit)
 	list, err := collect(rows, err, scanBrand)
@@ -153,7 +154,7 @@ func (db BrandReader) Brands(ctx context.Context, after fieldmark.Slug, limit in
 	return list, nil
 }
 
-// PutBrand makes or replaces a brand. It does not touch its facts.
+// PutBrand creates or replaces a brand. Its facts do not change.
 func (t BrandTx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
 	_, err := t.exec(ctx, `INSERT INTO brand (slug, name, url, niche, language, description, public, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -166,7 +167,7 @@ func (t BrandTx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
 	return nil
 }
 
-// HasBrand reports whether there is a brand under slug.
+// HasBrand reports whether a brand exists.
 func (t BrandTx) HasBrand(ctx context.Context, slug fieldmark.Slug) (bool, error) {
 	_, err := t.Brand(ctx, slug)
 	if errors.Is(err, ErrNotFound) {
@@ -175,7 +176,7 @@ func (t BrandTx) HasBrand(ctx context.Context, slug fieldmark.Slug) (bool, error
 	return err == nil, err
 }
 
-// CountPublicBrands counts the brands a preview scores.
+// CountPublicBrands counts the public brands.
 func (db BrandReader) CountPublicBrands(ctx context.Context) (n int, err error) {
 	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM brand WHERE public = 1`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count brands: %w", err)

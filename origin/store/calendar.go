@@ -33,7 +33,7 @@ func scanCalendar(row scanner) (c Calendar, err error) {
 		timeCol{&c.CreatedAt}, nullTime{&c.RotatedAt}, nullTime{&c.RevokedAt}, nullTime{&c.LastUsedAt},
 		&c.Feed.ETag, nullTime{&c.Feed.ChangedAt}, &c.Feed.Head)
 	c.Details = details != 0
-	return c, none(err)
+	return c, queryErr(err)
 }
 
 // AddCalendar adds a calendar.
@@ -148,7 +148,7 @@ func (db MissionReader) PlanVersion(ctx context.Context, p PlanQuery) (string, e
 	var n, newest int64
 	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
 	if err != nil {
-		return "", fmt.Errorf("ask for the version of a plan: %w", none(err))
+		return "", fmt.Errorf("ask for the version of a plan: %w", queryErr(err))
 	}
 	return fmt.Sprintf("%d %d", n, newest), nil
 }

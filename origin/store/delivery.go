@@ -16,7 +16,7 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
 		topic = ""
-	} else if busy, err := t.unfinished(ctx, to.ID, topic); err != nil {
+	} else if busy, err := t.hasUnfinished(ctx, to.ID, topic); err != nil {
 		return fail(err)
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
@@ -31,7 +31,7 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 }
 
 // unfinished reports whether anything about a topic is still to be sent.
-func (t WebhookTx) unfinished(ctx context.Context, endpoint, topic string) (bool, error) {
+func (t WebhookTx) hasUnfinished(ctx context.Context, endpoint, topic string) (bool, error) {
 	var n int
 	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
 		endpoint, topic).Scan(&n)
@@ -48,7 +48,7 @@ const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.s
 func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
 	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, timeCol{&d.DueAt}, &d.LastStatus,
 		&d.LastError, timeCol{&d.CreatedAt}, timeCol{&d.UpdatedAt})
-	return d, none(err)
+	return d, queryErr(err)
 }
 
 // DeliveryFilter narrows a list of deliveries; zero fields do not narrow.
@@ -183,7 +183,7 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 		var owner string
 		err := t.queryRow(ctx, `SELECT COALESCE(lease_owner, '') FROM delivery WHERE id = $1`, a.Delivery).Scan(&owner)
 		if err != nil {
-			return fail(none(err))
+			return fail(queryErr(err))
 		}
 		if owner != "" && owner != a.Owner {
 			return nil
@@ -340,7 +340,7 @@ type PastEvent struct {
 	At       fieldmark.Time
 }
 
-func scanPast(row scanner) (p PastEvent, err error) {
+func scanPastEvent(row scanner) (p PastEvent, err error) {
 	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At})
 }
 
@@ -350,7 +350,7 @@ func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string,
 	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e ON e.number = d.event
 		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping' ORDER BY d.id LIMIT $5`,
 		endpoint, after, since.UnixMicro(), until.UnixMicro(), limit)
-	list, err := collect(rows, err, scanPast)
+	list, err := collect(rows, err, scanPastEvent)
 	if err != nil {
 		return nil, fmt.Errorf("list what failed at endpoint %s: %w", endpoint, err)
 	}
@@ -364,7 +364,7 @@ func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, aft
 		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
 		WHERE e.account = $2 AND e.account <> '' AND e.number > $3 AND e.at < $4 ORDER BY e.number LIMIT $5`,
 		endpoint, account, after, until.UnixMicro(), limit)
-	list, err := collect(rows, err, scanPast)
+	list, err := collect(rows, err, scanPastEvent)
 	if err != nil {
 		return nil, fmt.Errorf("list the events of %s after %d: %w", account, after, err)
 	}
@@ -377,7 +377,7 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
 		topic = ""
-	} else if busy, err := t.unfinished(ctx, to.ID, topic); err != nil {
+	} else if busy, err := t.hasUnfinished(ctx, to.ID, topic); err != nil {
 		return false, err
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
@@ -399,7 +399,7 @@ func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string
 	var subject string
 	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).Scan(&subject)
 	if err != nil {
-		return "", fmt.Errorf("read delivery %s: %w", delivery, none(err))
+		return "", fmt.Errorf("read delivery %s: %w", delivery, queryErr(err))
 	}
 	return subject, nil
 }
@@ -411,7 +411,7 @@ func (db WebhookReader) DeliveryJob(ctx context.Context, delivery string) (Job, 
 	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
 		Scan(&j.Subject, &j.Account, &j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 	if err != nil {
-		return j, fmt.Errorf("read what delivery %s carries: %w", delivery, none(err))
+		return j, fmt.Errorf("read what delivery %s carries: %w", delivery, queryErr(err))
 	}
 	j.Envelope.Data = []byte(data)
 	return j, nil

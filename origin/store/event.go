@@ -121,7 +121,7 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 func (db EventReader) Head(ctx context.Context) (int64, error) {
 	var n int64
 	if err := db.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read the head of the log: %w", none(err))
+		return 0, fmt.Errorf("read the head of the log: %w", queryErr(err))
 	}
 	return n, nil
 }
@@ -142,7 +142,7 @@ func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, er
 		COALESCE((SELECT id FROM event WHERE number = $2), '') FROM log WHERE name = $1`, logName, after).
 		Scan(&l.Name, &l.Head, &l.Oldest, &l.AfterID)
 	if err != nil {
-		return LogStatus{}, fmt.Errorf("read the state of the log: %w", none(err))
+		return LogStatus{}, fmt.Errorf("read the state of the log: %w", queryErr(err))
 	}
 	return l, nil
 }
@@ -151,7 +151,7 @@ func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, er
 func (db EventReader) Oldest(ctx context.Context) (int64, error) {
 	var n int64
 	if err := db.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read the tail of the log: %w", none(err))
+		return 0, fmt.Errorf("read the tail of the log: %w", queryErr(err))
 	}
 	return n, nil
 }
@@ -243,7 +243,7 @@ func (db EventReader) NewestEventTime(ctx context.Context, account string) (time
 	err := db.queryRow(ctx, `SELECT MAX(at) FROM (SELECT at FROM event WHERE account = $1 AND account <> ''
 		ORDER BY number DESC LIMIT $2) AS newest`, account, eventTimeWindow).Scan(exactTime{&at})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the time of the newest event of %s: %w", account, none(err))
+		return time.Time{}, fmt.Errorf("read the time of the newest event of %s: %w", account, queryErr(err))
 	}
 	return at, nil
 }
@@ -252,7 +252,7 @@ func (db EventReader) NewestEventTime(ctx context.Context, account string) (time
 // than a time and that no delivery needs. The newest event always stays, so that
 // the log's end is known. It returns how many it forgot.
 func (t EventTx) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
-	fail := func(err error) (int64, error) { return 0, fmt.Errorf("forget old events: %w", none(err)) }
+	fail := func(err error) (int64, error) { return 0, fmt.Errorf("forget old events: %w", queryErr(err)) }
 	var newest, needed int64
 	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0) FROM event`).Scan(&newest, &needed)
 	if err != nil {

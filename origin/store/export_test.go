@@ -18,7 +18,7 @@ func (s *Store) Explain(ctx context.Context, q MissionQuery) (plan []string, rea
 // were counted by older rules, for payments that are overdue, and for pending
 // alerts that are due.
 func (s *Store) ExplainSweep(ctx context.Context, now int64, limit int, rules int64) (plans [][]string, read int, err error) {
-	for _, question := range []string{dueClocks, staleClocks, duePayments, duePendingAlerts} {
+	for _, question := range []string{dueSLAs, staleSLAs, duePayments, duePendingAlerts} {
 		args := []any{now, limit}
 		if strings.Contains(question, "$5") {
 			args = append(args, rules)
@@ -145,16 +145,16 @@ func (s *Store) Waiting() int { return s.group.Waiting() }
 // MigrateTo brings the schema up to a version.
 func MigrateTo(ctx context.Context, cfg Config, version int64) error {
 	if cfg.URL == "" {
-		if err := touch(cfg.Path); err != nil {
+		if err := createFile(cfg.Path); err != nil {
 			return err
 		}
 	}
-	d, db, err := bare(cfg, writerPragmas)
+	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	p, err := provider(d, db)
+	p, err := newProvider(d, db)
 	if err != nil {
 		return err
 	}

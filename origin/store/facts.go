@@ -8,18 +8,18 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ClearFacts takes a brand's facts from it; the revisions stay.
+// ClearFacts removes the active facts of a brand; the revisions stay.
 func (t BrandTx) ClearFacts(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := t.exec(ctx, `UPDATE brand SET facts_digest = NULL, facts_at = NULL WHERE slug = $1`, string(slug))
 	if err != nil {
-		return fmt.Errorf("drop the facts of brand %s: %w", slug, err)
+		return fmt.Errorf("clear the facts of brand %s: %w", slug, err)
 	}
 	return nil
 }
 
-// PutFacts keeps a document of facts under its digest and makes it what is true
-// of a brand from at on: as a new revision, or by moving the last one's end. Bare
-// is the document without its evidence.
+// PutFacts stores a document of facts under its digest and makes it active from
+// a time on: as a new revision, or by extending the last one if the digest is
+// the same. Bare is the document without its evidence.
 func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte, at fieldmark.Time) error {
 	fail := func(err error) error { return fmt.Errorf("put the facts of brand %s: %w", slug, err) }
 	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING`,
@@ -64,7 +64,7 @@ func scanState(row scanner) (fieldmark.BrandState, error) {
 	err := row.Scan(&b.Slug, &b.Name, &b.URL, &b.Niche, &b.Language, &b.Description, &public,
 		timeCol{&b.CreatedAt}, timeCol{&b.UpdatedAt}, &s.FactsDigest, nullTime{&at}, jsonCol{&s.Facts})
 	if err != nil {
-		return fieldmark.BrandState{}, none(err)
+		return fieldmark.BrandState{}, queryErr(err)
 	}
 	b.Public = public != 0
 	if s.Facts != nil && at != nil {
@@ -73,7 +73,8 @@ func scanState(row scanner) (fieldmark.BrandState, error) {
 	return s, nil
 }
 
-// BrandState reads a brand with its facts; the error is ErrNotFound where there is none.
+// BrandState reads a brand with its facts; the error is ErrNotFound if there is
+// none.
 func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
 	state, err := scanState(db.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.slug = $1`, string(slug)))
 	if err != nil {
@@ -82,8 +83,8 @@ func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fiel
 	return state, nil
 }
 
-// PublicStates lists public brands with their facts in the order of their
-// slugs, from the one after after. Bare leaves out the evidence of the facts.
+// PublicStates lists public brands after a slug with their facts, in the order
+// of slugs. Bare leaves out the evidence of facts.
 func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
 	columns := stateColumns
 	if bare {
@@ -97,9 +98,9 @@ func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, li
 	return list, nil
 }
 
-// AddHistory adds to states, which are sorted by slug, what else an edge is told of
-// a brand: earlier revisions that were in force at one of times or are the last
-// before the present one, answer samples, and other slugs.
+// AddHistory adds to states, which are sorted by slug, what edges need besides
+// the facts: earlier revisions that were active at one of times or precede the
+// active one, visibility samples, and aliases.
 func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandState, times [3]time.Time) error {
 	if len(states) == 0 {
 		return nil
@@ -109,10 +110,10 @@ func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandSt
 	for i := range states {
 		at[states[i].Brand.Slug] = &states[i]
 	}
-	if err := db.addPast(ctx, at, first, last, times); err != nil {
+	if err := db.addRevisions(ctx, at, first, last, times); err != nil {
 		return fmt.Errorf("read revisions of brands %s to %s: %w", first, last, err)
 	}
-	samples, err := db.samples(ctx, first, last)
+	samples, err := db.latestSamples(ctx, first, last)
 	if err != nil {
 		return err
 	}
@@ -133,22 +134,22 @@ func (db BrandReader) AddHistory(ctx context.Context, states []fieldmark.BrandSt
 	return nil
 }
 
-// revisionOf is a revision and whose it is.
-type revisionOf struct {
+// brandRevision is a revision of a brand.
+type brandRevision struct {
 	brand fieldmark.Slug
 	fieldmark.Revision
 }
 
-func scanRevision(row scanner) (r revisionOf, err error) {
+func scanRevision(row scanner) (r brandRevision, err error) {
 	if err = row.Scan(&r.brand, timeCol{&r.FirstAt}, timeCol{&r.LastAt}, &r.Digest, jsonCol{&r.Facts}); err == nil && r.Facts != nil {
 		r.Facts.AsOf = r.LastAt
 	}
-	return r, none(err)
+	return r, queryErr(err)
 }
 
-// addPast gives each brand that has facts the revisions before them that times
-// ask for, oldest first.
-func (db BrandReader) addPast(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first, last fieldmark.Slug, times [3]time.Time) error {
+// addRevisions adds earlier revisions to brands that have facts, the oldest
+// first.
+func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first, last fieldmark.Slug, times [3]time.Time) error {
 	const newest = `SELECT MAX(q.first_at) FROM revision q WHERE q.brand = r.brand`
 	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body)
 		FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand >= $1 AND r.brand <= $2 AND r.first_at IN (
@@ -174,9 +175,9 @@ func (db BrandReader) addPast(ctx context.Context, to map[fieldmark.Slug]*fieldm
 	return nil
 }
 
-// BrandStateAt reads a brand with the facts that were held to be true at a time,
-// if there were any. When they were last confirmed before it is not kept, so they
-// are taken to be as young as they can have been.
+// BrandStateAt reads a brand with the facts that were active at a time, if any.
+// The database does not keep when they were last confirmed before it; the latest
+// possible time is assumed.
 func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, error) {
 	fail := func(err error) (fieldmark.BrandState, error) {
 		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s at %s: %w", slug, at, err)
@@ -201,8 +202,8 @@ func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at 
 	return state, nil
 }
 
-// Revisions lists the newest of a brand's revisions that were in force between
-// two times, oldest first, without evidence where it is kept apart.
+// Revisions lists the newest revisions of a brand that were active between two
+// times, the oldest first, without evidence where there is such a copy.
 func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, to time.Time, limit int) ([]fieldmark.Revision, error) {
 	rows, err := db.query(ctx, `SELECT brand, first_at, last_at, digest, facts FROM (
 			SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body) AS facts
@@ -221,23 +222,23 @@ func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, 
 	return list, nil
 }
 
-// FactsBody reads a document of facts as it was hashed, if it is or was a
-// brand's; the error is ErrNotFound where it is not.
+// FactsBody reads a document of facts as it was hashed, if it is or was active
+// for the brand; the error is ErrNotFound otherwise.
 func (db BrandReader) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
 	var body string
 	err := db.queryRow(ctx, `SELECT f.body FROM facts f WHERE f.digest = $1
 		AND EXISTS (SELECT 1 FROM revision r WHERE r.brand = $2 AND r.digest = $1)`, string(digest), string(slug)).Scan(&body)
 	if err != nil {
-		return nil, fmt.Errorf("read facts %s of brand %s: %w", digest, slug, none(err))
+		return nil, fmt.Errorf("read facts %s of brand %s: %w", digest, slug, queryErr(err))
 	}
 	return []byte(body), nil
 }
 
-// PutSample keeps an answer sample in place of one of the same engine, surface,
-// locale, prompts and end, and reports whether it says anything else.
+// PutSample stores a visibility sample in place of the one with the same engine,
+// surface, locale, prompts and end, and reports whether it differs from that.
 func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at fieldmark.Time) (changed bool, err error) {
 	fail := func(err error) (bool, error) {
-		return false, fmt.Errorf("put a sample of brand %s on %s: %w", v.Brand, v.Engine, err)
+		return false, fmt.Errorf("put a visibility sample of brand %s on %s: %w", v.Brand, v.Engine, err)
 	}
 	body, err := jsonText(v)
 	if err != nil {
@@ -253,7 +254,7 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at
 		return fail(err)
 	}
 	for _, old := range kept {
-		old.Brand, old.FileHash, old.Signer = v.Brand, v.FileHash, v.Signer // where it came from is no difference
+		old.Brand, old.FileHash, old.Signer = v.Brand, v.FileHash, v.Signer // the source does not count
 		if old == v {
 			return false, nil
 		}
@@ -267,9 +268,9 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at
 	return true, nil
 }
 
-// samples lists the newest sample of each engine, surface and locale of the
-// brands from first to last.
-func (db BrandReader) samples(ctx context.Context, first, last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
+// latestSamples lists the newest sample of each engine, surface and locale of
+// the brands from first to last.
+func (db BrandReader) latestSamples(ctx context.Context, first, last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
 	rows, err := db.query(ctx, `SELECT v.brand, v.body FROM visibility v WHERE v.brand >= $1 AND v.brand <= $2
 		AND v.to_at = (SELECT MAX(w.to_at) FROM visibility w WHERE w.brand = v.brand AND w.engine = v.engine
 			AND w.surface = v.surface AND w.locale = v.locale)
@@ -281,7 +282,7 @@ func (db BrandReader) samples(ctx context.Context, first, last fieldmark.Slug) (
 		return v, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list samples of brands %s to %s: %w", first, last, err)
+		return nil, fmt.Errorf("list visibility samples of brands %s to %s: %w", first, last, err)
 	}
 	return list, nil
 }

@@ -21,16 +21,16 @@ type SavedResponse struct {
 	At           time.Time
 }
 
-const keptColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.sealed = 1, k.at`
+const responseColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.sealed = 1, k.at`
 
-// scanKept reads an answer behind other columns.
-func scanKept(row scanner, before ...any) (k SavedResponse, err error) {
+// scanResponse reads an answer behind other columns.
+func scanResponse(row scanner, before ...any) (k SavedResponse, err error) {
 	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed, exactTime{&k.At})...)
-	return k, none(err)
+	return k, queryErr(err)
 }
 
-func kept(ctx context.Context, db querier, account, key string, since time.Time) (SavedResponse, error) {
-	k, err := scanKept(db.queryRow(ctx, `SELECT `+keptColumns+` FROM idempotency k
+func readResponse(ctx context.Context, db querier, account, key string, since time.Time) (SavedResponse, error) {
+	k, err := scanResponse(db.queryRow(ctx, `SELECT `+responseColumns+` FROM idempotency k
 		WHERE k.account = $1 AND k.name = $2 AND k.at > $3`, account, key, since.UnixMicro()))
 	if err != nil {
 		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", err)
@@ -43,14 +43,14 @@ func kept(ctx context.Context, db querier, account, key string, since time.Time)
 // ErrNotFound where there is none.
 func (s *Store) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	if s.dialect.Prepare {
-		return kept(ctx, s, account, key, since)
+		return readResponse(ctx, s, account, key, since)
 	}
 	k, err := s.responses.Get(ctx, ResponseKey{account, key})
 	if err == nil && !k.At.After(since) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", none(err))
+		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", queryErr(err))
 	}
 	k.Account, k.Key = account, key
 	return k, nil
@@ -61,9 +61,9 @@ type ResponseKey struct{ Account, Key string }
 
 // prefetchResponses reads saved responses by their keys.
 func (state *txState) prefetchResponses(names []ResponseKey) commit.Query {
-	return commit.Query{Text: responsesQuery, Args: keptNames(names), Scan: func(row commit.Scanner) error {
+	return commit.Query{Text: responsesQuery, Args: responseKeyArgs(names), Scan: func(row commit.Scanner) error {
 		var i int
-		k, err := scanKept(row, &i)
+		k, err := scanResponse(row, &i)
 		if err == nil {
 			k.Account, k.Key = names[i-1].Account, names[i-1].Key
 			state.prefetched.responses[names[i-1]] = &k
@@ -72,23 +72,23 @@ func (state *txState) prefetchResponses(names []ResponseKey) commit.Query {
 	}}
 }
 
-const responsesQuery = `SELECT n.i, ` + keptColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
+const responsesQuery = `SELECT n.i, ` + responseColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
 	LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
 
-func keptNames(names []ResponseKey) []any {
+func responseKeyArgs(names []ResponseKey) []any {
 	return columns(names, func(n ResponseKey) []string { return []string{n.Account, n.Key} })
 }
 
 // loadResponses reads saved responses for several callers.
 func (s *Store) loadResponses(ctx context.Context, names []ResponseKey) (map[ResponseKey]SavedResponse, error) {
-	return load(ctx, s, names, responsesQuery, keptNames(names), scanKept)
+	return load(ctx, s, names, responsesQuery, responseKeyArgs(names), scanResponse)
 }
 
 // SavedResponse reads a kept answer as the transaction sees it.
 func (t MissionTx) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	k, known := t.state.prefetched.responses[ResponseKey{account, key}]
 	if !known {
-		return kept(ctx, t, account, key, since)
+		return readResponse(ctx, t, account, key, since)
 	}
 	if k == nil || !k.At.After(since) {
 		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", ErrNotFound)

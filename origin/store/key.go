@@ -18,7 +18,7 @@ type AccessTx struct {
 	*tx
 }
 
-// PutAccount makes an account unless it is there.
+// PutAccount creates an account unless it exists.
 func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO account (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, at.Micros())
 	if err != nil {
@@ -27,7 +27,7 @@ func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) 
 	return nil
 }
 
-// AddAccount makes an account and reports whether its id was free.
+// AddAccount creates an account and reports whether its id was free.
 func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
 		a.ID, a.Name, a.Note, a.CreatedAt.Micros())
@@ -45,10 +45,10 @@ func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// UpdateAccount changes what an account is called.
+// UpdateAccount changes the name and the note of an account.
 func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account) error {
 	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note, a.ID); err != nil {
-		return fmt.Errorf("name account %s: %w", a.ID, err)
+		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
 	return nil
 }
@@ -57,10 +57,10 @@ const accountColumns = `id, name, note, created_at`
 
 func scanAccount(row scanner) (a fieldmark.Account, err error) {
 	err = row.Scan(&a.ID, &a.Name, &a.Note, timeCol{&a.CreatedAt})
-	return a, none(err)
+	return a, queryErr(err)
 }
 
-// Account reads an account as the transaction sees it.
+// Account reads an account; the error is ErrNotFound if there is none.
 func (t AccessTx) Account(ctx context.Context, id string) (fieldmark.Account, error) {
 	a, err := scanAccount(t.queryRow(ctx, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id))
 	if err != nil {
@@ -83,12 +83,12 @@ func (db AccessReader) Accounts(ctx context.Context, limit int) ([]fieldmark.Acc
 func (t AccessTx) HasAccount(ctx context.Context, id string) (bool, error) {
 	var n int64
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM account WHERE id = $1`, id).Scan(&n); err != nil {
-		return false, fmt.Errorf("look for account %s: %w", id, err)
+		return false, fmt.Errorf("read account %s: %w", id, err)
 	}
 	return n > 0, nil
 }
 
-// Key is an API key and what proves it.
+// Key is an API key and the hash of its token.
 type Key struct {
 	fieldmark.Key
 	Hash        string // of the token, in base 64
@@ -98,7 +98,7 @@ type Key struct {
 const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes,
 	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by`
 
-// scanKey reads a key behind other columns.
+// scanKey reads a key, after other columns.
 func scanKey(row scanner, before ...any) (k Key, err error) {
 	var rate fieldmark.RateLimit
 	var replaces, replacedBy *string
@@ -114,7 +114,7 @@ func scanKey(row scanner, before ...any) (k Key, err error) {
 	if replacedBy != nil {
 		k.ReplacedBy = *replacedBy
 	}
-	return k, none(err)
+	return k, queryErr(err)
 }
 
 // AddKey adds a key.
@@ -147,8 +147,8 @@ func (t AccessTx) AddKey(ctx context.Context, k *Key) error {
 	return nil
 }
 
-// KeyByPublic reads a key by the public part of its token. Callers may share an
-// answer and must not change it.
+// KeyByPublic reads a key by the public part of its token. Callers may share a
+// result and must not change it.
 func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err error) {
 	if s.dialect.Prepare {
 		k, err = scanKey(s.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE public = $1`, public))
@@ -156,7 +156,7 @@ func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err erro
 		k, err = s.keys.Get(ctx, public)
 	}
 	if err != nil {
-		return Key{}, fmt.Errorf("read a key by its public part: %w", none(err))
+		return Key{}, fmt.Errorf("read a key by its public part: %w", queryErr(err))
 	}
 	return k, nil
 }
@@ -170,7 +170,7 @@ func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key,
 	return load(ctx, s, publics, keysQuery, names, scanKey)
 }
 
-// Key reads a key as the transaction sees it.
+// Key reads a key; the error is ErrNotFound if there is none.
 func (t AccessTx) Key(ctx context.Context, id string) (Key, error) {
 	k, err := scanKey(t.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))
 	if err != nil {
@@ -199,12 +199,12 @@ func (t AccessTx) LiveKeys(ctx context.Context, account string, now time.Time) (
 	return n, nil
 }
 
-// NewestKey returns the id of the newest key; "" without one.
+// NewestKey returns the id of the newest key, or "".
 func (t AccessTx) NewestKey(ctx context.Context) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM api_key`)
 }
 
-// RevokeKey notes that a key was revoked, and why.
+// RevokeKey marks a key as revoked, for a reason.
 func (t AccessTx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why, id); err != nil {
 		return fmt.Errorf("revoke key %s: %w", id, err)
@@ -212,7 +212,7 @@ func (t AccessTx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, w
 	return nil
 }
 
-// ReplaceKey notes which key takes a key's place, and when the old one ends.
+// ReplaceKey stores which key replaces a key, and when the old one expires.
 func (t AccessTx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, ends *fieldmark.Time) error {
 	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by, at.Micros(), nullMicros(ends), id)
 	if err != nil {
@@ -221,28 +221,30 @@ func (t AccessTx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Ti
 	return nil
 }
 
-// ExpiringKeys returns up to limit keys that are in use, are replaced by none, end
-// before a time, and whose account was not told so within the last days of them.
+// ExpiringKeys returns up to limit active keys that have no replacement, expire
+// before a time, and whose account was not notified within the last days of the
+// key.
 func (t AccessTx) ExpiringKeys(ctx context.Context, now, before time.Time, days, limit int) ([]Key, error) {
 	rows, err := t.query(ctx, `SELECT `+keyColumns+` FROM api_key WHERE expires_at > $1 AND expires_at <= $2
 		AND revoked_at IS NULL AND replaced_by IS NULL AND (told_days = 0 OR told_days > $3) ORDER BY id LIMIT $4`,
 		now.UnixMicro(), before.UnixMicro(), days, limit)
 	list, err := collect(rows, err, func(row scanner) (Key, error) { return scanKey(row) })
 	if err != nil {
-		return nil, fmt.Errorf("look for keys that end: %w", err)
+		return nil, fmt.Errorf("list expiring keys: %w", err)
 	}
 	return list, nil
 }
 
-// MarkExpiryNotified notes that a key's account was told of its end some days before it.
+// MarkExpiryNotified stores that the account was notified some days before its
+// key expires.
 func (t AccessTx) MarkExpiryNotified(ctx context.Context, id string, days int) error {
 	if _, err := t.exec(ctx, `UPDATE api_key SET told_days = $1 WHERE id = $2`, days, id); err != nil {
-		return fmt.Errorf("note what was told of key %s: %w", id, err)
+		return fmt.Errorf("mark the expiry of key %s as notified: %w", id, err)
 	}
 	return nil
 }
 
-// TouchKey notes when a key was used, from which network and by what program.
+// TouchKey stores when a key was used, from which network and by which program.
 func (t AccessTx) TouchKey(ctx context.Context, id string, at time.Time, from, by string) error {
 	_, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1, used_from = $2, used_by = $3 WHERE id = $4`, at.UnixMicro(), from, by, id)
 	if err != nil {

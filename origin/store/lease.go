@@ -21,7 +21,7 @@ const (
 )
 
 // leased maps each kind to the column that names its rows.
-var leased = map[LeaseKind]string{
+var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id", LeaseAlert: "mission",
 }
 
@@ -33,7 +33,7 @@ type Lease struct {
 
 // RenewLease moves the end of a lease of owner, if it is not over.
 func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until time.Time) error {
-	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leased[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
+	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leaseKeys[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
 		until.UnixMicro(), l.ID, owner, now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("renew the lease of %s %s: %w", l.Kind, l.ID, err)
@@ -41,9 +41,9 @@ func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until t
 	return nil
 }
 
-// unclaimed takes back the count of a claim whose worker ends in order. Leases of
+// uncountClaim takes back the count of a claim whose worker ends in order. Leases of
 // all workers are freed after a process ended without that.
-var unclaimed = map[LeaseKind]string{
+var uncountClaim = map[LeaseKind]string{
 	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
@@ -52,8 +52,8 @@ var unclaimed = map[LeaseKind]string{
 // ReleaseLeases ends all leases of owner; those of everybody where owner is empty,
 // which is right only when no worker runs.
 func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
-	for table := range leased {
-		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+unclaimed[table]+`
+	for table := range leaseKeys {
+		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+uncountClaim[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("free the leases of %s: %w", table, err)
@@ -67,9 +67,9 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 
 // What is due to the sweeper, as parts of its claims.
 const (
-	dueClocks = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+	dueSLAs = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
 		ORDER BY s.due_at LIMIT $4`
-	staleClocks = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND (s.lease_until IS NULL OR s.lease_until <= $3)
+	staleSLAs = `SELECT s.mission FROM sla s WHERE s.rules < $5 AND (s.lease_until IS NULL OR s.lease_until <= $3)
 		ORDER BY s.rules LIMIT $4`
 	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
 		ORDER BY p.check_at LIMIT $4`

@@ -19,9 +19,9 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// maxMigrateTries is how often SQLite is migrated anew when another process,
+// maxMigrateAttempts is how often SQLite is migrated anew when another process,
 // which did the same, won the race. It has done the work by then.
-const maxMigrateTries = 3
+const maxMigrateAttempts = 3
 
 // ErrOldSchema says that a record must be migrated before this program can use it.
 var ErrOldSchema = errors.New("the database is older than this program; run fieldmark migrate up")
@@ -37,11 +37,11 @@ type Step struct {
 // and returns what it did. Any number of processes may do so at once.
 func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	if cfg.URL == "" {
-		if err := touch(cfg.Path); err != nil {
+		if err := createFile(cfg.Path); err != nil {
 			return nil, fmt.Errorf("migrate: %w", err)
 		}
 	}
-	d, db, err := bare(cfg, writerPragmas)
+	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -52,12 +52,12 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 			return nil, fmt.Errorf("migrate: %w", unavailable(err))
 		}
 	}
-	p, err := provider(d, db)
+	p, err := newProvider(d, db)
 	if err != nil {
 		return nil, errors.Join(err, free())
 	}
 	var results []*goose.MigrationResult
-	for range maxMigrateTries {
+	for range maxMigrateAttempts {
 		if results, err = p.Up(ctx); err == nil || d.shared || ctx.Err() != nil {
 			break
 		}
@@ -96,7 +96,7 @@ func step(from *goose.Source) Step {
 // Steps lists every migration this program knows, oldest first, and when each
 // was applied to a record; then those of a newer program that the record has.
 func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
-	d, db, err := bare(cfg, writerPragmas)
+	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
@@ -107,7 +107,7 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 		db.SetMaxOpenConns(1)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	p, err := provider(d, db)
+	p, err := newProvider(d, db)
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
@@ -136,7 +136,7 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 
 // bare opens a record without looking at its schema; the answer is nil for a
 // file that is not there. The pragmas are those of a file.
-func bare(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
+func openRaw(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 	if cfg.URL != "" {
 		from, err := connConfig(cfg.URL, nil)
 		if err != nil {
@@ -159,7 +159,7 @@ func bare(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 	return sqlite(), db, nil
 }
 
-func provider(d *dialect, db *sql.DB) (*goose.Provider, error) {
+func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, d.migrations)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func provider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 
 // schema makes sure that the record has the tables this program needs.
 func (s *Store) schema(ctx context.Context, cfg Config) error {
-	p, err := provider(s.dialect, s.writer)
+	p, err := newProvider(s.dialect, s.writer)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (t MissionTx) NewestAlertMission(ctx context.Context, account, source, key 
 		WHERE account = $1 AND source_key = $2 AND external_id >= $3 AND external_id < $4 ORDER BY id DESC LIMIT 1`,
 		account, sourceKey(source), key+"-", key+"."))
 	if err == nil {
-		err = fill(ctx, t, []*Mission{&m})
+		err = addDetails(ctx, t, []*Mission{&m})
 	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read the newest mission of an alert: %w", err)
@@ -44,7 +44,7 @@ func (t MissionTx) CountAlertMissions(ctx context.Context, account, source, exte
 		AND (external_id = $3 OR external_id >= $4 AND external_id < $5)`,
 		account, sourceKey(source), externalID, externalID+"-", externalID+".").Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("count the missions of an alert: %w", none(err))
+		return 0, fmt.Errorf("count the missions of an alert: %w", queryErr(err))
 	}
 	return n, nil
 }
@@ -86,7 +86,7 @@ func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert an
 func (t MissionTx) PendingAlert(ctx context.Context, mission string, alert any) error {
 	err := t.queryRow(ctx, `SELECT alert FROM pending_alert WHERE mission = $1`, mission).Scan(jsonCol{alert})
 	if err != nil {
-		return fmt.Errorf("read the pending alert of mission %s: %w", mission, none(err))
+		return fmt.Errorf("read the pending alert of mission %s: %w", mission, queryErr(err))
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func scanMission(row scanner) (m Mission, err error) {
 	if start != nil && end != nil {
 		m.Scheduled = &fieldmark.Span{Start: *start, End: *end}
 	}
-	return m, none(err)
+	return m, queryErr(err)
 }
 
 const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
@@ -229,7 +229,7 @@ func (t MissionTx) MissionBySource(ctx context.Context, account, source, externa
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id = $3`, account, sourceKey(source), externalID))
 	if err == nil {
-		err = fill(ctx, t, []*Mission{&m})
+		err = addDetails(ctx, t, []*Mission{&m})
 	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read a mission by its source: %w", err)
@@ -241,7 +241,7 @@ func (t MissionTx) MissionBySource(ctx context.Context, account, source, externa
 func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error) {
 	m, err := scanMission(db.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
 	if err == nil {
-		err = fill(ctx, db, []*Mission{&m})
+		err = addDetails(ctx, db, []*Mission{&m})
 	}
 	if err != nil {
 		return Mission{}, fmt.Errorf("read mission %s: %w", id, err)
@@ -328,7 +328,7 @@ func (db MissionReader) Missions(ctx context.Context, q MissionQuery) ([]Mission
 		for i := range list {
 			all[i] = &list[i]
 		}
-		err = fill(ctx, db, all)
+		err = addDetails(ctx, db, all)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list missions: %w", err)
@@ -388,17 +388,17 @@ func (q *MissionQuery) newest(w *where) string {
 		equal = append(equal, "source_key = "+w.arg(sourceKey(q.Source)))
 	}
 	from, until, limit := w.arg(q.From), w.arg(q.Until), w.arg(q.Limit)
-	stretch := func(conditions ...string) string {
+	indexRange := func(conditions ...string) string {
 		conditions = append(conditions, "id >= "+from, "id < "+until)
 		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...), " AND ") + ` ORDER BY id DESC LIMIT ` + limit
 	}
-	var stretches []string
+	var ranges []string
 	switch {
 	case len(q.Status) == 0 && q.Priority == "" && q.Source == "":
-		stretches = []string{stretch()}
+		ranges = []string{indexRange()}
 	case q.Account == "":
 		for _, st := range q.Status {
-			stretches = append(stretches, stretch("status = "+w.arg(string(st))))
+			ranges = append(ranges, indexRange("status = "+w.arg(string(st))))
 		}
 	default:
 		priorities := fieldmark.Priorities()
@@ -412,12 +412,12 @@ func (q *MissionQuery) newest(w *where) string {
 		for _, p := range priorities {
 			priority := w.arg(string(p))
 			for _, st := range statuses {
-				stretches = append(stretches, stretch("status = "+w.arg(string(st)), "priority = "+priority))
+				ranges = append(ranges, indexRange("status = "+w.arg(string(st)), "priority = "+priority))
 			}
 		}
 	}
 	return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (SELECT id FROM (` +
-		strings.Join(stretches, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC LIMIT ` + limit + `) ORDER BY id DESC`
+		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC LIMIT ` + limit + `) ORDER BY id DESC`
 }
 
 // where gathers conditions and their arguments.
@@ -443,17 +443,17 @@ func (w *where) with(condition string, values ...any) {
 
 func (w *where) text() string { return strings.Join(w.conditions, " AND ") }
 
-// fillSizes are how many missions one question about their clocks and payments
+// detailSizes are how many missions one question about their clocks and payments
 // names: a text for each number there is would be prepared for each.
-var fillSizes = []int{1, 51, 201}
+var detailSizes = []int{1, 51, 201}
 
 // fill adds to missions what stands in other tables: clocks and payment.
-func fill(ctx context.Context, db querier, list []*Mission) error {
+func addDetails(ctx context.Context, db querier, list []*Mission) error {
 	if len(list) == 0 {
 		return nil
 	}
 	size := len(list)
-	for _, n := range fillSizes {
+	for _, n := range detailSizes {
 		if n >= len(list) {
 			size = n
 			break
@@ -487,7 +487,7 @@ func fill(ctx context.Context, db querier, list []*Mission) error {
 			if counted != nil {
 				s.Rules = *counted
 			}
-			m.StoredSLA, m.SLA = &s, s.wire()
+			m.StoredSLA, m.SLA = &s, s.public()
 		}
 		if pay := p.payment(); pay != nil {
 			m.StoredPayment, m.Payment = pay, &pay.Payment

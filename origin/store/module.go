@@ -67,7 +67,7 @@ func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, e
 
 func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) {
 	var signature *string
-	if err := none(row.Scan(append([]any{&m.Name, &m.Version, &m.Digest, &signature}, more...)...)); err != nil {
+	if err := queryErr(row.Scan(append([]any{&m.Name, &m.Version, &m.Digest, &signature}, more...)...)); err != nil {
 		return m, err
 	}
 	if signature != nil {
@@ -113,7 +113,7 @@ func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fi
 // Module reads the bytes of a kept module; the error is ErrNotFound where there is none.
 func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
-	if err := none(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
+	if err := queryErr(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
 		return nil, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	return body, nil
@@ -155,7 +155,7 @@ const previewColumns = `digest, against, state, done, total, error, result, requ
 func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 	var result *string
 	var at int64
-	if err := none(row.Scan(&p.Digest, &p.Against, &p.State, &p.Done, &p.Total, &p.Error, &result, &at)); err != nil {
+	if err := queryErr(row.Scan(&p.Digest, &p.Against, &p.State, &p.Done, &p.Total, &p.Error, &result, &at)); err != nil {
 		return p, err
 	}
 	p.RequestedAt = fieldmark.AtMicros(at)

@@ -19,7 +19,7 @@ type Payment struct {
 
 // checkAt is when the payment will be overdue, if it may still become so. That
 // is told once: who fails to pay again after it stays FAILED.
-func (p *Payment) checkAt() any {
+func (p *Payment) overdueCheck() any {
 	if p.OverdueAt != nil || p.DueAt == nil || p.Status != fieldmark.PaymentDue && p.Status != fieldmark.PaymentFailed {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 	_, err = t.exec(ctx, `UPDATE payment SET direction = $1, amount = $2, currency = $3, terms = $4, status = $5, due_at = $6, paid_at = $7,
 		failure = $8, refunded = $9, version = $10, updated_at = $11, check_at = $12, overdue_at = $13, lease_until = NULL, lease_owner = NULL WHERE id = $14`,
 		string(p.Direction), amount, currency, p.Terms, string(p.Status), nullMicros(p.DueAt), nullMicros(p.PaidAt),
-		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.checkAt(), nullMicros(p.OverdueAt), p.ID)
+		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.overdueCheck(), nullMicros(p.OverdueAt), p.ID)
 	if err != nil {
 		return fmt.Errorf("put payment %s: %w", p.ID, err)
 	}
@@ -105,7 +105,7 @@ func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease t
 // is none.
 func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
 	if err := t.queryRow(ctx, `SELECT mission FROM payment WHERE id = $1`, id).Scan(&mission); err != nil {
-		return "", fmt.Errorf("read payment %s: %w", id, none(err))
+		return "", fmt.Errorf("read payment %s: %w", id, queryErr(err))
 	}
 	return mission, nil
 }
@@ -168,7 +168,7 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 	var scan paymentScan
 	var said fieldmark.MissionRequest
 	if err := row.Scan(append(scan.into(), jsonCol{&said})...); err != nil {
-		return p, none(err)
+		return p, queryErr(err)
 	}
 	kept := scan.payment()
 	return fieldmark.MissionPayment{Payment: kept.Payment, MissionID: kept.Mission, ExternalID: said.ExternalID, Source: said.Source,

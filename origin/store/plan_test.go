@@ -70,7 +70,7 @@ func TestMissionPlans(t *testing.T) {
 			}
 		}
 		// PostgreSQL knows how rare a filter is and may sort the few it finds.
-		// At most a page of each of the forty stretches, and the page itself.
+		// At most a page of each of the forty ranges, and the page itself.
 		if most := (len(fieldmark.MissionStatuses())*len(fieldmark.Priorities()) + 1) * q.Limit; read > most {
 			t.Errorf("%s reads %d rows, want %d at most:\n%s", name, read, most, whole)
 		}

@@ -77,7 +77,7 @@ func unavailable(err error) error {
 func isUnavailable(err error) bool { return fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) }
 
 // none turns sql.ErrNoRows into ErrNotFound.
-func none(err error) error {
+func queryErr(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
@@ -301,7 +301,7 @@ func boolInt(b bool) int64 {
 // newest reads an id.
 func (t *tx) newest(ctx context.Context, text string, args ...any) (id string, err error) {
 	if err := t.queryRow(ctx, text, args...).Scan(&id); err != nil {
-		return "", fmt.Errorf("read the newest id: %w", none(err))
+		return "", fmt.Errorf("read the newest id: %w", queryErr(err))
 	}
 	return id, nil
 }

@@ -128,12 +128,12 @@ type SLA struct {
 }
 
 // wire is what a mission shows of its clocks.
-func (s *SLA) wire() *fieldmark.SLA {
+func (s *SLA) public() *fieldmark.SLA {
 	return &fieldmark.SLA{Policy: string(s.Policy), Revision: s.Revision, Metrics: sla.Clocks(s.Timers)}
 }
 
 // counted is the revision of the rules while any clock counts, and NULL after.
-func (s *SLA) counted() any {
+func (s *SLA) activeRevision() any {
 	if sla.Active(s.Timers) {
 		return s.Rules
 	}
@@ -147,11 +147,11 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
 	}
 	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		m.ID, string(s.Policy), timers, s.Revision, s.counted(), nullMicros(s.DueAt))
+		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt))
 	if err != nil {
 		return fmt.Errorf("add the clocks of mission %s: %w", m.ID, err)
 	}
-	m.StoredSLA, m.SLA = s, s.wire()
+	m.StoredSLA, m.SLA = s, s.public()
 	return nil
 }
 
@@ -162,11 +162,11 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5, lease_until = NULL, lease_owner = NULL
-		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.counted(), nullMicros(s.DueAt), m.ID)
+		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.ID)
 	if err != nil {
 		return fmt.Errorf("put the clocks of mission %s: %w", m.ID, err)
 	}
-	m.StoredSLA, m.SLA = s, s.wire()
+	m.StoredSLA, m.SLA = s, s.public()
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change
 // down, or were counted by older rules than those in force, for owner until the
 // lease ends. Both are read off an index: what it costs follows what is due.
 func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueClocks+`) RETURNING mission`,
+	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueSLAs+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 	if err != nil || len(due) >= limit {
 		return due, err
@@ -194,7 +194,7 @@ func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.
 	if err != nil || r.Revision == 0 {
 		return due, err
 	}
-	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleClocks+`) RETURNING mission`,
+	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleSLAs+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit-len(due), r.Revision)
 	return append(due, stale...), err
 }

@@ -32,7 +32,7 @@ func sqlite() *dialect {
 
 // openSQLite opens the file at path and creates it as needed.
 func (s *Store) openSQLite(ctx context.Context, path string, cfg Config) (err error) {
-	if err := touch(path); err != nil {
+	if err := createFile(path); err != nil {
 		return err
 	}
 	if s.writer, err = sql.Open("sqlite", dsn(path, writerPragmas)); err != nil {
@@ -51,7 +51,7 @@ func (s *Store) openSQLite(ctx context.Context, path string, cfg Config) (err er
 // touch creates the file if it does not exist. The database holds password hashes
 // and personal data: SQLite would make it readable to everyone. Its side files get
 // the mode of the main one.
-func touch(path string) error {
+func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err

@@ -70,22 +70,22 @@ func (t StatsTx) PruneNodes(ctx context.Context, since fieldmark.Time) error {
 	return nil
 }
 
-// maxCounted bounds what Vitals counts one by one: beyond it "very many" is all
+// maxCount bounds what Vitals counts one by one: beyond it "very many" is all
 // an operator needs, and a look must not cost more the worse things are.
-const maxCounted = 100_000
+const maxCount = 100_000
 
 // Stats are what an operator watches of a record.
 type Stats struct {
 	Event       int64         // number of the newest event
-	Backlog     int           // deliveries that wait for us, maxCounted at most
+	Backlog     int           // deliveries that wait for us, maxCount at most
 	Oldest      time.Duration // how long the one of them that is due longest has been due
-	Held        int           // deliveries that wait for their endpoint, maxCounted at most
+	Held        int           // deliveries that wait for their endpoint, maxCount at most
 	Stopped     int           // endpoints that get nothing at present
 	Failing     int           // endpoints whose deliveries fail
 	CircuitOpen int           // enabled endpoints whose circuit is open
 
-	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCounted at most in all
-	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCounted at most
+	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCount at most in all
+	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCount at most
 	MaxDelay time.Duration                   // how long the latest of those
 }
 
@@ -98,11 +98,11 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err er
 	// What is held is late by the receiver's doing: it must not look like ours.
 	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due' AND d.lease_owner IS NULL AND `
 	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
-		now.UnixMicro(), maxCounted).Scan(&v.Backlog, &due); err != nil {
+		now.UnixMicro(), maxCount).Scan(&v.Backlog, &due); err != nil {
 		return v, fmt.Errorf("count deliveries: %w", err)
 	}
 	if err = db.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) LIMIT $2) AS held`,
-		now.UnixMicro(), maxCounted).Scan(&v.Held); err != nil {
+		now.UnixMicro(), maxCount).Scan(&v.Held); err != nil {
 		return v, fmt.Errorf("count held deliveries: %w", err)
 	}
 	if late := now.Sub(time.UnixMicro(due)); due > 0 && late > 0 {
@@ -114,17 +114,17 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err er
 	if err != nil {
 		return v, fmt.Errorf("count endpoints: %w", err)
 	}
-	return v, db.missionVitals(ctx, now, &v)
+	return v, db.missionStats(ctx, now, &v)
 }
 
-// missionVitals counts missions and clocks.
-func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Stats) error {
+// missionStats counts missions and clocks.
+func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats) error {
 	v.Missions = map[fieldmark.MissionStatus]int{}
 	for _, status := range fieldmark.OpenStatuses() {
 		v.Missions[status] = 0
 	}
 	rows, err := db.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
-		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') LIMIT $1) AS those GROUP BY status`, maxCounted)
+		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') LIMIT $1) AS those GROUP BY status`, maxCount)
 	if err != nil {
 		return fmt.Errorf("count missions: %w", err)
 	}
@@ -143,7 +143,7 @@ func (db StatsReader) missionVitals(ctx context.Context, now time.Time, v *Stats
 	var due int64
 	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
 			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
-		now.UnixMicro(), maxCounted).Scan(&v.Due, &due); err != nil {
+		now.UnixMicro(), maxCount).Scan(&v.Due, &due); err != nil {
 		return fmt.Errorf("count clocks: %w", err)
 	}
 	if due > 0 {

@@ -144,7 +144,7 @@ const logName = "main"
 // readLogID reads the id of the event log, and gives a new log one.
 func (s *Store) readLogID(ctx context.Context) error {
 	read := func() error {
-		return none(s.queryRow(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&s.logID))
+		return queryErr(s.queryRow(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&s.logID))
 	}
 	err := read()
 	if !errors.Is(err, ErrNotFound) {

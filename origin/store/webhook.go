@@ -88,7 +88,7 @@ const replayColumns = `id, endpoint, request, state, at_delivery, at_event, look
 func scanReplay(row scanner) (r Replay, err error) {
 	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.LastDelivery, &r.LastEvent, &r.Looked, &r.Queued,
 		timeCol{&r.CreatedAt}, timeCol{&r.UpdatedAt})
-	return r, none(err)
+	return r, queryErr(err)
 }
 
 // AddReplay adds a replay.
@@ -150,7 +150,7 @@ func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error
 	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
 	if err != nil {
-		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, none(err))
+		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, queryErr(err))
 	}
 	return s, nil
 }
@@ -188,7 +188,7 @@ func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
 	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, jsonCol{&e.Events}, &e.Description, &e.Secret, timeCol{&e.CreatedAt}, nullTime{&e.ExpiresAt},
 		jsonCol{&e.EndpointSettings}, &e.Credentials, jsonCol{&e.PreviousSecrets}, &e.PublicKey,
 		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.ChangedAt}, &e.Health, exactTime{&e.OpenUntil}, exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
-	return e, none(err)
+	return e, queryErr(err)
 }
 
 // AddEndpoint adds an endpoint.
