@@ -10,18 +10,18 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Calendar is a feed of the plan and what proves its address.
+// Calendar is an iCalendar feed of planned missions and the hash of its token.
 type Calendar struct {
 	fieldmark.Calendar
-	Hash string // of the token in its address, in base 64
+	Hash string // of the token in its URL, in base 64
 	Feed FeedState
 }
 
-// FeedState is what a feed was when it last changed.
+// FeedState is the version of a feed that was served last.
 type FeedState struct {
-	ETag      string          // empty: it was never read
-	ChangedAt *fieldmark.Time // never goes back, and grows by a second at least
-	Head      int64           // the newest event when its missions were read
+	ETag      string          // empty before the first request
+	ChangedAt *fieldmark.Time // of the last change; grows by at least a second each time
+	Head      int64           // number of the newest event when its missions were read
 }
 
 const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at, last_used_at,
@@ -51,7 +51,7 @@ func (t MissionTx) AddCalendar(ctx context.Context, c *Calendar) error {
 	return nil
 }
 
-// Calendar reads a calendar as the transaction sees it.
+// Calendar reads a calendar; the error is ErrNotFound if there is none.
 func (t MissionTx) Calendar(ctx context.Context, id string) (Calendar, error) {
 	c, err := scanCalendar(t.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE id = $1`, id))
 	if err != nil {
@@ -60,11 +60,12 @@ func (t MissionTx) Calendar(ctx context.Context, id string) (Calendar, error) {
 	return c, nil
 }
 
-// CalendarByHash reads the calendar that has an address.
+// CalendarByHash reads a calendar by the hash of its token; the error is
+// ErrNotFound if there is none.
 func (db MissionReader) CalendarByHash(ctx context.Context, hash string) (Calendar, error) {
 	c, err := scanCalendar(db.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE hash = $1`, hash))
 	if err != nil {
-		return Calendar{}, fmt.Errorf("read a calendar by its address: %w", err)
+		return Calendar{}, fmt.Errorf("read a calendar by its token: %w", err)
 	}
 	return c, nil
 }
@@ -79,7 +80,7 @@ func (db MissionReader) Calendars(ctx context.Context, limit int) ([]Calendar, e
 	return list, nil
 }
 
-// RotateCalendar gives a calendar another address.
+// RotateCalendar stores the hash of a new token.
 func (t MissionTx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET hash = $1, rotated_at = $2 WHERE id = $3`, hash, at.Micros(), id); err != nil {
 		return fmt.Errorf("rotate calendar %s: %w", id, err)
@@ -87,7 +88,7 @@ func (t MissionTx) RotateCalendar(ctx context.Context, id, hash string, at field
 	return nil
 }
 
-// RevokeCalendar notes that a calendar was revoked.
+// RevokeCalendar marks a calendar as revoked.
 func (t MissionTx) RevokeCalendar(ctx context.Context, id string, at fieldmark.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET revoked_at = $1 WHERE id = $2`, at.Micros(), id); err != nil {
 		return fmt.Errorf("revoke calendar %s: %w", id, err)
@@ -95,7 +96,7 @@ func (t MissionTx) RevokeCalendar(ctx context.Context, id string, at fieldmark.T
 	return nil
 }
 
-// PutFeed writes what a feed is now.
+// PutFeed stores the version of a feed.
 func (t MissionTx) PutFeed(ctx context.Context, id string, f FeedState) error {
 	_, err := t.exec(ctx, `UPDATE calendar SET feed_etag = $1, feed_changed_at = $2, feed_head = $3 WHERE id = $4`,
 		f.ETag, nullMicros(f.ChangedAt), f.Head, id)
@@ -105,7 +106,7 @@ func (t MissionTx) PutFeed(ctx context.Context, id string, f FeedState) error {
 	return nil
 }
 
-// TouchCalendar notes that a calendar was read.
+// TouchCalendar stores when a calendar was requested.
 func (t MissionTx) TouchCalendar(ctx context.Context, id string, at time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE calendar SET last_used_at = $1 WHERE id = $2`, at.UnixMicro(), id); err != nil {
 		return fmt.Errorf("touch calendar %s: %w", id, err)
@@ -113,18 +114,18 @@ func (t MissionTx) TouchCalendar(ctx context.Context, id string, at time.Time) e
 	return nil
 }
 
-// PlanQuery asks for the missions of a calendar.
+// PlanQuery selects the missions of a calendar.
 type PlanQuery struct {
 	Account   string
-	Assignees []string  // nil: whoever goes
-	From      time.Time // missions that end later than this
-	Today     time.Time // those that end later are chosen first, the earliest before all others
-	Until     time.Time // and begin before this
-	Ended     time.Time // those that were called off before are left out
+	Assignees []string  // nil means all
+	From      time.Time // missions that end after this
+	Today     time.Time // those that end after this take precedence, the earliest first
+	Until     time.Time // missions that start before this
+	Ended     time.Time // missions canceled before this are left out
 	Limit     int
 }
 
-// where is the condition both questions share, with its arguments.
+// where returns the condition that both queries share, and its arguments.
 func (p *PlanQuery) where() (string, []any) {
 	args := []any{p.Account, p.From.UnixMicro(), p.Until.UnixMicro(), p.Ended.UnixMicro()}
 	condition := `account = $1 AND scheduled_end > $2 AND scheduled_start < $3
@@ -140,15 +141,15 @@ func (p *PlanQuery) where() (string, []any) {
 	return condition, args
 }
 
-// PlanVersion names what Planned would find: it stays the same as long as the
-// same question has the same answer. Stamps grow, so whatever comes in or changes
-// raises the newest one, and what only goes out lowers the count.
+// PlanVersion returns a text that stays the same as long as PlannedMissions
+// returns the same missions. Stamps grow, so a mission that enters or changes
+// raises the newest stamp, and one that leaves lowers the count.
 func (db MissionReader) PlanVersion(ctx context.Context, p PlanQuery) (string, error) {
 	condition, args := p.where()
 	var n, newest int64
 	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
 	if err != nil {
-		return "", fmt.Errorf("ask for the version of a plan: %w", queryErr(err))
+		return "", fmt.Errorf("read the version of a plan: %w", queryErr(err))
 	}
 	return fmt.Sprintf("%d %d", n, newest), nil
 }
@@ -156,20 +157,20 @@ func (db MissionReader) PlanVersion(ctx context.Context, p PlanQuery) (string, e
 // PlannedMissions lists missions by their start.
 func (db MissionReader) PlannedMissions(ctx context.Context, p PlanQuery) ([]Mission, error) {
 	condition, args := p.where()
-	ask := func(side, order string, limit int) ([]Mission, error) {
+	list := func(side, order string, limit int) ([]Mission, error) {
 		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)
 		rows, err := db.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
 			missionColumns, condition, side, len(args)+1, order, len(args)+2), all...)
 		return collect(rows, err, scanMission)
 	}
-	coming, err := ask(">", "scheduled_start, id", p.Limit)
+	coming, err := list(">", "scheduled_start, id", p.Limit)
 	if err != nil {
-		return nil, fmt.Errorf("list what is planned: %w", err)
+		return nil, fmt.Errorf("list planned missions: %w", err)
 	}
 	var past []Mission
 	if room := p.Limit - len(coming); room > 0 {
-		if past, err = ask("<=", "scheduled_start DESC, id DESC", room); err != nil {
-			return nil, fmt.Errorf("list what was planned: %w", err)
+		if past, err = list("<=", "scheduled_start DESC, id DESC", room); err != nil {
+			return nil, fmt.Errorf("list past missions: %w", err)
 		}
 		slices.Reverse(past)
 	}
@@ -185,7 +186,7 @@ func (t MissionTx) LiveCalendars(ctx context.Context, account string) (n int, er
 	return n, nil
 }
 
-// NewestCalendar returns the id of the newest calendar; "" without one.
+// NewestCalendar returns the id of the newest calendar, or "".
 func (t MissionTx) NewestCalendar(ctx context.Context) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM calendar`)
 }

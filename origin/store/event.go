@@ -19,12 +19,12 @@ type EventTx struct {
 	*tx
 }
 
-// Event is a line of the log and what it is about.
+// Event is an event and its subject.
 type Event struct {
 	fieldmark.Event
-	Subject string // a mission's, key's or module's name, or a brand's slug; what Check looks events up by
-	Account string // whose event it is; empty for what no integrator hears of
-	Trace   string // the traceparent of what caused it; only written
+	Subject string // id of a mission or key, name of a module, or slug of a brand
+	Account string // whose endpoints may receive it; empty for internal events
+	Trace   string // traceparent of the cause; only written
 }
 
 // logState numbers events inside a transaction. The row of table log is read once
@@ -93,7 +93,7 @@ func (t *tx) nextNumber(ctx context.Context) (int64, error) {
 	return l.head + l.numbered, nil
 }
 
-// AppendEvent writes the next line of the log and sets its number.
+// AppendEvent appends an event to the log and sets its number.
 func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	number, err := t.nextNumber(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	return nil
 }
 
-// Head returns the number of the newest event, 0 while there is none.
+// Head returns the number of the newest event, or 0.
 func (db EventReader) Head(ctx context.Context) (int64, error) {
 	var n int64
 	if err := db.queryRow(ctx, `SELECT number FROM log WHERE name = $1`, logName).Scan(&n); err != nil {
@@ -126,16 +126,16 @@ func (db EventReader) Head(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// LogStatus is what a follower of the log compares with what it knows.
+// LogStatus is what an edge compares with its own position in the log.
 type LogStatus struct {
-	Name    string // of the log
+	Name    string // id of the log
 	Head    int64  // number of the newest event; 0 while there is none
 	Oldest  int64  // number of the oldest event still kept; 0 while there is none
-	AfterID string // id of the event that was asked about; empty if there is none
+	AfterID string // id of the event numbered after; empty if there is none
 }
 
 // LogStatus reads the state of the log and the id of the event numbered after.
-// The name is read each time: another process may rename the log.
+// The id of the log is read each time: another process may change it.
 func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, error) {
 	var l LogStatus
 	err := db.queryRow(ctx, `SELECT id, number, (SELECT COALESCE(MIN(number), 0) FROM event),
@@ -147,17 +147,17 @@ func (db EventReader) LogStatus(ctx context.Context, after int64) (LogStatus, er
 	return l, nil
 }
 
-// Oldest returns the number of the oldest event still kept, 0 while there is none.
+// Oldest returns the number of the oldest event still kept, or 0.
 func (db EventReader) Oldest(ctx context.Context) (int64, error) {
 	var n int64
 	if err := db.queryRow(ctx, `SELECT COALESCE(MIN(number), 0) FROM event`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("read the tail of the log: %w", queryErr(err))
+		return 0, fmt.Errorf("read the number of the oldest event: %w", queryErr(err))
 	}
 	return n, nil
 }
 
-// Events returns events after a number in order: at most limit of them, and no
-// more than fit into size bytes of data, but one at least.
+// Events returns events after a number in order: at most limit of them with at
+// most size bytes of data in total, but at least one.
 func (db EventReader) Events(ctx context.Context, after int64, limit, size int) ([]fieldmark.Event, error) {
 	rows, err := db.query(ctx, `SELECT number, id, type, at, brand, tags, data FROM event
 		WHERE number > $1 ORDER BY number LIMIT $2`, after, limit)
@@ -184,8 +184,8 @@ func (db EventReader) Events(ctx context.Context, after int64, limit, size int) 
 	return events, nil
 }
 
-// EventsAbout returns the newest events about two subjects, the newest first; the
-// second may be empty.
+// EventsAbout returns the newest events about two subjects, the newest first;
+// the second may be empty.
 func (db EventReader) EventsAbout(ctx context.Context, subject, other string, limit int) ([]fieldmark.Event, error) {
 	rows, err := db.query(ctx, `SELECT number, id, type, at, data FROM event
 		WHERE subject IN ($1, $2) AND subject <> '' ORDER BY number DESC LIMIT $3`, subject, other, limit)
@@ -201,13 +201,13 @@ func (db EventReader) EventsAbout(ctx context.Context, subject, other string, li
 	return list, nil
 }
 
-// LastEventTime returns when the newest event of a type about a subject was, or
-// the zero Time.
+// LastEventTime returns the time of the newest event of a type about a subject,
+// or the zero Time.
 func (t EventTx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
 	var at *fieldmark.Time
 	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject, string(kind)).Scan(nullTime{&at})
 	if err != nil {
-		return fieldmark.Time{}, fmt.Errorf("look for the last %s of %s: %w", kind, subject, err)
+		return fieldmark.Time{}, fmt.Errorf("read the time of the last %s of %s: %w", kind, subject, err)
 	}
 	if at == nil {
 		return fieldmark.Time{}, nil
@@ -215,7 +215,7 @@ func (t EventTx) LastEventTime(ctx context.Context, subject string, kind fieldma
 	return *at, nil
 }
 
-// AccountEvents lists events of an account after a number, as Events does of all.
+// AccountEvents lists events of an account after a number, in order.
 func (db EventReader) AccountEvents(ctx context.Context, account string, after int64, limit int) ([]Event, error) {
 	rows, err := db.query(ctx, `SELECT number, id, type, at, subject, account, data FROM event
 		WHERE account = $1 AND account <> '' AND number > $2 ORDER BY number LIMIT $3`, account, after, limit)
@@ -248,11 +248,11 @@ func (db EventReader) NewestEventTime(ctx context.Context, account string) (time
 	return at, nil
 }
 
-// PruneEvents forgets up to limit events from the tail of the log that are older
+// PruneEvents deletes up to limit events from the tail of the log that are older
 // than a time and that no delivery needs. The newest event always stays, so that
-// the log's end is known. It returns how many it forgot.
+// the numbering goes on. It returns how many it deleted.
 func (t EventTx) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
-	fail := func(err error) (int64, error) { return 0, fmt.Errorf("forget old events: %w", queryErr(err)) }
+	fail := func(err error) (int64, error) { return 0, fmt.Errorf("prune events: %w", queryErr(err)) }
 	var newest, needed int64
 	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0) FROM event`).Scan(&newest, &needed)
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// SavedResponse is an answer that is kept for repeats of the request it was given to.
+// SavedResponse is the response to a request with an idempotency key, for
+// repetitions of the request.
 type SavedResponse struct {
 	Account, Key string
 	Request      fieldmark.Digest
-	Mission      string // the mission it is about; empty when it is about none or several
+	Mission      string // empty if the response is about none or several
 	Status       int
 	Fields       map[string]string
 	Body         []byte
-	Sealed       bool // the body is encrypted
+	Sealed       bool // the body is encrypted, because it has a secret
 	At           time.Time
 }
 
 const responseColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields, k.body, k.sealed = 1, k.at`
 
-// scanResponse reads an answer behind other columns.
+// scanResponse reads a saved response, after other columns.
 func scanResponse(row scanner, before ...any) (k SavedResponse, err error) {
 	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed, exactTime{&k.At})...)
 	return k, queryErr(err)
@@ -33,14 +34,14 @@ func readResponse(ctx context.Context, db querier, account, key string, since ti
 	k, err := scanResponse(db.queryRow(ctx, `SELECT `+responseColumns+` FROM idempotency k
 		WHERE k.account = $1 AND k.name = $2 AND k.at > $3`, account, key, since.UnixMicro()))
 	if err != nil {
-		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", err)
+		return SavedResponse{}, fmt.Errorf("read a saved response: %w", err)
 	}
 	k.Account, k.Key = account, key
 	return k, nil
 }
 
-// SavedResponse reads the answer kept under an account's key since a time; the error is
-// ErrNotFound where there is none.
+// SavedResponse reads the response saved under a key of an account since a time;
+// the error is ErrNotFound if there is none.
 func (s *Store) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	if s.dialect.Prepare {
 		return readResponse(ctx, s, account, key, since)
@@ -50,13 +51,13 @@ func (s *Store) SavedResponse(ctx context.Context, account, key string, since ti
 		err = ErrNotFound
 	}
 	if err != nil {
-		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", queryErr(err))
+		return SavedResponse{}, fmt.Errorf("read a saved response: %w", queryErr(err))
 	}
 	k.Account, k.Key = account, key
 	return k, nil
 }
 
-// ResponseKey is the key of an account's that an answer is kept under.
+// ResponseKey is the idempotency key of an account.
 type ResponseKey struct{ Account, Key string }
 
 // prefetchResponses reads saved responses by their keys.
@@ -84,23 +85,23 @@ func (s *Store) loadResponses(ctx context.Context, names []ResponseKey) (map[Res
 	return load(ctx, s, names, responsesQuery, responseKeyArgs(names), scanResponse)
 }
 
-// SavedResponse reads a kept answer as the transaction sees it.
+// SavedResponse is Store.SavedResponse in the transaction.
 func (t MissionTx) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	k, known := t.state.prefetched.responses[ResponseKey{account, key}]
 	if !known {
 		return readResponse(ctx, t, account, key, since)
 	}
 	if k == nil || !k.At.After(since) {
-		return SavedResponse{}, fmt.Errorf("look for a kept answer: %w", ErrNotFound)
+		return SavedResponse{}, fmt.Errorf("read a saved response: %w", ErrNotFound)
 	}
 	return *k, nil
 }
 
-// SaveResponse keeps an answer in place of one that is too old.
+// SaveResponse saves a response in place of one that has expired.
 func (t MissionTx) SaveResponse(ctx context.Context, k SavedResponse) error {
 	fields, err := jsonText(k.Fields)
 	if err != nil {
-		return fmt.Errorf("write the fields of an answer: %w", err)
+		return fmt.Errorf("write the header of a saved response: %w", err)
 	}
 	var mission any
 	if k.Mission != "" {
@@ -112,7 +113,7 @@ func (t MissionTx) SaveResponse(ctx context.Context, k SavedResponse) error {
 			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at, sealed = excluded.sealed`,
 		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(), boolInt(k.Sealed))
 	if err != nil {
-		return fmt.Errorf("keep an answer: %w", err)
+		return fmt.Errorf("save a response: %w", err)
 	}
 	name := ResponseKey{k.Account, k.Key}
 	if _, known := t.state.prefetched.responses[name]; known {
@@ -121,10 +122,10 @@ func (t MissionTx) SaveResponse(ctx context.Context, k SavedResponse) error {
 	return nil
 }
 
-// DeleteSavedResponse deletes what is kept under an account's key.
+// DeleteSavedResponse deletes the response saved under a key of an account.
 func (t MissionTx) DeleteSavedResponse(ctx context.Context, account, key string) error {
 	if _, err := t.exec(ctx, `DELETE FROM idempotency WHERE account = $1 AND name = $2`, account, key); err != nil {
-		return fmt.Errorf("delete a kept answer: %w", err)
+		return fmt.Errorf("delete a saved response: %w", err)
 	}
 	if name := (ResponseKey{account, key}); t.state.prefetched.responses != nil {
 		delete(t.state.prefetched.responses, name)
@@ -132,13 +133,13 @@ func (t MissionTx) DeleteSavedResponse(ctx context.Context, account, key string)
 	return nil
 }
 
-// PruneSavedResponses deletes up to limit answers kept since before a time, the oldest
-// first, and says how many.
+// PruneSavedResponses deletes up to limit responses saved before a time, the
+// oldest first, and returns how many.
 func (t MissionTx) PruneSavedResponses(ctx context.Context, before time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `DELETE FROM idempotency WHERE (account, name) IN
 		(SELECT account, name FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)`, before.UnixMicro(), limit)
 	if err != nil {
-		return 0, fmt.Errorf("sweep kept answers: %w", err)
+		return 0, fmt.Errorf("prune saved responses: %w", err)
 	}
 	return n, nil
 }

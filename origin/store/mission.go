@@ -19,11 +19,12 @@ type MissionTx struct {
 	*tx
 }
 
-// NewestAlertMission reads the newest of the missions that alerts under a key were
-// opened as: those whose external id is the key, a hyphen and more.
+// NewestAlertMission reads the newest mission that an alert with a key opened:
+// its external id is the key, a hyphen and a suffix. The error is ErrNotFound if
+// there is none.
 func (t MissionTx) NewestAlertMission(ctx context.Context, account, source, key string) (Mission, error) {
-	// A dot is the character after the hyphen, so this is a stretch of the index
-	// on names.
+	// A dot is the character after the hyphen, so this is one range of the index on
+	// natural keys.
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id >= $3 AND external_id < $4 ORDER BY id DESC LIMIT 1`,
 		account, sourceKey(source), key+"-", key+"."))
@@ -36,8 +37,8 @@ func (t MissionTx) NewestAlertMission(ctx context.Context, account, source, key 
 	return m, nil
 }
 
-// CountAlertMissions counts the missions that alerts whose external id begins so were
-// opened as: the id itself, and those with a hyphen and more after it.
+// CountAlertMissions counts the missions that alerts opened under an external
+// id: the id itself, and the id with a hyphen and a suffix.
 func (t MissionTx) CountAlertMissions(ctx context.Context, account, source, externalID string) (int, error) {
 	var n int
 	err := t.queryRow(ctx, `SELECT COUNT(*) FROM mission WHERE account = $1 AND source_key = $2
@@ -49,9 +50,9 @@ func (t MissionTx) CountAlertMissions(ctx context.Context, account, source, exte
 	return n, nil
 }
 
-// PutOccurrences writes how often the alert of a mission was received, with the
-// version and the stamp of the mission as they are now. A repeat that is only
-// counted leaves both unchanged.
+// PutOccurrences stores how often the alert of a mission was received, with the
+// version and the stamp of the mission. A repetition that is only counted
+// changes neither.
 func (t MissionTx) PutOccurrences(ctx context.Context, m *Mission) error {
 	seen, err := nullJSON(m.Occurrences)
 	if err != nil {
@@ -65,8 +66,8 @@ func (t MissionTx) PutOccurrences(ctx context.Context, m *Mission) error {
 	return nil
 }
 
-// PutPendingAlert sets when the alert of a mission that has ended opens another
-// one, in place of what was set before. The alert is kept as JSON.
+// PutPendingAlert sets when the alert of an ended mission opens another one, in
+// place of an earlier time. The alert is stored as JSON.
 func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert any, due time.Time) error {
 	body, err := jsonText(alert)
 	if err != nil {
@@ -99,31 +100,31 @@ func (t MissionTx) DeletePendingAlert(ctx context.Context, mission string) error
 	return nil
 }
 
-// ClaimPendingAlerts leases up to limit pending alerts that are due to owner and
-// returns their missions.
+// ClaimPendingAlerts leases up to limit due pending alerts to owner and returns
+// their missions.
 func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
-// Mission is a mission and what only the record knows of it.
+// Mission is a mission with the columns that are not part of its JSON.
 type Mission struct {
 	fieldmark.Mission
 	Account     string
-	Fingerprint fieldmark.Digest        // of the request it was opened with
-	HeldFrom    fieldmark.MissionStatus // what it left when it was put on hold; empty otherwise
-	ChangedAt   int64                   // the stamp of its newest change, which UpdatedAt is cut from
+	Fingerprint fieldmark.Digest        // of the request that created it
+	HeldFrom    fieldmark.MissionStatus // the status before ON_HOLD; empty in other statuses
+	ChangedAt   int64                   // the stamp of its newest change, in microseconds; UpdatedAt is rounded down
 	Sequence    int                     // changes of start, end, place and status (RFC 5545, section 3.8.7.4)
 
-	StoredSLA     *SLA     // nil if it was opened before there were any
-	StoredPayment *Payment // nil if none was spoken of
+	StoredSLA     *SLA     // nil for missions from before there were SLAs
+	StoredPayment *Payment // nil without a payment
 
-	opened  *fieldmark.MissionRequest // what it was opened with, if that is not what it says now
-	request string                    // what a mission to be added says, as it is kept
+	opened  *fieldmark.MissionRequest // the request that created it, if it was changed since
+	request string                    // the encoded request of a mission to be added
 }
 
-// EncodeRequest readies a mission to be added as far as that takes no transaction, for
-// which others would wait. What it says must not change after it.
+// EncodeRequest encodes the request of a mission to be added, which saves time
+// in the transaction that others wait for. The request must not change after it.
 func (m *Mission) EncodeRequest() (err error) {
 	if m.request, err = jsonText(m.MissionRequest); err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
@@ -131,7 +132,7 @@ func (m *Mission) EncodeRequest() (err error) {
 	return nil
 }
 
-// OriginalRequest is the request the mission was opened with.
+// OriginalRequest returns the request that created the mission.
 func (m *Mission) OriginalRequest() fieldmark.MissionRequest {
 	if m.opened != nil {
 		return *m.opened
@@ -139,7 +140,7 @@ func (m *Mission) OriginalRequest() fieldmark.MissionRequest {
 	return m.MissionRequest
 }
 
-// sourceKey is how sources are compared.
+// sourceKey folds the case of a source for comparison.
 func sourceKey(source string) string { return strings.ToLower(source) }
 
 // MissionKey is the natural key of a mission.
@@ -163,10 +164,10 @@ func (state *txState) prefetchMissions(missions []MissionKey) commit.Query {
 	}}
 }
 
-// takenMissions asks which names are taken. A server that knows nothing of a new
-// table yet would look them up by whatever index begins with the account,
-// and keep to that plan: the comparison of rows fits one index alone. LIMIT
-// keeps it from reading the table whole.
+// takenMissions finds which natural keys exist. Without statistics of a new
+// table, PostgreSQL would use any index that begins with the account and keep
+// that plan; the row comparison fits one index only. LIMIT keeps it from reading
+// the whole index.
 const takenMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account, source_key, external_id, i),
 		LATERAL (SELECT m.account, m.source_key, m.external_id FROM mission m
 			WHERE (m.account, m.source_key, m.external_id) >= (n.account, n.source_key, n.external_id)
@@ -192,8 +193,8 @@ func scanMission(row scanner) (m Mission, err error) {
 const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
 	created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
-// AddMission adds a mission and reports whether its natural key was free. Where
-// that is known nobody waits for the record.
+// AddMission adds a mission and reports whether its natural key was free. If
+// that was prefetched, the insert is queued without waiting for the server.
 func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	if m.request == "" {
 		if err := m.EncodeRequest(); err != nil {
@@ -224,7 +225,8 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 	return n > 0, nil
 }
 
-// MissionBySource reads a mission by its natural key.
+// MissionBySource reads a mission by its natural key; the error is ErrNotFound
+// if there is none.
 func (t MissionTx) MissionBySource(ctx context.Context, account, source, externalID string) (Mission, error) {
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id = $3`, account, sourceKey(source), externalID))
@@ -249,7 +251,8 @@ func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error)
 	return m, nil
 }
 
-// UpdateMissionStatus writes where a mission stands now, who is to go and when.
+// UpdateMissionStatus stores the status, the assignee and the schedule of a
+// mission.
 func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 	reason, err := nullJSON(m.StatusReason)
 	if err != nil {
@@ -270,19 +273,20 @@ func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
 		start, end, assignee, m.Sequence, m.ID)
 	if err != nil {
-		return fmt.Errorf("move mission %s: %w", m.ID, err)
+		return fmt.Errorf("update the status of mission %s: %w", m.ID, err)
 	}
 	return nil
 }
 
-// UpdateMissionRequest writes what a mission says now; was is what it said before.
+// UpdateMissionRequest stores the changed request of a mission; was is the
+// request before the change.
 func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fieldmark.MissionRequest) error {
 	if m.opened == nil {
 		m.opened = &was
 	}
 	opened, err := jsonText(m.opened)
 	if err != nil {
-		return fmt.Errorf("write the intake of mission %s: %w", m.ID, err)
+		return fmt.Errorf("write the original request of mission %s: %w", m.ID, err)
 	}
 	request, err := jsonText(m.MissionRequest)
 	if err != nil {
@@ -291,16 +295,16 @@ func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fie
 	_, err = t.exec(ctx, `UPDATE mission SET request = $1, intake = $2, priority = $3, updated_at = $4, version = $5 WHERE id = $6`,
 		request, opened, string(m.Priority), m.ChangedAt, m.Version, m.ID)
 	if err != nil {
-		return fmt.Errorf("edit mission %s: %w", m.ID, err)
+		return fmt.Errorf("update the request of mission %s: %w", m.ID, err)
 	}
 	return nil
 }
 
-// MissionQuery asks for a page of missions. Every combination of its fields is
-// answered from an index; without Account only Status and the ids narrow.
+// MissionQuery selects a page of missions. Every combination of its fields is
+// answered from an index; without Account only Status and the ids filter.
 type MissionQuery struct {
 	Account    string
-	Status     []fieldmark.MissionStatus // without doubles
+	Status     []fieldmark.MissionStatus // without duplicates
 	Priority   fieldmark.Priority
 	Source     string
 	ExternalID string // with Source
@@ -336,7 +340,7 @@ func (db MissionReader) Missions(ctx context.Context, q MissionQuery) ([]Mission
 	return list, nil
 }
 
-// sql writes the question.
+// sql returns the query and its arguments.
 func (q *MissionQuery) sql() (string, []any) {
 	if q.Until == "" {
 		q.Until = lastID
@@ -357,7 +361,7 @@ func (q *MissionQuery) sql() (string, []any) {
 	return q.newest(&w), w.args
 }
 
-// filters are the conditions besides the order's own.
+// filters adds the conditions that do not depend on the order.
 func (q *MissionQuery) filters(w *where) {
 	if q.Source != "" {
 		w.with("source_key = %s", sourceKey(q.Source))
@@ -376,9 +380,9 @@ func (q *MissionQuery) filters(w *where) {
 	w.with("id < %s", q.Until)
 }
 
-// newest asks for one stretch of an index for each pair of a status and a
-// priority, and takes the newest of them all: neither engine would sort out by
-// itself that this reads no more than a page of each.
+// newest returns a query with one index range for each pair of a status and a
+// priority, of which it takes the newest missions. Neither engine finds by
+// itself a plan that reads at most a page of each range.
 func (q *MissionQuery) newest(w *where) string {
 	var equal []string
 	if q.Account != "" {
@@ -420,7 +424,7 @@ func (q *MissionQuery) newest(w *where) string {
 		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC LIMIT ` + limit + `) ORDER BY id DESC`
 }
 
-// where gathers conditions and their arguments.
+// where collects conditions and their arguments.
 type where struct {
 	conditions []string
 	args       []any
@@ -432,7 +436,7 @@ func (w *where) arg(value any) string {
 	return fmt.Sprintf("$%d", len(w.args))
 }
 
-// with adds a condition, in which %s stands for each value.
+// with adds a condition with a %s for each value.
 func (w *where) with(condition string, values ...any) {
 	marks := make([]any, len(values))
 	for i, v := range values {
@@ -443,11 +447,11 @@ func (w *where) with(condition string, values ...any) {
 
 func (w *where) text() string { return strings.Join(w.conditions, " AND ") }
 
-// detailSizes are how many missions one question about their clocks and payments
-// names: a text for each number there is would be prepared for each.
+// detailSizes are the numbers of missions in a query for details: each number is
+// prepared once, so there are few.
 var detailSizes = []int{1, 51, 201}
 
-// fill adds to missions what stands in other tables: clocks and payment.
+// addDetails reads the SLAs and payments of missions.
 func addDetails(ctx context.Context, db querier, list []*Mission) error {
 	if len(list) == 0 {
 		return nil
@@ -462,7 +466,7 @@ func addDetails(ctx context.Context, db querier, list []*Mission) error {
 	byID := make(map[string]*Mission, len(list))
 	ids := make([]any, size)
 	for i := range ids {
-		m := list[min(i, len(list)-1)] // the rest of the places names the last again
+		m := list[min(i, len(list)-1)] // repeats the last to fill the query
 		ids[i], byID[m.ID] = m.ID, m
 	}
 	var marks strings.Builder
@@ -495,7 +499,7 @@ func addDetails(ctx context.Context, db querier, list []*Mission) error {
 		return none, nil
 	})
 	if err != nil {
-		return fmt.Errorf("read clocks and payments: %w", err)
+		return fmt.Errorf("read SLAs and payments: %w", err)
 	}
 	return nil
 }

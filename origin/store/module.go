@@ -19,7 +19,7 @@ type ModuleTx struct {
 	*tx
 }
 
-// Activations lists which module was in force from when on, oldest first.
+// Activations lists since when which module was active, the oldest first.
 func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
 	rows, err := db.query(ctx, `SELECT e.at, m.name, m.version, m.digest FROM activation a
 		JOIN event e ON e.number = a.event JOIN module m ON m.digest = a.digest ORDER BY a.event`)
@@ -32,8 +32,8 @@ func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation,
 	return list, nil
 }
 
-// PutModule keeps a scoring module under its digest, with what its check said. A
-// module that is there stays, but takes over a signature.
+// PutModule stores a scoring module under its digest, with its validation
+// report. An existing module stays; a missing signature or report is added.
 func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage, at fieldmark.Time) error {
 	var signature, said *string
 	if m.Signature != nil {
@@ -55,8 +55,8 @@ func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body 
 	return nil
 }
 
-// ActivateModule puts a kept module in force as of an event, or on trial where
-// percent is below 100.
+// ActivateModule makes a stored module active as of an event; below 100 percent,
+// as a canary.
 func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int) error {
 	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent) VALUES ($1, $2, $3)`, event, string(digest), percent)
 	if err != nil {
@@ -77,7 +77,8 @@ func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) 
 	return m, err
 }
 
-// ModulePlan reads which modules score; the error is ErrNotFound if there is none.
+// ModulePlan reads the active module, the one before it, and the canary; the
+// error is ErrNotFound without an active module.
 func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a JOIN module m ON m.digest = a.digest `
 	var event, newest int64
@@ -89,11 +90,11 @@ func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePla
 	if err == nil {
 		plan.Previous = &before
 	} else if !errors.Is(err, ErrNotFound) {
-		return plan, fmt.Errorf("read the module before: %w", err)
+		return plan, fmt.Errorf("read the previous module: %w", err)
 	}
 	latest, err := scanSigned(db.queryRow(ctx, chosen+`ORDER BY a.event DESC LIMIT 1`), &newest, &percent)
 	if err != nil {
-		return plan, fmt.Errorf("read the module on trial: %w", err)
+		return plan, fmt.Errorf("read the canary module: %w", err)
 	}
 	if newest > event && percent < 100 {
 		plan.Canary = &fieldmark.ModuleCanary{SignedModule: latest, Percent: percent}
@@ -101,7 +102,7 @@ func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePla
 	return plan, nil
 }
 
-// SignedModule names a kept module by its digest.
+// SignedModule reads the name and the signature of a module.
 func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldmark.SignedModule, error) {
 	m, err := scanSigned(t.queryRow(ctx, `SELECT name, version, digest, signature FROM module WHERE digest = $1`, string(digest)))
 	if err != nil {
@@ -110,7 +111,7 @@ func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fi
 	return m, nil
 }
 
-// Module reads the bytes of a kept module; the error is ErrNotFound where there is none.
+// Module reads the bytes of a module; the error is ErrNotFound if there is none.
 func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
 	if err := queryErr(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
@@ -119,7 +120,7 @@ func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]b
 	return body, nil
 }
 
-// Modules lists up to limit kept modules, the newest first, without reports.
+// Modules lists up to limit modules, the newest first, without reports.
 func (db ModuleReader) Modules(ctx context.Context, limit int) ([]fieldmark.ModuleRecord, error) {
 	rows, err := db.query(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at FROM module
 		ORDER BY created_at DESC, digest LIMIT $1`, limit)
@@ -135,14 +136,14 @@ func (db ModuleReader) Modules(ctx context.Context, limit int) ([]fieldmark.Modu
 	return list, nil
 }
 
-// ModuleRecord reads what is known of one module, with its report.
+// ModuleRecord reads the description of a module, with its report.
 func (db ModuleReader) ModuleRecord(ctx context.Context, digest fieldmark.Digest) (r fieldmark.ModuleRecord, err error) {
 	var at int64
 	var report *string
 	r.SignedModule, err = scanSigned(db.queryRow(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at, report
 		FROM module WHERE digest = $1`, string(digest)), &r.Bytes, &at, &report)
 	if err != nil {
-		return r, fmt.Errorf("read the record of module %s: %w", digest, err)
+		return r, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	if r.CreatedAt = fieldmark.AtMicros(at); report != nil {
 		r.Report = json.RawMessage(*report)
@@ -165,8 +166,8 @@ func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 	return p, err
 }
 
-// EnqueuePreview puts a preview in line, in place of an earlier one of the module.
-// One that is being worked on is begun again.
+// EnqueuePreview queues a preview, in place of an earlier one of the module. A
+// running one starts over.
 func (t ModuleTx) EnqueuePreview(ctx context.Context, p fieldmark.ModulePreview) error {
 	_, err := t.exec(ctx, `INSERT INTO preview (`+previewColumns+`) VALUES ($1, $2, $3, 0, 0, '', NULL, $4)
 		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0, error = '', result = NULL,
@@ -179,8 +180,8 @@ func (t ModuleTx) EnqueuePreview(ctx context.Context, p fieldmark.ModulePreview)
 	return nil
 }
 
-// ClaimPreviews claims up to limit previews for owner until the lease ends. One that
-// was claimed most times without a result fails instead, for a reason.
+// ClaimPreviews leases up to limit previews to owner. A preview that was claimed
+// most times without a result fails for a reason instead.
 func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit, most int, reason string) ([]fieldmark.ModulePreview, error) {
 	_, err := t.exec(ctx, `UPDATE preview SET state = 'failed', error = $1, lease_until = NULL, lease_owner = NULL
 		WHERE state IN ('waiting', 'running') AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $3)`, reason, most, now.UnixMicro())
@@ -199,25 +200,27 @@ func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease ti
 	return list, nil
 }
 
-// UpdatePreview writes how far a preview is, unless its owner has lost it.
+// UpdatePreview stores the progress and the result of a preview, if the owner
+// still has its lease.
 func (t ModuleTx) UpdatePreview(ctx context.Context, owner string, p fieldmark.ModulePreview) error {
 	var result *string
 	if p.Result != nil {
 		text, err := json.Marshal(p.Result)
 		if err != nil {
-			return fmt.Errorf("note a preview: %w", err)
+			return fmt.Errorf("update a preview: %w", err)
 		}
 		result = new(string(text))
 	}
 	_, err := t.exec(ctx, `UPDATE preview SET state = $1, done = $2, total = $3, error = $4, result = $5 WHERE digest = $6 AND lease_owner = $7`,
 		string(p.State), p.Done, p.Total, p.Error, result, string(p.Digest), owner)
 	if err != nil {
-		return fmt.Errorf("note a preview of %s: %w", p.Digest, err)
+		return fmt.Errorf("update a preview of %s: %w", p.Digest, err)
 	}
 	return nil
 }
 
-// Preview reads a module's preview; the error is ErrNotFound where none was asked for.
+// Preview reads the preview of a module; the error is ErrNotFound if none was
+// requested.
 func (db ModuleReader) Preview(ctx context.Context, digest fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p, err := scanPreview(db.queryRow(ctx, `SELECT `+previewColumns+` FROM preview WHERE digest = $1`, string(digest)))
 	if err != nil {

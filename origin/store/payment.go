@@ -8,28 +8,28 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Payment is a payment and what only the record knows of it.
+// Payment is a payment with the columns that are not part of its JSON.
 type Payment struct {
 	fieldmark.Payment
 	Mission   string
 	CreatedAt fieldmark.Time
 	UpdatedAt fieldmark.Time
-	OverdueAt *fieldmark.Time // when it first was; nil: it never was
+	OverdueAt *fieldmark.Time // when it first became overdue; nil if it never did
 }
 
-// checkAt is when the payment will be overdue, if it may still become so. That
-// is told once: who fails to pay again after it stays FAILED.
+// overdueCheck returns when the payment becomes overdue, or NULL. A payment
+// becomes overdue once: one that fails again after that stays FAILED.
 func (p *Payment) overdueCheck() any {
 	if p.OverdueAt != nil || p.DueAt == nil || p.Status != fieldmark.PaymentDue && p.Status != fieldmark.PaymentFailed {
 		return nil
 	}
-	return p.DueAt.Std().Add(time.Millisecond).UnixMicro() // at the due time itself it is not
+	return p.DueAt.Std().Add(time.Millisecond).UnixMicro() // it is not overdue at the due time itself
 }
 
 const paymentColumns = `p.id, p.mission, p.direction, p.amount, p.currency, p.terms, p.status, p.due_at, p.paid_at, p.failure,
 	p.refunded, p.version, p.created_at, p.updated_at, p.overdue_at`
 
-// paymentScan reads a payment that may be missing from its row.
+// paymentScan reads the columns of a payment, which are NULL without one.
 type paymentScan struct {
 	id, mission, direction, currency, terms, status *string
 	amount, refunded, version                       *int64
@@ -56,7 +56,7 @@ func (s *paymentScan) payment() *Payment {
 	return p
 }
 
-// money is an amount that may be missing, in two columns.
+// money is the arguments for an amount that may be missing.
 func money(m *fieldmark.Money) (amount, currency any) {
 	if m == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error
 	return nil
 }
 
-// PutPayment writes where a payment stands now, and ends any lease.
+// PutPayment stores the state of a payment and ends its lease.
 func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 	failure, err := nullJSON(p.Failure)
 	if err != nil {
@@ -94,15 +94,14 @@ func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 	return nil
 }
 
-// ClaimPayments takes up to limit payments that are overdue by now for owner
-// until the lease ends.
+// ClaimPayments leases up to limit overdue payments to owner.
 func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`) RETURNING id`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
-// PaymentMission returns whose payment it is; the error is ErrNotFound where there
-// is none.
+// PaymentMission returns the mission of a payment; the error is ErrNotFound if
+// there is no such payment.
 func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission string, err error) {
 	if err := t.queryRow(ctx, `SELECT mission FROM payment WHERE id = $1`, id).Scan(&mission); err != nil {
 		return "", fmt.Errorf("read payment %s: %w", id, queryErr(err))
@@ -110,7 +109,7 @@ func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission strin
 	return mission, nil
 }
 
-// AddRefund notes a refund under a reference that is new to its payment.
+// AddRefund adds a refund. Its reference must be unique for the payment.
 func (t MissionTx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
 	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		r.ID, payment, r.Amount, reference(r), r.Reason, r.CreatedAt.Micros())
@@ -120,7 +119,8 @@ func (t MissionTx) AddRefund(ctx context.Context, payment string, r *fieldmark.R
 	return nil
 }
 
-// reference keeps references unique: a refund without one is its own.
+// reference returns the stored reference of a refund: one without a reference
+// has its id, which is unique.
 func reference(r *fieldmark.Refund) string {
 	if r.Reference == "" {
 		return r.ID
@@ -145,7 +145,7 @@ func (db MissionReader) Refunds(ctx context.Context, payment string) ([]fieldmar
 }
 
 // Payments lists up to limit payments with their missions, the newest first;
-// status "" means any, before means older than the payment of that id.
+// status "" means any, before is the id the previous page ended with.
 func (db MissionReader) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string, limit int) ([]fieldmark.MissionPayment, error) {
 	if before == "" {
 		before = lastID
@@ -176,7 +176,7 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 }
 
 // Payment reads a payment with its mission and refunds; the error is ErrNotFound
-// where there is none.
+// if there is none.
 func (db MissionReader) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
 	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
 	if err == nil && p.RefundedTotal > 0 {

@@ -11,15 +11,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
-// SLARules are the policies and calendars in force: those of the program, and in
-// their place what an operator set. They must not be changed.
+// SLARules are the active SLA policies and business hours: the defaults of the
+// program and what an operator set instead. They must not be changed.
 type SLARules struct {
-	Revision      int64 // 0 while nothing was ever set
+	Revision      int64 // 0 if an operator never set any
 	Policies      map[fieldmark.Priority]fieldmark.SLAPolicy
 	BusinessHours map[string]fieldmark.SLACalendar
 }
 
-// The kinds of rule.
+// The kinds of rules in table sla_rule.
 const (
 	rulePolicy   = "policy"
 	ruleCalendar = "calendar"
@@ -27,7 +27,7 @@ const (
 
 const rulesQuery = `SELECT kind, name, body, revision FROM sla_rule`
 
-// newRules are those of the program.
+// defaultRules returns the rules of the program.
 func defaultRules() *SLARules {
 	r := &SLARules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, BusinessHours: map[string]fieldmark.SLACalendar{}}
 	for _, p := range sla.DefaultPolicies() {
@@ -39,7 +39,7 @@ func defaultRules() *SLARules {
 	return r
 }
 
-// scan reads a rule that was set.
+// scan reads a row of table sla_rule.
 func (r *SLARules) scan(row commit.Scanner) error {
 	var kind, name, body string
 	var revision int64
@@ -50,7 +50,7 @@ func (r *SLARules) scan(row commit.Scanner) error {
 	return r.put(kind, name, body)
 }
 
-// put takes a rule as it is kept.
+// put decodes a rule; an empty body means the default.
 func (r *SLARules) put(kind, name, body string) (err error) {
 	switch {
 	case body == "":
@@ -77,8 +77,8 @@ func (db MissionReader) SLARules(ctx context.Context) (*SLARules, error) {
 	return r, nil
 }
 
-// SLARules reads the rules as the transaction sees them. Every new mission asks for
-// them, so members of a group share the answer.
+// SLARules reads the active rules. Every new mission needs them, so all writes
+// of a transaction share the result.
 func (t MissionTx) SLARules(ctx context.Context) (r *SLARules, err error) {
 	if t.state.rules == nil {
 		t.state.rules, err = t.MissionReader.SLARules(ctx)
@@ -86,18 +86,19 @@ func (t MissionTx) SLARules(ctx context.Context) (r *SLARules, err error) {
 	return t.state.rules, err
 }
 
-// PutSLAPolicy sets the policy of a priority; nil is the program's own again.
+// PutSLAPolicy sets the policy of a priority; nil restores the default.
 func (t MissionTx) PutSLAPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
 	return t.putRule(ctx, rulePolicy, string(priority), p, p == nil, at)
 }
 
-// PutBusinessHours sets a calendar; nil takes it away, or is the program's own again.
+// PutBusinessHours sets business hours by name; nil deletes them or restores the
+// default.
 func (t MissionTx) PutBusinessHours(ctx context.Context, name string, c *fieldmark.SLACalendar, at time.Time) error {
 	return t.putRule(ctx, ruleCalendar, name, c, c == nil, at)
 }
 
-// putRule makes the revision of all rules one greater. Clocks that were counted
-// by an older one are found by it and counted again.
+// putRule stores a rule and raises the revision of all rules. SLAs computed with
+// an older revision are found by it and computed again.
 func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, away bool, at time.Time) error {
 	body := ""
 	if !away {
@@ -118,21 +119,22 @@ func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, awa
 	return nil
 }
 
-// SLA is what the record keeps of a mission's clocks.
+// SLA is the state of the SLA timers of a mission.
 type SLA struct {
 	Policy   fieldmark.Priority
 	Timers   []sla.Timer
-	Revision int             // counts changes that were none of the mission
-	Rules    int64           // the revision they were counted by
-	DueAt    *fieldmark.Time // when there is something to take down next
+	Revision int             // counts changes besides those of the mission
+	Rules    int64           // revision of the rules the timers were computed with
+	DueAt    *fieldmark.Time // when the next timer event is due
 }
 
-// wire is what a mission shows of its clocks.
+// public returns what the JSON of a mission shows.
 func (s *SLA) public() *fieldmark.SLA {
 	return &fieldmark.SLA{Policy: string(s.Policy), Revision: s.Revision, Metrics: sla.Clocks(s.Timers)}
 }
 
-// counted is the revision of the rules while any clock counts, and NULL after.
+// activeRevision returns the revision of the rules while a timer runs, and NULL
+// after.
 func (s *SLA) activeRevision() any {
 	if sla.Active(s.Timers) {
 		return s.Rules
@@ -140,50 +142,50 @@ func (s *SLA) activeRevision() any {
 	return nil
 }
 
-// AddSLA starts the clocks of a mission.
+// AddSLA adds the SLA of a mission.
 func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	timers, err := jsonText(s.Timers)
 	if err != nil {
-		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
+		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt))
 	if err != nil {
-		return fmt.Errorf("add the clocks of mission %s: %w", m.ID, err)
+		return fmt.Errorf("add the SLA of mission %s: %w", m.ID, err)
 	}
 	m.StoredSLA, m.SLA = s, s.public()
 	return nil
 }
 
-// PutSLA writes where the clocks of a mission stand now, and ends any lease.
+// PutSLA stores the SLA of a mission and ends its lease.
 func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 	timers, err := jsonText(s.Timers)
 	if err != nil {
-		return fmt.Errorf("write the clocks of mission %s: %w", m.ID, err)
+		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
 	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5, lease_until = NULL, lease_owner = NULL
 		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.ID)
 	if err != nil {
-		return fmt.Errorf("put the clocks of mission %s: %w", m.ID, err)
+		return fmt.Errorf("put the SLA of mission %s: %w", m.ID, err)
 	}
 	m.StoredSLA, m.SLA = s, s.public()
 	return nil
 }
 
-// AddSLAEvent takes down that something is told of a clock under the id of an
-// event, and reports false if it was told before.
+// AddSLAEvent stores that a timer event has been emitted under an event id, and
+// reports false if it had been before. That makes each timer event unique.
 func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle, string(c.Type), c.Turn, event, at.UnixMicro())
 	if err != nil {
-		return false, fmt.Errorf("note %s of mission %s: %w", c.Type, mission, err)
+		return false, fmt.Errorf("add %s of mission %s: %w", c.Type, mission, err)
 	}
 	return n > 0, nil
 }
 
-// ClaimSLAs takes up to limit missions whose clocks have something to take
-// down, or were counted by older rules than those in force, for owner until the
-// lease ends. Both are read off an index: what it costs follows what is due.
+// ClaimSLAs leases up to limit missions to owner whose next timer event is due,
+// or whose timers were computed with older rules. Both come from an index: the
+// cost depends on what is due, not on how many missions there are.
 func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
 	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueSLAs+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)

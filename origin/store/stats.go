@@ -18,8 +18,8 @@ type StatsTx struct {
 	*tx
 }
 
-// PutNode notes what a node says of itself and returns what it said before; the
-// error is not ErrNotFound for one that is new, whose former report is zero.
+// PutNode stores the report of a node and returns its previous one, which is
+// zero for a new node.
 func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fieldmark.NodeReport, err error) {
 	list, err := nodes(ctx, t, `SELECT report, seen_at FROM node WHERE id = $1`, r.Node)
 	if err != nil {
@@ -34,12 +34,12 @@ func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fi
 			ON CONFLICT (id) DO UPDATE SET report = excluded.report, seen_at = excluded.seen_at`, r.Node, string(text), r.SeenAt.Micros())
 	}
 	if err != nil {
-		return before, fmt.Errorf("note node %s: %w", r.Node, err)
+		return before, fmt.Errorf("put node %s: %w", r.Node, err)
 	}
 	return before, nil
 }
 
-// Nodes lists the nodes heard of since, by their address.
+// Nodes lists the nodes that reported since a time, by their id.
 func (db StatsReader) Nodes(ctx context.Context, since fieldmark.Time, limit int) ([]fieldmark.NodeReport, error) {
 	return nodes(ctx, db, `SELECT report, seen_at FROM node WHERE seen_at >= $1 ORDER BY id LIMIT $2`, since.Micros(), limit)
 }
@@ -62,40 +62,40 @@ func nodes(ctx context.Context, db querier, text string, args ...any) ([]fieldma
 	return list, nil
 }
 
-// PruneNodes forgets nodes not heard of since.
+// PruneNodes deletes nodes that have not reported since a time.
 func (t StatsTx) PruneNodes(ctx context.Context, since fieldmark.Time) error {
 	if _, err := t.exec(ctx, `DELETE FROM node WHERE seen_at < $1`, since.Micros()); err != nil {
-		return fmt.Errorf("forget nodes: %w", err)
+		return fmt.Errorf("prune nodes: %w", err)
 	}
 	return nil
 }
 
-// maxCount bounds what Vitals counts one by one: beyond it "very many" is all
-// an operator needs, and a look must not cost more the worse things are.
+// maxCount bounds how many rows Stats counts of each kind: a larger number tells
+// an operator nothing more, and reading must not cost more the worse things are.
 const maxCount = 100_000
 
-// Stats are what an operator watches of a record.
+// Stats is what an operator monitors in a database.
 type Stats struct {
 	Event       int64         // number of the newest event
-	Backlog     int           // deliveries that wait for us, maxCount at most
-	Oldest      time.Duration // how long the one of them that is due longest has been due
-	Held        int           // deliveries that wait for their endpoint, maxCount at most
-	Stopped     int           // endpoints that get nothing at present
+	Backlog     int           // deliveries due to be sent, maxCount at most
+	Oldest      time.Duration // how long the oldest of them has been due
+	Held        int           // deliveries held because of their endpoint, maxCount at most
+	Stopped     int           // endpoints that are paused or disabled
 	Failing     int           // endpoints whose deliveries fail
 	CircuitOpen int           // enabled endpoints whose circuit is open
 
-	Missions map[fieldmark.MissionStatus]int // that somebody still has to do something about, by where they stand; maxCount at most in all
+	Missions map[fieldmark.MissionStatus]int // open missions by status, maxCount at most in total
 	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCount at most
-	MaxDelay time.Duration                   // how long the latest of those
+	MaxDelay time.Duration                   // the longest delay of those
 }
 
-// Stats looks at the record as of now.
+// Stats reads the statistics as of now.
 func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err error) {
 	if v.Event, err = (EventReader{db.querier}).Head(ctx); err != nil {
 		return v, err
 	}
 	var due int64
-	// What is held is late by the receiver's doing: it must not look like ours.
+	// Held deliveries are late because of the receiver and are counted apart.
 	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due' AND d.lease_owner IS NULL AND `
 	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
 		now.UnixMicro(), maxCount).Scan(&v.Backlog, &due); err != nil {
@@ -117,7 +117,7 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err er
 	return v, db.missionStats(ctx, now, &v)
 }
 
-// missionStats counts missions and clocks.
+// missionStats counts missions, timers and pending alerts.
 func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats) error {
 	v.Missions = map[fieldmark.MissionStatus]int{}
 	for _, status := range fieldmark.OpenStatuses() {
@@ -144,7 +144,7 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats)
 	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
 			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
 		now.UnixMicro(), maxCount).Scan(&v.Due, &due); err != nil {
-		return fmt.Errorf("count clocks: %w", err)
+		return fmt.Errorf("count due timers: %w", err)
 	}
 	if due > 0 {
 		v.MaxDelay = now.Sub(time.UnixMicro(due))
@@ -155,15 +155,15 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats)
 // maxActivity bounds the rows that Activity reads of each kind.
 const maxActivity = 10_000
 
-// Activity counts what happened lately.
+// Activity counts recent events.
 type Activity struct {
 	Sent, Failed int // deliveries that ended since a time, maxActivity at most together
 	Breached     int // open missions of which an SLA target is breached, maxActivity at most
 }
 
-// Activity counts deliveries that ended since a time and breached SLAs of open
-// missions. Delivery ids are in order of creation, so the newest rows of the
-// primary key are enough.
+// Activity counts deliveries that ended since a time, and open missions with a
+// breached SLA. Delivery ids are in order of creation, so it reads only the
+// newest rows.
 func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
 	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed' THEN 1 END)
 		FROM (SELECT state, updated_at FROM delivery ORDER BY id DESC LIMIT $1) AS newest WHERE updated_at >= $2`,
