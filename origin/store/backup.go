@@ -15,11 +15,11 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/check"
 )
 
-// maxReported bounds the damaged events that the error of a backup names.
+// maxReported bounds the damaged events that the error of a backup lists.
 const maxReported = 10
 
-// ErrNotFile says that a record in PostgreSQL has no file to copy.
-var ErrNotFile = errors.New("the record is in PostgreSQL, which has tools of its own: pg_dump and pg_restore")
+// ErrNotFile says that a PostgreSQL database has no file to copy.
+var ErrNotFile = errors.New("the database is PostgreSQL: use pg_dump and pg_restore")
 
 // DamagedError says that events of a database do not match their checksums.
 type DamagedError struct {
@@ -31,10 +31,8 @@ func (e *DamagedError) Error() string {
 	return "the database is damaged: " + strings.Join(e.Events, "\n")
 }
 
-// Backup copies a SQLite database to a new file, as of one moment, while other
-// processes keep reading and writing. The file appears under its name only when it is
-// complete. If events are damaged the copy is made all the same and the error is a
-// *DamagedError: an operator needs a backup most when the disk begins to fail.
+// Backup copies a SQLite database to a new file, as of one moment, while others
+// read and write. Under its name the copy is complete or absent.
 func Backup(ctx context.Context, cfg Config, to string) error {
 	fail := func(err error) error { return fmt.Errorf("back up to %s: %w", to, err) }
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +49,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 		return fail(fmt.Errorf("there is no database at %s", cfg.Path))
 	}
 	partial := to + ".partial"
-	if err := ignoreMissing(os.Remove(partial)); err != nil { // of a backup that was broken off
+	if err := ignoreMissing(os.Remove(partial)); err != nil { // of an interrupted backup
 		return fail(err)
 	}
 	err = vacuumInto(ctx, db, partial)
@@ -71,7 +69,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	return nil
 }
 
-// copyOf has SQLite write a compact copy and reads it once.
+// vacuumInto writes a compact copy and verifies it.
 func vacuumInto(ctx context.Context, db *sql.DB, to string) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite would make it readable to everyone
 	if err != nil {
@@ -94,8 +92,8 @@ func vacuumInto(ctx context.Context, db *sql.DB, to string) error {
 	return errors.Join(err, copied.Close())
 }
 
-// wholeEvents reports the events that do not match their checksum. A database
-// that was not migrated yet has no checksums.
+// verifyEvents returns an error if events do not match their checksum. A
+// database that was not migrated yet has no checksums.
 func verifyEvents(ctx context.Context, db *sql.DB) error {
 	var summed bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('event') WHERE name = 'sum')`).Scan(&summed)
@@ -112,8 +110,7 @@ func verifyEvents(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// whole asks SQLite whether a file is what it wrote, and the file whether it is
-// a record of ours.
+// verifyCopy checks that a file is intact and a Fieldmark database.
 func verifyCopy(ctx context.Context, db *sql.DB) error {
 	var word, log string
 	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&word); err != nil {
@@ -123,12 +120,13 @@ func verifyCopy(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("check the copy: %s", word)
 	}
 	if err := db.QueryRowContext(ctx, `SELECT id FROM log WHERE name = $1`, logName).Scan(&log); err != nil {
-		return fmt.Errorf("it is no record of Fieldmark: %w", err)
+		return fmt.Errorf("it is not a Fieldmark database: %w", err)
 	}
 	return nil
 }
 
-// settle gives a finished file its name in a way that survives a power cut.
+// renameDurably gives a finished file its name in a way that survives a power
+// failure.
 func renameDurably(partial, to string) error {
 	for _, step := range []struct {
 		path string
@@ -148,10 +146,10 @@ func renameDurably(partial, to string) error {
 	return nil
 }
 
-// Restore makes a backup the record. A record that is there already is replaced
-// only with force and only when nothing uses it; it is kept beside the new one
-// under the name it returns. The restored log gets a new name: events after the
-// backup are lost, and their numbers will be given to others.
+// Restore makes a backup the database. An existing database is replaced only
+// with force and only if no process uses it; it is kept under the name Restore
+// returns. The restored event log gets a new id: events after the backup are
+// lost, and their numbers are used again.
 func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced string, err error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("restore %s: %w", from, err) }
 	if cfg.URL != "" {
@@ -182,13 +180,13 @@ func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced
 	return replaced, nil
 }
 
-// prepare copies a backup, checks the copy, brings it up to date and gives its
-// log a new name. The backup itself is only read.
+// prepareRestore copies a backup, verifies and migrates the copy, and gives its
+// log a new id. The backup itself is only read.
 func prepareRestore(ctx context.Context, from, partial string) error {
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
-		return errors.New("it is a database in use and not a backup: what it wrote last stands in another file; run fieldmark backup")
+		return errors.New("it is a database in use, not a backup: its latest changes are in another file; run fieldmark backup")
 	}
-	for _, side := range []string{"", "-wal", "-shm"} { // of a restore that was broken off
+	for _, side := range []string{"", "-wal", "-shm"} { // of an interrupted restore
 		if err := ignoreMissing(os.Remove(partial + side)); err != nil {
 			return err
 		}
@@ -207,7 +205,7 @@ func prepareRestore(ctx context.Context, from, partial string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.RenameLog(ctx), s.Close()) // the last one to close moves the write-ahead log into the file
+	return errors.Join(s.RenameLog(ctx), s.Close()) // closing the last connection moves the write-ahead log into the file
 }
 
 func copyFile(from, to string) error {
@@ -224,8 +222,9 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// setAside renames a record that nothing uses. SQLite leaves write-ahead logging
-// only when it is alone, and its side files go with that.
+// moveAside renames a database that no process uses. SQLite leaves write-ahead
+// logging only when there is no other connection, and removes its side files
+// then.
 func moveAside(ctx context.Context, path, to string) error {
 	db, err := sql.Open("sqlite", dsn(path, []string{"busy_timeout(500)"}))
 	if err != nil {
@@ -251,9 +250,9 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// RenameLog gives the event log a new name, which tells every edge to start
-// afresh. A database that was restored from an earlier time needs it. Other
-// processes that have the database open report the new name from then on.
+// RenameLog gives the event log a new id, after which every edge starts over. A
+// database that was restored from an earlier time needs it. Other processes that
+// have the database open report the new id from then on.
 func (s *Store) RenameLog(ctx context.Context) error {
 	name := rand.Text()
 	err := s.Write(ctx, func(ctx context.Context, t *Tx) error {
@@ -261,7 +260,7 @@ func (s *Store) RenameLog(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("rename the log: %w", err)
+		return fmt.Errorf("rename the event log: %w", err)
 	}
 	s.logID = name
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// AddDelivery makes an event due to an endpoint at once, or after what is
-// unfinished about the same topic if the endpoint is ordered.
+// AddDelivery adds a delivery of an event to an endpoint: due at once or, if the
+// endpoint is ordered, waiting for unfinished deliveries about the same topic.
 func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string, at time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("add delivery %s: %w", id, err) }
 	state := fieldmark.DeliveryDue
@@ -30,7 +30,7 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 	return t.scheduleDelivery(ctx, to, at)
 }
 
-// unfinished reports whether anything about a topic is still to be sent.
+// hasUnfinished reports whether a delivery about a topic is still to be sent.
 func (t WebhookTx) hasUnfinished(ctx context.Context, endpoint, topic string) (bool, error) {
 	var n int
 	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
@@ -38,8 +38,8 @@ func (t WebhookTx) hasUnfinished(ctx context.Context, endpoint, topic string) (b
 	return n > 0, err
 }
 
-// deliveryColumns tell held from due by the endpoint's state and its circuit, as
-// of $1.
+// deliveryColumns derives the state held from the state of the endpoint and its
+// circuit, as of $1.
 const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.state = 'due' AND d.lease_owner IS NULL
 	AND (p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) THEN 'held' ELSE d.state END,
 	d.attempts, d.due_at, d.last_status, d.last_error, d.created_at, d.updated_at
@@ -51,11 +51,11 @@ func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
 	return d, queryErr(err)
 }
 
-// DeliveryFilter narrows a list of deliveries; zero fields do not narrow.
+// DeliveryFilter selects deliveries; zero fields select all.
 type DeliveryFilter struct {
 	Endpoint string
-	State    fieldmark.DeliveryState // as kept: held is due
-	Before   string                  // the id a page before ended with
+	State    fieldmark.DeliveryState // as stored: held is due
+	Before   string                  // the id the previous page ended with
 	Limit    int
 }
 
@@ -80,7 +80,7 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 	return list, nil
 }
 
-// Delivery reads a delivery and its attempts; the error is ErrNotFound where there
+// Delivery reads a delivery and its attempts; the error is ErrNotFound if there
 // is none.
 func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
 	fail := func(err error) (fieldmark.DeliveryRecord, error) {
@@ -103,21 +103,21 @@ func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) 
 	return r, nil
 }
 
-// Job is a delivery with all that sending it takes of the event.
+// Job is a delivery with the parts of the event needed to send it.
 type Job struct {
 	ID           string
-	Attempts     int // made before this one
-	BaseAttempts int // of those, made before the present schedule
-	Claims       int // since the last attempt that was recorded
+	Attempts     int // before this one
+	BaseAttempts int // of those, before the current retry schedule
+	Claims       int // since the last recorded attempt
 	DueAt        time.Time
 	Subject      string
 	Account      string
-	Trace        string // the traceparent of what caused the event
+	Trace        string // traceparent of the cause of the event
 	Envelope     fieldmark.Envelope
 }
 
-// UnleasedDeliveries lists the first deliveries to an endpoint that nobody has a lease of,
-// in the order of their time, which may lie ahead.
+// UnleasedDeliveries lists the first deliveries to an endpoint without a lease,
+// in the order of their due times, which may be in the future.
 func (t WebhookTx) UnleasedDeliveries(ctx context.Context, endpoint string, limit int) ([]Job, error) {
 	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
 		FROM (SELECT x.id, x.attempts, x.base, x.claims, x.due_at, x.event FROM delivery x
@@ -131,12 +131,12 @@ func (t WebhookTx) UnleasedDeliveries(ctx context.Context, endpoint string, limi
 		return j, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list what is due to endpoint %s: %w", endpoint, err)
+		return nil, fmt.Errorf("list due deliveries to endpoint %s: %w", endpoint, err)
 	}
 	return list, nil
 }
 
-// LeaseDelivery gives a delivery to owner until a time.
+// LeaseDelivery leases a delivery to owner until a time.
 func (t WebhookTx) LeaseDelivery(ctx context.Context, delivery, owner string, until time.Time) error {
 	if err := t.queueExec(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
 		until.UnixMicro(), owner, delivery); err != nil {
@@ -145,8 +145,8 @@ func (t WebhookTx) LeaseDelivery(ctx context.Context, delivery, owner string, un
 	return nil
 }
 
-// FailDelivery gives up a delivery that is due and under no lease, for a reason, and
-// makes what waits for it due.
+// FailDelivery fails a due delivery without a lease, with a reason, and makes
+// the next delivery about its topic due.
 func (t WebhookTx) FailDelivery(ctx context.Context, endpoint, delivery, reason string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id = $3 AND state = 'due' AND lease_owner IS NULL`,
 		reason, now.UnixMicro(), delivery)
@@ -156,25 +156,25 @@ func (t WebhookTx) FailDelivery(ctx context.Context, endpoint, delivery, reason 
 	return t.PromoteWaiting(ctx, endpoint, now)
 }
 
-// Attempt is one try to deliver and what follows from it.
+// Attempt is an attempt to deliver and its outcome.
 type Attempt struct {
 	Delivery string
-	Owner    string // who claimed it
+	Owner    string // of the lease
 	Number   int    // 1 and up
 	At       time.Time
 	Took     time.Duration
-	Status   int    // HTTP; 0 when no answer came
+	Status   int    // of HTTP; 0 without a response
 	Error    string // empty on success
-	Body     string // the beginning of the answer
+	Body     string // the beginning of the response
 	Detail   fieldmark.AttemptDetail
 	State    fieldmark.DeliveryState
-	DueAt    time.Time // of the next try, while State is due
+	DueAt    time.Time // of the next attempt, while State is due
 }
 
-// RecordAttempt writes an attempt, the delivery's new state and its next due
-// time. It is idempotent on delivery and number. Of a worker that lost its lease
-// only a success is taken down: the worker that holds the lease now is at the
-// same attempt, and what became of that is to be known.
+// RecordAttempt stores an attempt, the new state of the delivery and its next
+// due time. It is idempotent on delivery and number. A worker that lost its
+// lease stores only a success: the worker with the lease makes the same attempt
+// and stores its own outcome.
 func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	fail := func(err error) error {
 		return fmt.Errorf("record attempt %d of delivery %s: %w", a.Number, a.Delivery, err)
@@ -193,7 +193,7 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	if err != nil {
 		return fail(err)
 	}
-	// Who counts the attempt is told by the number: the second finds it counted.
+	// The number identifies the attempt: a second record of it changes nothing.
 	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
 		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery, number) DO NOTHING`,
 		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
@@ -209,7 +209,7 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	if a.State != fieldmark.DeliveryDue {
 		return nil
 	}
-	// What was due to an endpoint that ended during the attempt ends with it.
+	// If the endpoint was deleted during the attempt, there is no next attempt.
 	err = t.queueExec(ctx, `UPDATE delivery SET state = 'failed' WHERE id = $1 AND state = 'due'
 		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, a.Delivery)
 	if err != nil {
@@ -218,7 +218,7 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	return nil
 }
 
-// PromoteNext makes the next delivery about a topic due, if nothing before it is
+// PromoteNext makes the next delivery about a topic due, if no earlier one is
 // still to be sent.
 func (t WebhookTx) PromoteNext(ctx context.Context, endpoint, topic string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id = (
@@ -226,15 +226,15 @@ func (t WebhookTx) PromoteNext(ctx context.Context, endpoint, topic string, now 
 		AND NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = $2 AND b.topic = $3 AND b.state = 'due')`,
 		now.UnixMicro(), endpoint, topic)
 	if err != nil {
-		return fmt.Errorf("promote what waits for %s at endpoint %s: %w", topic, endpoint, err)
+		return fmt.Errorf("promote deliveries about %s to endpoint %s: %w", topic, endpoint, err)
 	}
 	return nil
 }
 
-// PromoteWaiting makes the next delivery due of every topic that has waiting
-// deliveries and none that is due, and schedules their endpoints. Endpoint ""
-// means all endpoints. Whatever ends or deletes deliveries other than by an
-// attempt calls it in the same transaction.
+// PromoteWaiting makes the next delivery due for every topic that has waiting
+// deliveries and no due one, and schedules the endpoints. Endpoint "" means all
+// endpoints. Everything that ends or deletes deliveries other than by an attempt
+// must call it in the same transaction.
 func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time.Time) error {
 	rows, err := t.query(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id IN (
 			SELECT d.id FROM delivery d JOIN (SELECT w.endpoint, w.topic, MIN(w.event) AS event FROM delivery w
@@ -256,19 +256,20 @@ func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time
 	return nil
 }
 
-// ReleaseWaiting makes everything due that waits for its turn: the endpoint
-// wants no order any more.
+// ReleaseWaiting makes all waiting deliveries due: the endpoint is no longer
+// ordered.
 func (t WebhookTx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, topic = '' WHERE endpoint = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
 		now.UnixMicro(), endpoint)
 	if err != nil {
-		return fmt.Errorf("release what waits at endpoint %s: %w", endpoint, err)
+		return fmt.Errorf("release waiting deliveries to endpoint %s: %w", endpoint, err)
 	}
 	return nil
 }
 
-// SkipHeldDeliveries gives up to limit held deliveries of an endpoint up, for a reason;
-// with newest the newest about each subject stays, and is due. It returns how many it gave up.
+// SkipHeldDeliveries fails up to limit held deliveries of an endpoint, with a
+// reason. With newest, the newest about each subject stays due. It returns how
+// many it failed.
 func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
 	stays := ``
 	if newest {
@@ -279,19 +280,19 @@ func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason stri
 		WHERE x.endpoint = $3 AND x.state IN ('due', 'waiting') AND x.lease_owner IS NULL AND x.id < $4`+stays+` ORDER BY x.id LIMIT $5)`,
 		reason, now.UnixMicro(), endpoint, before, limit)
 	if err != nil {
-		return 0, fmt.Errorf("skip what is held for endpoint %s: %w", endpoint, err)
+		return 0, fmt.Errorf("skip held deliveries to endpoint %s: %w", endpoint, err)
 	}
 	return n, t.PromoteWaiting(ctx, endpoint, now)
 }
 
-// ExpediteDeliveries makes up to limit deliveries to an endpoint due that wait for their next
-// try; delivery "" means any. It returns how many.
+// ExpediteDeliveries makes up to limit deliveries due now that wait for their
+// next attempt; delivery "" means any. It returns how many.
 func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
 	n, err := t.exec(ctx, `UPDATE delivery SET due_at = $1, updated_at = $1 WHERE id IN (SELECT x.id FROM delivery x
 		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3 OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
 		now.UnixMicro(), to.ID, delivery, limit)
 	if err != nil {
-		return 0, fmt.Errorf("hasten what is due to endpoint %s: %w", to.ID, err)
+		return 0, fmt.Errorf("expedite deliveries to endpoint %s: %w", to.ID, err)
 	}
 	if n == 0 {
 		return 0, nil
@@ -300,26 +301,26 @@ func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, deliv
 	return n, t.scheduleDelivery(ctx, to, now)
 }
 
-// FailEndedDeliveries gives up deliveries to endpoints that ended while a worker held
-// them who then died, for a reason.
+// FailEndedDeliveries fails deliveries to endpoints that were deleted while a
+// worker held the lease and then died, with a reason.
 func (t WebhookTx) FailEndedDeliveries(ctx context.Context, now time.Time, reason string) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, lease_until = NULL, lease_owner = NULL
 		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)
 		AND endpoint IN (SELECT p.id FROM endpoint p WHERE p.deleted_at IS NOT NULL)`, reason, now.UnixMicro())
 	if err != nil {
-		return fmt.Errorf("give up deliveries to ended endpoints: %w", err)
+		return fmt.Errorf("fail deliveries to deleted endpoints: %w", err)
 	}
 	return nil
 }
 
-// ExpireDeliveryLeases frees deliveries whose lease is over, and has their endpoints looked
-// at.
+// ExpireDeliveryLeases frees deliveries whose lease has expired and schedules
+// their endpoints.
 func (t WebhookTx) ExpireDeliveryLeases(ctx context.Context, now time.Time) error {
 	rows, err := t.query(ctx, `UPDATE delivery SET lease_until = NULL, lease_owner = NULL
 		WHERE lease_owner IS NOT NULL AND lease_until <= $1 RETURNING endpoint`, now.UnixMicro())
 	endpoints, err := collect(rows, err, scanText)
 	if err != nil {
-		return fmt.Errorf("end leases: %w", err)
+		return fmt.Errorf("expire leases: %w", err)
 	}
 	for _, id := range endpoints {
 		if err := t.ScheduleEndpoint(ctx, id, now); err != nil {
@@ -330,9 +331,9 @@ func (t WebhookTx) ExpireDeliveryLeases(ctx context.Context, now time.Time) erro
 	return nil
 }
 
-// PastEvent is an event and what became of it at one endpoint.
+// PastEvent is an event and its delivery to one endpoint.
 type PastEvent struct {
-	Delivery string // empty: it was never due there
+	Delivery string // empty if there was none
 	State    fieldmark.DeliveryState
 	Event    int64
 	Type     fieldmark.EventType
@@ -344,21 +345,21 @@ func scanPastEvent(row scanner) (p PastEvent, err error) {
 	return p, row.Scan(&p.Delivery, &p.State, &p.Event, &p.Type, &p.Subject, timeCol{&p.At})
 }
 
-// FailedDeliveries lists deliveries to an endpoint that were given up, of events
-// in a span of time, in order.
+// FailedDeliveries lists failed deliveries to an endpoint of events in a time
+// span, in order.
 func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time, limit int) ([]PastEvent, error) {
 	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e ON e.number = d.event
 		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping' ORDER BY d.id LIMIT $5`,
 		endpoint, after, since.UnixMicro(), until.UnixMicro(), limit)
 	list, err := collect(rows, err, scanPastEvent)
 	if err != nil {
-		return nil, fmt.Errorf("list what failed at endpoint %s: %w", endpoint, err)
+		return nil, fmt.Errorf("list failed deliveries to endpoint %s: %w", endpoint, err)
 	}
 	return list, nil
 }
 
-// PastEvents lists an account's events after a number and what became of them at
-// an endpoint, in order.
+// PastEvents lists the events of an account after a number with their deliveries
+// to an endpoint, in order.
 func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time, limit int) ([]PastEvent, error) {
 	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at
 		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
@@ -371,8 +372,8 @@ func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, aft
 	return list, nil
 }
 
-// RequeueDelivery makes a finished delivery due again under a schedule that begins anew.
-// It reports whether it was finished.
+// RequeueDelivery makes a finished delivery due again under a new retry
+// schedule. It reports whether it was finished.
 func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Subscriber, topic string, at time.Time) (bool, error) {
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
@@ -385,7 +386,7 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, claims = 0, topic = $3
 		WHERE id = $4 AND endpoint = $5 AND state IN ('done', 'failed')`, string(state), at.UnixMicro(), topic, delivery, to.ID)
 	if err != nil {
-		return false, fmt.Errorf("queue delivery %s again: %w", delivery, err)
+		return false, fmt.Errorf("requeue delivery %s: %w", delivery, err)
 	}
 	if n == 0 {
 		return false, nil
@@ -394,7 +395,7 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 	return true, t.scheduleDelivery(ctx, to, at)
 }
 
-// DeliverySubject returns what a delivery is about.
+// DeliverySubject returns the subject of the event of a delivery.
 func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string, error) {
 	var subject string
 	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).Scan(&subject)
@@ -404,23 +405,23 @@ func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string
 	return subject, nil
 }
 
-// DeliveryJob reads what a delivery carries.
+// DeliveryJob reads the event of a delivery.
 func (db WebhookReader) DeliveryJob(ctx context.Context, delivery string) (Job, error) {
 	var data string
 	j := Job{ID: delivery}
 	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
 		Scan(&j.Subject, &j.Account, &j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 	if err != nil {
-		return j, fmt.Errorf("read what delivery %s carries: %w", delivery, queryErr(err))
+		return j, fmt.Errorf("read the event of delivery %s: %w", delivery, queryErr(err))
 	}
 	j.Envelope.Data = []byte(data)
 	return j, nil
 }
 
-// PruneDeliveries deletes up to limit deliveries that were created before a time,
-// with their attempts. Those being sent stay, and those queued again since then,
-// by a resend or a replay, which are not sent yet. What waited for a deleted one
-// is due. It returns how many it deleted.
+// PruneDeliveries deletes up to limit deliveries that were created before a
+// time, with their attempts. Deliveries under a lease stay, and those that a
+// resend or a replay queued again since then. Deliveries that waited for a
+// deleted one become due. It returns how many it deleted.
 func (t WebhookTx) PruneDeliveries(ctx context.Context, before, now time.Time, limit int) (int64, error) {
 	rows, err := t.query(ctx, `SELECT id FROM delivery WHERE id < $1 AND lease_owner IS NULL
 		AND (state NOT IN ('due', 'waiting') OR updated_at < $2) ORDER BY id LIMIT $3`,
@@ -432,7 +433,7 @@ func (t WebhookTx) PruneDeliveries(ctx context.Context, before, now time.Time, l
 	for _, id := range ids {
 		for _, text := range []string{`DELETE FROM attempt WHERE delivery = $1`, `DELETE FROM delivery WHERE id = $1`} {
 			if err := t.queueExec(ctx, text, id); err != nil {
-				return 0, fmt.Errorf("forget delivery %s: %w", id, err)
+				return 0, fmt.Errorf("prune delivery %s: %w", id, err)
 			}
 		}
 	}

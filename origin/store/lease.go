@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// LeaseKind is a table whose rows are worked on under leases. A lease that is
-// over belongs to no worker, whichever the row names.
+// LeaseKind is a table whose rows are processed under leases. An expired lease
+// belongs to no worker, whatever owner the row names.
 type LeaseKind string
 
 // The kinds of lease.
@@ -20,18 +20,18 @@ const (
 	LeaseAlert    LeaseKind = "pending_alert"
 )
 
-// leased maps each kind to the column that names its rows.
+// leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
 	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id", LeaseAlert: "mission",
 }
 
-// Lease names a row that is worked on.
+// Lease identifies a leased row.
 type Lease struct {
 	Kind LeaseKind
 	ID   string
 }
 
-// RenewLease moves the end of a lease of owner, if it is not over.
+// RenewLease extends a lease of owner that has not expired.
 func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until time.Time) error {
 	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leaseKeys[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
 		until.UnixMicro(), l.ID, owner, now.UnixMicro())
@@ -41,22 +41,22 @@ func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until t
 	return nil
 }
 
-// uncountClaim takes back the count of a claim whose worker ends in order. Leases of
-// all workers are freed after a process ended without that.
+// uncountClaim undoes the count of a claim when a worker stops in order. After a
+// crash, when the leases of all workers are released, the count stays.
 var uncountClaim = map[LeaseKind]string{
 	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
 }
 
-// ReleaseLeases ends all leases of owner; those of everybody where owner is empty,
-// which is right only when no worker runs.
+// ReleaseLeases ends all leases of owner; those of all owners if it is empty,
+// which is right only while no worker runs.
 func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 	for table := range leaseKeys {
 		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+uncountClaim[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
-			return fmt.Errorf("free the leases of %s: %w", table, err)
+			return fmt.Errorf("release the leases of %s: %w", table, err)
 		}
 		if n > 0 {
 			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews], t.touched[TopicDeadlines] = true, true, true, true
@@ -65,7 +65,7 @@ func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 	return t.ScheduleEndpoints(ctx)
 }
 
-// What is due to the sweeper, as parts of its claims.
+// Subqueries that select due rows for claims, by index.
 const (
 	dueSLAs = `SELECT s.mission FROM sla s WHERE s.due_at <= $3 AND (s.lease_until IS NULL OR s.lease_until <= $3)
 		ORDER BY s.due_at LIMIT $4`
@@ -81,7 +81,7 @@ func (t *tx) claim(ctx context.Context, question string, args ...any) ([]string,
 	rows, err := t.query(ctx, question, args...)
 	ids, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
-		return nil, fmt.Errorf("claim what is due: %w", err)
+		return nil, fmt.Errorf("claim due rows: %w", err)
 	}
 	return ids, nil
 }

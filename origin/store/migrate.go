@@ -19,22 +19,23 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// maxMigrateAttempts is how often SQLite is migrated anew when another process,
-// which did the same, won the race. It has done the work by then.
+// maxMigrateAttempts is how often SQLite is migrated again when another process
+// migrated at the same time and won. By then the work is done.
 const maxMigrateAttempts = 3
 
-// ErrOldSchema says that a record must be migrated before this program can use it.
+// ErrOldSchema says that the database must be migrated before this program can
+// use it.
 var ErrOldSchema = errors.New("the database is older than this program; run fieldmark migrate up")
 
 // Step is one migration.
 type Step struct {
 	Version   int64
-	Name      string    // empty: the database has it, and this program does not know it
+	Name      string    // empty if only the database has it, from a newer program
 	AppliedAt time.Time // zero while it is pending
 }
 
-// Migrate brings the schema of a record up to what this program was built with
-// and returns what it did. Any number of processes may do so at once.
+// Migrate brings the schema of a database up to the version of this program and
+// returns the migrations it applied. Several processes may call it at once.
 func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	if cfg.URL == "" {
 		if err := createFile(cfg.Path); err != nil {
@@ -71,8 +72,8 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	return done, nil
 }
 
-// lockSchema waits until no other process migrates. Of origins that start at
-// once, one does it and the others find it done.
+// lockSchema waits until no other process migrates. Of several origins that
+// start at once, one migrates and the others find it done.
 func lockSchema(ctx context.Context, db *sql.DB) (free func() error, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func lockSchema(ctx context.Context, db *sql.DB) (free func() error, err error) 
 		return nil, errors.Join(err, conn.Close())
 	}
 	return func() error {
-		// Whatever ctx says by now: the connection goes back to a pool.
+		// Even if ctx is canceled by now: the connection goes back to a pool.
 		_, err := conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(`+lockKey+` + 1)`)
 		return errors.Join(err, conn.Close())
 	}, nil
@@ -93,14 +94,14 @@ func step(from *goose.Source) Step {
 	return Step{Version: from.Version, Name: name}
 }
 
-// Steps lists every migration this program knows, oldest first, and when each
-// was applied to a record; then those of a newer program that the record has.
+// Steps lists every migration this program knows, the oldest first, with the
+// time it was applied; then those of a newer program that the database has.
 func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	d, db, err := openRaw(cfg, writerPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
-	if db == nil { // there is no record yet
+	if db == nil { // there is no database yet
 		if db, err = sql.Open("sqlite", ":memory:"); err != nil {
 			return nil, fmt.Errorf("list migrations: %w", err)
 		}
@@ -134,8 +135,8 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 	return steps, nil
 }
 
-// bare opens a record without looking at its schema; the answer is nil for a
-// file that is not there. The pragmas are those of a file.
+// openRaw opens a database without checking its schema; the result is nil if the
+// file does not exist. The pragmas are for a file.
 func openRaw(cfg Config, pragmas []string) (*dialect, *sql.DB, error) {
 	if cfg.URL != "" {
 		from, err := connConfig(cfg.URL, nil)
@@ -167,7 +168,7 @@ func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true))
 }
 
-// schema makes sure that the record has the tables this program needs.
+// schema makes sure that the database has the tables this program needs.
 func (s *Store) schema(ctx context.Context, cfg Config) error {
 	p, err := newProvider(s.dialect, s.writer)
 	if err != nil {

@@ -20,16 +20,16 @@ type WebhookTx struct {
 	*tx
 }
 
-// DueEndpoint is an endpoint that may have something to send.
+// DueEndpoint is an endpoint that may have due deliveries.
 type DueEndpoint struct {
 	Endpoint
 	InFlight int   // deliveries under a lease
 	Err      error // why the row cannot be decoded; then only ID is valid
 }
 
-// DueEndpoints lists up to limit enabled endpoints whose time to be looked at
-// has come, those that have waited longest first. A row that cannot be decoded is
-// in the list with its error, so that it does not hold up the others.
+// DueEndpoints lists up to limit endpoints whose scheduled time has come, the
+// longest overdue first. A row that cannot be decoded is in the list with its
+// error, so that it does not hold up the others.
 func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) ([]DueEndpoint, error) {
 	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
@@ -45,29 +45,29 @@ func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) (
 	return list, nil
 }
 
-// PutEndpointSchedule writes when an endpoint is to be looked at again and up to when its
-// rate is used.
+// PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
+// and until when its rate limit is used up.
 func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wake, rate time.Time) error {
 	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake), exactMicros(rate), endpoint); err != nil {
-		return fmt.Errorf("set the clock of endpoint %s: %w", endpoint, err)
+		return fmt.Errorf("schedule endpoint %s: %w", endpoint, err)
 	}
 	clear(t.state.endpoints)
 	return nil
 }
 
 // NewestEndpoint returns the id of the newest endpoint that is neither deleted
-// nor expired; "" without one.
+// nor expired, or "".
 func (t WebhookTx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
 	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
 }
 
-// ScheduleEndpoints has every endpoint looked at that nobody would look at although
-// something is due to it: after a stop, and where an older program wrote.
+// ScheduleEndpoints schedules every endpoint that has due deliveries and is not
+// scheduled: after a crash, and after an older program wrote.
 func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {
 	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
 	if err != nil {
-		return fmt.Errorf("wake endpoints: %w", err)
+		return fmt.Errorf("schedule endpoints: %w", err)
 	}
 	if n > 0 {
 		t.touched[TopicDeliveries] = true
@@ -76,11 +76,11 @@ func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// Replay is a replay and how far it has come.
+// Replay is a replay and its progress.
 type Replay struct {
 	fieldmark.Replay
-	LastDelivery string // the last delivery looked at
-	LastEvent    int64  // the last event looked at
+	LastDelivery string // the last delivery processed
+	LastEvent    int64  // the last event processed
 }
 
 const replayColumns = `id, endpoint, request, state, at_delivery, at_event, looked, queued, created_at, updated_at`
@@ -106,7 +106,7 @@ func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
 	return nil
 }
 
-// PutReplay writes how far a replay has come.
+// PutReplay stores the progress of a replay.
 func (t WebhookTx) PutReplay(ctx context.Context, r *Replay) error {
 	_, err := t.exec(ctx, `UPDATE replay SET state = $1, at_delivery = $2, at_event = $3, looked = $4, queued = $5, updated_at = $6 WHERE id = $7`,
 		string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued, r.UpdatedAt.Micros(), r.ID)
@@ -126,7 +126,7 @@ func (db WebhookReader) Replays(ctx context.Context, endpoint string, limit int)
 	return list, nil
 }
 
-// RunningReplays lists replays that are not done, the oldest first.
+// RunningReplays lists running replays, the oldest first.
 func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay, error) {
 	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE state = 'running' ORDER BY id LIMIT $1`, limit)
 	list, err := collect(rows, err, scanReplay)
@@ -136,7 +136,7 @@ func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay
 	return list, nil
 }
 
-// RunningReplay reads a replay anew; the error is ErrNotFound when it is done.
+// RunningReplay reads a replay; the error is ErrNotFound if it is not running.
 func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error) {
 	r, err := scanReplay(t.queryRow(ctx, `SELECT `+replayColumns+` FROM replay WHERE id = $1 AND state = 'running'`, id))
 	if err != nil {
@@ -145,7 +145,7 @@ func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error)
 	return r, nil
 }
 
-// Subscriber reads one endpoint as telling of an event asks for it.
+// Subscriber reads one endpoint; the error is ErrNotFound if there is none.
 func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
 	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
@@ -155,25 +155,26 @@ func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error
 	return s, nil
 }
 
-// Endpoint is an address that gets webhooks, with all that is kept about it.
+// Endpoint is a webhook endpoint with the columns that are not part of its JSON.
 type Endpoint struct {
-	fieldmark.Endpoint                  // with settings as they may be shown
+	fieldmark.Endpoint                  // with settings without secrets
 	Secret             string           // encrypted
-	PreviousSecrets    []PreviousSecret // from before rotations, the newest first
-	Credentials        string           // encrypted: values of headers and secrets of auth; empty where there are none
-	Health             string           // JSON of how it has been doing
-	ChangedAt          time.Time        // when anything but its health and its clocks changed
+	PreviousSecrets    []PreviousSecret // from before rotations that still sign, the newest first
+	Credentials        string           // encrypted values of headers and authentication; empty without any
+	Health             string           // JSON of its health
+	ChangedAt          time.Time        // when anything but its health and its schedule changed
 	EndpointSchedule
 }
 
-// EndpointSchedule says when an endpoint may be sent something.
+// EndpointSchedule says when an endpoint may receive deliveries.
 type EndpointSchedule struct {
-	OpenUntil time.Time // its circuit is open until then; zero: closed
-	RateAt    time.Time // up to when its rate is used
-	WakeAt    time.Time // when there may be something to send; zero: not by itself
+	OpenUntil time.Time // until when its circuit is open; zero if it is closed
+	RateAt    time.Time // until when its rate limit is used up
+	WakeAt    time.Time // when the dispatcher must look at it; zero if nothing is due
 }
 
-// PreviousSecret is a secret that signs too until a time.
+// PreviousSecret is a secret from before a rotation that still signs until a
+// time.
 type PreviousSecret struct {
 	Secret string         `json:"secret"` // encrypted
 	Until  fieldmark.Time `json:"until"`
@@ -201,12 +202,12 @@ func (t WebhookTx) AddEndpoint(ctx context.Context, e *Endpoint) error {
 	return t.PutEndpoint(ctx, e)
 }
 
-// PutEndpoint writes what an endpoint wants, how it is known and its state, and
-// has it looked at.
+// PutEndpoint stores the settings, secrets and state of an endpoint and
+// schedules it at once.
 func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	events, err := jsonText(e.Events)
 	if err != nil {
-		return fmt.Errorf("write the events of endpoint %s: %w", e.ID, err)
+		return fmt.Errorf("encode the events of endpoint %s: %w", e.ID, err)
 	}
 	settings, err := jsonText(e.EndpointSettings)
 	if err != nil {
@@ -221,19 +222,19 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, boolInt(e.Ordering == fieldmark.OrderingMission),
 		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.ChangedAt), e.ID)
 	if err != nil {
-		return fmt.Errorf("change endpoint %s: %w", e.ID, err)
+		return fmt.Errorf("put endpoint %s: %w", e.ID, err)
 	}
 	clear(t.state.endpoints)
 	t.touched[TopicDeliveries] = true
 	return nil
 }
 
-// PutEndpointHealth writes how an endpoint has been doing; since is when it began to
-// fail, zero when it does not, and until is how long its circuit is open.
+// PutEndpointHealth stores the health of an endpoint; since is when it began to
+// fail, zero if it does not, and until is how long its circuit is open.
 func (t WebhookTx) PutEndpointHealth(ctx context.Context, id, health string, since, until time.Time) error {
 	err := t.queueExec(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, exactMicros(since), exactMicros(until), id)
 	if err != nil {
-		return fmt.Errorf("write the health of endpoint %s: %w", id, err)
+		return fmt.Errorf("put the health of endpoint %s: %w", id, err)
 	}
 	clear(t.state.endpoints)
 	return nil
@@ -250,7 +251,7 @@ func (db WebhookReader) Endpoint(ctx context.Context, id string, now time.Time) 
 	return e, nil
 }
 
-// Subscriber is what telling of an event asks of an endpoint.
+// Subscriber is the part of an endpoint that emitting an event needs.
 type Subscriber struct {
 	ID      string
 	Events  []string
@@ -261,7 +262,7 @@ type Subscriber struct {
 	expiresAt *fieldmark.Time
 }
 
-// Subscribes reports whether the endpoint subscribed to e.
+// Subscribes reports whether the endpoint subscribes to events of a type.
 func (s *Subscriber) Subscribes(e fieldmark.EventType) bool {
 	return slices.ContainsFunc(s.Events, func(p string) bool { return fieldmark.MatchEvent(p, e) })
 }
@@ -292,8 +293,8 @@ func (state *txState) prefetchEndpoints(accounts map[string]bool) commit.Query {
 }
 
 // Subscribers lists the endpoints of an account that are neither deleted nor
-// expired. Every event asks for them; within a transaction the answer changes by
-// its own writes only, so members of a group share it. Callers must not change it.
+// expired. Every event needs them; in a transaction they change by its own
+// statements only, so its writes share the result. Callers must not change it.
 func (t WebhookTx) Subscribers(ctx context.Context, account string, now time.Time) ([]Subscriber, error) {
 	list, known := t.state.endpoints[account]
 	if !known {
@@ -304,14 +305,14 @@ func (t WebhookTx) Subscribers(ctx context.Context, account string, now time.Tim
 		t.state.endpoints[account] = list
 	}
 	expired := func(s Subscriber) bool { return s.expiresAt != nil && s.expiresAt.Micros() <= now.UnixMicro() }
-	if slices.ContainsFunc(list, expired) { // seldom: they are deleted within a second
+	if slices.ContainsFunc(list, expired) { // rare: expired endpoints are deleted within a second
 		return slices.DeleteFunc(slices.Clone(list), expired), nil
 	}
 	return list, nil
 }
 
-// scheduleDelivery has an endpoint looked at, at once or when its circuit lets something
-// through, if it is not to be looked at by then.
+// scheduleDelivery schedules the endpoint of a delivery that became due, at once
+// or when its circuit closes, unless it is scheduled for earlier.
 func (t WebhookTx) scheduleDelivery(ctx context.Context, s *Subscriber, now time.Time) error {
 	if s.OpenUntil.After(now) {
 		now = s.OpenUntil
@@ -332,11 +333,12 @@ func (t WebhookTx) scheduleDelivery(ctx context.Context, s *Subscriber, now time
 	return nil
 }
 
-// ScheduleEndpoint has an endpoint looked at by a time.
+// ScheduleEndpoint has the dispatcher look at an endpoint at a time, or earlier
+// if it is scheduled so.
 func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time) error {
 	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
 	if err != nil {
-		return fmt.Errorf("wake endpoint %s: %w", id, err)
+		return fmt.Errorf("schedule endpoint %s: %w", id, err)
 	}
 	return nil
 }
@@ -354,7 +356,7 @@ func (db WebhookReader) Endpoints(ctx context.Context, account string, now time.
 	return list, nil
 }
 
-// FailingEndpoints lists enabled endpoints that took nothing since a time.
+// FailingEndpoints lists enabled endpoints that have failed since a time.
 func (db WebhookReader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]string, error) {
 	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE failing_since IS NOT NULL AND failing_since <= $1
 		AND state = 'enabled' AND deleted_at IS NULL ORDER BY failing_since LIMIT $2`, since.UnixMicro(), limit)
@@ -365,27 +367,27 @@ func (db WebhookReader) FailingEndpoints(ctx context.Context, since time.Time, l
 	return list, nil
 }
 
-// DeleteEndpoint deletes an endpoint and gives up what was due to it, for a reason.
-// It reports whether the endpoint was there.
+// DeleteEndpoint deletes an endpoint, and fails its pending deliveries with a
+// reason. It reports whether the endpoint existed.
 func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
 	if err != nil {
-		return false, fmt.Errorf("end endpoint %s: %w", id, err)
+		return false, fmt.Errorf("delete endpoint %s: %w", id, err)
 	}
 	clear(t.state.endpoints)
-	// Deliveries under a lease are on the wire: their attempt is recorded first.
+	// Deliveries under a lease are being sent: their attempt is recorded first.
 	_, err = t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2
 		WHERE endpoint = $3 AND state IN ('due', 'waiting') AND lease_owner IS NULL`, reason, now.UnixMicro(), id)
 	if err == nil {
 		_, err = t.exec(ctx, `UPDATE replay SET state = 'done', updated_at = $1 WHERE endpoint = $2 AND state = 'running'`, now.UnixMicro(), id)
 	}
 	if err != nil {
-		return false, fmt.Errorf("give up deliveries to endpoint %s: %w", id, err)
+		return false, fmt.Errorf("fail deliveries to endpoint %s: %w", id, err)
 	}
 	return n > 0, nil
 }
 
-// ExpiredEndpoints lists endpoints whose time is over but that were not ended.
+// ExpiredEndpoints lists endpoints that have expired and are not deleted yet.
 func (db WebhookReader) ExpiredEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, scanText)

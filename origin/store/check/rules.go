@@ -8,7 +8,7 @@ type Rule struct {
 
 // rules are the consistency rules of the tables.
 var rules = []Rule{
-	{"the log counts its events", `SELECT l.number FROM log l
+	{"the log has the number of its newest event", `SELECT l.number FROM log l
 		WHERE l.number <> (SELECT COALESCE(MAX(e.number), 0) FROM event e)`},
 	{"event numbers have no gap", `SELECT e.number FROM event e
 		WHERE e.number > (SELECT MIN(f.number) FROM event f)
@@ -26,10 +26,10 @@ var rules = []Rule{
 		OR m.priority NOT IN ('LOW', 'MEDIUM', 'HIGH', 'CRITICAL') OR (m.held <> '') <> (m.status = 'ON_HOLD')`},
 	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
 		WHERE m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l) AND (SELECT MAX(l.at) FROM log l) > 0`},
-	{"a kept answer names a mission of its account", `SELECT i.name FROM idempotency i
+	{"a saved response names a mission of its account", `SELECT i.name FROM idempotency i
 		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission AND m.account = i.account)`},
 	// Earlier versions of the program raised the version for a repeated alert
-	// without an event; heard is how many versions may be of that kind.
+	// without an event; column heard is how many versions may be of that kind.
 	{"a mission has one event per version", `SELECT m.id FROM mission m
 		WHERE ` + untrimmed("m.created_at") + ` AND m.version - (SELECT COUNT(*) FROM event e
 			WHERE e.subject = m.id AND e.type LIKE 'mission.%') NOT BETWEEN 0 AND m.heard`},
@@ -40,27 +40,27 @@ var rules = []Rule{
 		WHERE d.attempts <> (SELECT COUNT(*) FROM attempt a WHERE a.delivery = d.id)`},
 	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT NULL`},
 	{"a delivery's state is known", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done', 'failed')`},
-	{"somebody looks at what is due", `SELECT p.id FROM endpoint p
+	{"an endpoint with due deliveries is scheduled", `SELECT p.id FROM endpoint p
 		WHERE p.deleted_at IS NULL AND p.state = 'enabled' AND p.wake_at IS NULL
 		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL)
 		AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.lease_owner IS NOT NULL)`},
-	{"what waits for its turn has somebody before it", `SELECT d.id FROM delivery d
+	{"a waiting delivery has a due one before it", `SELECT d.id FROM delivery d
 		WHERE d.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM delivery b
 			WHERE b.endpoint = d.endpoint AND b.topic = d.topic AND b.state = 'due')`},
-	{"what was told of a clock is an event", `SELECT s.mission FROM sla_event s
+	{"an emitted SLA event is in the log", `SELECT s.mission FROM sla_event s
 		WHERE ` + untrimmed("s.at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.id = s.event AND e.type = s.kind AND e.subject = s.mission)`},
-	{"an event of a clock was noted", `SELECT e.id FROM event e
+	{"an SLA event in the log was stored as emitted", `SELECT e.id FROM event e
 		WHERE e.type LIKE 'sla.%' AND NOT EXISTS (SELECT 1 FROM sla_event s WHERE s.event = e.id)`},
-	{"the clocks of a mission that is over stand still", `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
+	{"the SLA timers of an ended mission have stopped", `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
 		WHERE m.status IN ('CLOSED', 'CANCELED') AND (s.due_at IS NOT NULL OR s.rules IS NOT NULL)`},
-	{"only clocks that count are due", `SELECT s.mission FROM sla s WHERE s.due_at IS NOT NULL AND s.rules IS NULL`},
+	{"only running SLA timers are due", `SELECT s.mission FROM sla s WHERE s.due_at IS NOT NULL AND s.rules IS NULL`},
 	{"a payment's state is known", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE', 'PROCESSING', 'PAID',
 		'FAILED', 'OVERDUE', 'PARTIALLY_REFUNDED', 'REFUNDED', 'CANCELED')`},
 	{"a payment has the event of its state", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING')
 		AND ` + untrimmed("p.updated_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = p.id AND e.type = CASE p.status
 			WHEN 'PARTIALLY_REFUNDED' THEN 'payment.refunded' ELSE 'payment.' || lower(p.status) END)`},
 	{"a payment is overdue once", `SELECT e.subject FROM event e WHERE e.type = 'payment.overdue' GROUP BY e.subject HAVING COUNT(*) > 1`},
-	{"refunds come to what was refunded", `SELECT p.id FROM payment p
+	{"refunds add up to the refunded amount", `SELECT p.id FROM payment p
 		WHERE p.refunded <> (SELECT COALESCE(SUM(r.amount), 0) FROM refund r WHERE r.payment = p.id) OR p.refunded > p.amount`},
 	{"a brand's facts are its newest revision", `SELECT b.slug FROM brand b
 		WHERE b.facts_digest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.brand = b.slug
@@ -68,7 +68,7 @@ var rules = []Rule{
 			AND r.first_at = (SELECT MAX(q.first_at) FROM revision q WHERE q.brand = b.slug))`},
 }
 
-// untrimmed is the condition that what happened at a time is still in the log,
+// untrimmed is the condition that an event at a time would still be in the log,
 // with a minute to spare for clocks that differ.
 func untrimmed(at string) string {
 	return at + ` > (SELECT CASE WHEN MIN(o.number) > 1 THEN MIN(o.at) + 60000000 ELSE 0 END FROM event o)`
