@@ -120,7 +120,7 @@ func (t AccessTx) UseTOTPStep(ctx context.Context, user string, step int64) (boo
 	return n == 1, nil
 }
 
-// Admin reads an administrator; the error is ErrNotFound if there is none.
+// Admin reads an administrator; the error is ErrNotFound if it does not exist.
 func (db AccessReader) Admin(ctx context.Context, user string) (Admin, error) {
 	a, err := scanAdmin(db.queryRow(ctx, `SELECT `+adminColumns+` FROM admin_user WHERE name = $1`, user))
 	if err != nil {
@@ -173,7 +173,7 @@ func scanSession(row scanner) (se Session, err error) {
 }
 
 // Session reads a session by the hash of its token; the error is ErrNotFound if
-// there is none.
+// it does not exist.
 func (db AccessReader) Session(ctx context.Context, hash string) (Session, error) {
 	se, err := scanSession(db.queryRow(ctx, sessionQuery+`WHERE s.hash = $1`, hash))
 	if err != nil {
@@ -219,7 +219,7 @@ func (t AccessTx) DeleteSession(ctx context.Context, hash string) error {
 }
 
 // DeleteSessionByPrefix deletes the session whose hash has a prefix and returns
-// its user; the error is ErrNotFound if there is none.
+// its user; the error is ErrNotFound if it does not exist.
 func (t AccessTx) DeleteSessionByPrefix(ctx context.Context, name string) (user string, err error) {
 	err = queryErr(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
 	if err != nil {

@@ -135,7 +135,7 @@ func scanBrand(row scanner) (b Brand, err error) {
 	return b, queryErr(err)
 }
 
-// Brand reads a brand; the error is ErrNotFound if there is none.
+// Brand reads a brand; the error is ErrNotFound if it does not exist.
 func (db BrandReader) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, error) {
 	b, err := scanBrand(db.queryRow(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug = $1`, string(slug)))
 	if err != nil {

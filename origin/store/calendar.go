@@ -51,7 +51,7 @@ func (t MissionTx) AddCalendar(ctx context.Context, c *Calendar) error {
 	return nil
 }
 
-// Calendar reads a calendar; the error is ErrNotFound if there is none.
+// Calendar reads a calendar; the error is ErrNotFound if it does not exist.
 func (t MissionTx) Calendar(ctx context.Context, id string) (Calendar, error) {
 	c, err := scanCalendar(t.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE id = $1`, id))
 	if err != nil {
@@ -61,7 +61,7 @@ func (t MissionTx) Calendar(ctx context.Context, id string) (Calendar, error) {
 }
 
 // CalendarByHash reads a calendar by the hash of its token; the error is
-// ErrNotFound if there is none.
+// ErrNotFound if it does not exist.
 func (db MissionReader) CalendarByHash(ctx context.Context, hash string) (Calendar, error) {
 	c, err := scanCalendar(db.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendar WHERE hash = $1`, hash))
 	if err != nil {

@@ -80,8 +80,8 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 	return list, nil
 }
 
-// Delivery reads a delivery and its attempts; the error is ErrNotFound if there
-// is none.
+// Delivery reads a delivery and its attempts; the error is ErrNotFound if it
+// does not exist.
 func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
 	fail := func(err error) (fieldmark.DeliveryRecord, error) {
 		return fieldmark.DeliveryRecord{}, fmt.Errorf("read delivery %s: %w", id, err)
@@ -193,7 +193,7 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	if err != nil {
 		return fail(err)
 	}
-	// The number identifies the attempt: a second record of it changes nothing.
+	// The number identifies the attempt: storing it twice changes nothing.
 	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
 		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery, number) DO NOTHING`,
 		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
@@ -302,7 +302,7 @@ func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, deliv
 }
 
 // FailEndedDeliveries fails deliveries to endpoints that were deleted while a
-// worker held the lease and then died, with a reason.
+// worker that crashed held the lease, with a reason.
 func (t WebhookTx) FailEndedDeliveries(ctx context.Context, now time.Time, reason string) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, lease_until = NULL, lease_owner = NULL
 		WHERE state = 'due' AND (lease_until IS NULL OR lease_until <= $2)

@@ -77,7 +77,7 @@ func (state *txState) updateLog() []commit.Statement {
 func (t EventTx) Stamp(ctx context.Context) (int64, error) {
 	l, err := t.readLog(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("take a stamp: %w", err)
+		return 0, fmt.Errorf("read the newest stamp: %w", err)
 	}
 	l.stamp, l.stamped = max(time.Now().UnixMicro(), l.stamp+1), true
 	return l.stamp, nil
@@ -97,7 +97,7 @@ func (t *tx) nextNumber(ctx context.Context) (int64, error) {
 func (t EventTx) AppendEvent(ctx context.Context, e *Event) error {
 	number, err := t.nextNumber(ctx)
 	if err != nil {
-		return fmt.Errorf("take an event number: %w", err)
+		return fmt.Errorf("number an event: %w", err)
 	}
 	e.Number = number
 	tags, err := jsonText(e.Tags)
@@ -129,9 +129,9 @@ func (db EventReader) Head(ctx context.Context) (int64, error) {
 // LogStatus is what an edge compares with its own position in the log.
 type LogStatus struct {
 	Name    string // id of the log
-	Head    int64  // number of the newest event; 0 while there is none
-	Oldest  int64  // number of the oldest event still kept; 0 while there is none
-	AfterID string // id of the event numbered after; empty if there is none
+	Head    int64  // number of the newest event; 0 if it is empty
+	Oldest  int64  // number of the oldest event still kept; 0 if it is empty
+	AfterID string // id of the event numbered after; empty if it does not exist
 }
 
 // LogStatus reads the state of the log and the id of the event numbered after.

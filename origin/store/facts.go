@@ -73,8 +73,8 @@ func scanState(row scanner) (fieldmark.BrandState, error) {
 	return s, nil
 }
 
-// BrandState reads a brand with its facts; the error is ErrNotFound if there is
-// none.
+// BrandState reads a brand with its facts; the error is ErrNotFound if it does
+// not exist.
 func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, error) {
 	state, err := scanState(db.queryRow(ctx, `SELECT `+stateColumns+` WHERE b.slug = $1`, string(slug)))
 	if err != nil {

@@ -41,7 +41,7 @@ func readResponse(ctx context.Context, db querier, account, key string, since ti
 }
 
 // SavedResponse reads the response saved under a key of an account since a time;
-// the error is ErrNotFound if there is none.
+// the error is ErrNotFound if it does not exist.
 func (s *Store) SavedResponse(ctx context.Context, account, key string, since time.Time) (SavedResponse, error) {
 	if s.dialect.Prepare {
 		return readResponse(ctx, s, account, key, since)

@@ -60,7 +60,7 @@ func scanAccount(row scanner) (a fieldmark.Account, err error) {
 	return a, queryErr(err)
 }
 
-// Account reads an account; the error is ErrNotFound if there is none.
+// Account reads an account; the error is ErrNotFound if it does not exist.
 func (t AccessTx) Account(ctx context.Context, id string) (fieldmark.Account, error) {
 	a, err := scanAccount(t.queryRow(ctx, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id))
 	if err != nil {
@@ -92,7 +92,7 @@ func (t AccessTx) HasAccount(ctx context.Context, id string) (bool, error) {
 type Key struct {
 	fieldmark.Key
 	Hash        string // of the token, in base 64
-	HashVersion int    // how it was made
+	HashVersion int    // of the hash function
 }
 
 const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes,
@@ -170,7 +170,7 @@ func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key,
 	return load(ctx, s, publics, keysQuery, names, scanKey)
 }
 
-// Key reads a key; the error is ErrNotFound if there is none.
+// Key reads a key; the error is ErrNotFound if it does not exist.
 func (t AccessTx) Key(ctx context.Context, id string) (Key, error) {
 	k, err := scanKey(t.queryRow(ctx, `SELECT `+keyColumns+` FROM api_key WHERE id = $1`, id))
 	if err != nil {

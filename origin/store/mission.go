@@ -21,7 +21,7 @@ type MissionTx struct {
 
 // NewestAlertMission reads the newest mission that an alert with a key opened:
 // its external id is the key, a hyphen and a suffix. The error is ErrNotFound if
-// there is none.
+// it does not exist.
 func (t MissionTx) NewestAlertMission(ctx context.Context, account, source, key string) (Mission, error) {
 	// A dot is the character after the hyphen, so this is one range of the index on
 	// natural keys.
@@ -83,7 +83,7 @@ func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert an
 }
 
 // PendingAlert decodes the pending alert of a mission into alert; the error is
-// ErrNotFound if there is none.
+// ErrNotFound if it does not exist.
 func (t MissionTx) PendingAlert(ctx context.Context, mission string, alert any) error {
 	err := t.queryRow(ctx, `SELECT alert FROM pending_alert WHERE mission = $1`, mission).Scan(jsonCol{alert})
 	if err != nil {
@@ -226,7 +226,7 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 }
 
 // MissionBySource reads a mission by its natural key; the error is ErrNotFound
-// if there is none.
+// if it does not exist.
 func (t MissionTx) MissionBySource(ctx context.Context, account, source, externalID string) (Mission, error) {
 	m, err := scanMission(t.queryRow(ctx, `SELECT `+missionColumns+` FROM mission
 		WHERE account = $1 AND source_key = $2 AND external_id = $3`, account, sourceKey(source), externalID))
@@ -239,7 +239,7 @@ func (t MissionTx) MissionBySource(ctx context.Context, account, source, externa
 	return m, nil
 }
 
-// Mission reads a mission; the error is ErrNotFound if there is none.
+// Mission reads a mission; the error is ErrNotFound if it does not exist.
 func (db MissionReader) Mission(ctx context.Context, id string) (Mission, error) {
 	m, err := scanMission(db.queryRow(ctx, `SELECT `+missionColumns+` FROM mission WHERE id = $1`, id))
 	if err == nil {

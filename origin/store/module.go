@@ -111,7 +111,7 @@ func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fi
 	return m, nil
 }
 
-// Module reads the bytes of a module; the error is ErrNotFound if there is none.
+// Module reads the bytes of a module; the error is ErrNotFound if it does not exist.
 func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
 	if err := queryErr(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {

@@ -176,7 +176,7 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 }
 
 // Payment reads a payment with its mission and refunds; the error is ErrNotFound
-// if there is none.
+// if it does not exist.
 func (db MissionReader) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
 	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
 	if err == nil && p.RefundedTotal > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// ErrNotFound says that there is no such row.
+// ErrNotFound says that a row does not exist.
 var ErrNotFound = errors.New("no such row")
 
 // NotFound turns ErrNotFound into CodeNotFound with a detail for the caller. It returns
@@ -36,7 +36,7 @@ const retryAfter = 2 * time.Second
 // The details of errors of a database that does not work.
 const (
 	detailUnreachable = "the database cannot be reached"
-	detailRefuses     = "the database takes nothing just now"
+	detailRefuses     = "the database accepts no writes at the moment"
 )
 
 // unavailable turns errors of a database that cannot be reached or does not write
@@ -76,7 +76,7 @@ func unavailable(err error) error {
 
 func isUnavailable(err error) bool { return fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) }
 
-// none turns sql.ErrNoRows into ErrNotFound.
+// queryErr turns sql.ErrNoRows into ErrNotFound.
 func queryErr(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound

@@ -48,7 +48,7 @@ type dialect struct {
 	goose      goose.Dialect
 	migrations string       // their directory
 	shared     bool         // several processes may use the database at once
-	checks     []check.Rule // that the engine makes of itself
+	checks     []check.Rule // of the engine itself
 }
 
 // Pool is the use of a pool of connections.

@@ -89,7 +89,7 @@ type txState struct {
 	touched [topics]bool
 }
 
-// Prefetch names rows that a write will ask for. Each query is a round trip to
+// Prefetch names rows that a write will read. Each query is a round trip to
 // the server, and all members of a group wait for it; the rows of all members are
 // read at once, with the begin of the transaction. A write may read rows it did
 // not name, and need not read those it did.
@@ -98,18 +98,18 @@ type Prefetch struct {
 	Responses []ResponseKey // of responses that may be saved or repeated
 }
 
-// prefetched holds what was read ahead. A name that is not in a map is unknown.
+// prefetched holds what was prefetched. A key that is not in a map is unknown.
 type prefetched struct {
 	missions  map[MissionKey]bool            // whether there is one
-	responses map[ResponseKey]*SavedResponse // nil if there is none
+	responses map[ResponseKey]*SavedResponse // nil if it does not exist
 }
 
 // write is one call of Store.Write.
 type write struct {
-	fn    func(context.Context, *Tx) error
-	ahead *Prefetch // nil: fn must not run twice
-	store *Store
-	tx    *Tx
+	fn       func(context.Context, *Tx) error
+	prefetch *Prefetch // nil: fn must not run twice
+	store    *Store
+	tx       *Tx
 }
 
 // Run implements commit.Write.
@@ -119,7 +119,7 @@ func (w *write) Run(ctx context.Context, db *commit.Tx) error {
 }
 
 // Repeatable implements commit.Write.
-func (w *write) Repeatable() bool { return w.ahead != nil }
+func (w *write) Repeatable() bool { return w.prefetch != nil }
 
 // RolledBack implements commit.Write: it removes from the shared state what the
 // write put there.
@@ -177,14 +177,14 @@ func (s *Store) prefetch(writes []*write) []commit.Query {
 	var responses []ResponseKey
 	accounts := make(map[string]bool)
 	for _, w := range writes {
-		for _, name := range w.ahead.Missions {
+		for _, name := range w.prefetch.Missions {
 			name = name.normalized()
 			if _, ok := state.prefetched.missions[name]; !ok {
 				state.prefetched.missions[name] = false
 				missions, accounts[name.Account] = append(missions, name), true
 			}
 		}
-		for _, name := range w.ahead.Responses {
+		for _, name := range w.prefetch.Responses {
 			if _, ok := state.prefetched.responses[name]; !ok {
 				state.prefetched.responses[name] = nil
 				responses = append(responses, name)
@@ -214,23 +214,23 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 	return s.write(ctx, nil, fn)
 }
 
-// WriteWithPrefetch is Write of a function that names the rows it will ask for and may
+// WriteWithPrefetch is Write of a function that names the rows it will read and may
 // run twice. To a server the statements of all such functions of a group are sent
 // together, without savepoints. If one fails, the server does not say whose it
 // was: the transaction is undone, and each function runs once more, by itself. So
 // fn must have no effects but those on the database and results that the second
 // run overwrites.
-func (s *Store) WriteWithPrefetch(ctx context.Context, ahead Prefetch, fn func(context.Context, *Tx) error) error {
-	return s.write(ctx, &ahead, fn)
+func (s *Store) WriteWithPrefetch(ctx context.Context, prefetch Prefetch, fn func(context.Context, *Tx) error) error {
+	return s.write(ctx, &prefetch, fn)
 }
 
-func (s *Store) write(ctx context.Context, ahead *Prefetch, fn func(context.Context, *Tx) error) error {
+func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, span := s.tracer.Child(trace.From(ctx), "record.write", trace.Internal)
+	_, span := s.tracer.Child(trace.From(ctx), "database.write", trace.Internal)
 	defer span.End()
-	w := &write{ahead: ahead, store: s, fn: func(group context.Context, t *Tx) error {
+	w := &write{prefetch: prefetch, store: s, fn: func(group context.Context, t *Tx) error {
 		own := context.WithoutCancel(ctx)
 		if ends, ok := group.Deadline(); ok {
 			bounded, cancel := context.WithDeadline(own, ends)

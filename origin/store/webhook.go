@@ -145,7 +145,7 @@ func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error)
 	return r, nil
 }
 
-// Subscriber reads one endpoint; the error is ErrNotFound if there is none.
+// Subscriber reads one endpoint; the error is ErrNotFound if it does not exist.
 func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
 	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
@@ -241,7 +241,7 @@ func (t WebhookTx) PutEndpointHealth(ctx context.Context, id, health string, sin
 }
 
 // Endpoint reads an endpoint that is neither deleted nor expired; the error is
-// ErrNotFound if there is none.
+// ErrNotFound if it does not exist.
 func (db WebhookReader) Endpoint(ctx context.Context, id string, now time.Time) (Endpoint, error) {
 	e, err := scanEndpoint(db.queryRow(ctx, `SELECT `+endpointColumns+` FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`, id, now.UnixMicro()))

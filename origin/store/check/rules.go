@@ -21,7 +21,7 @@ var rules = []Rule{
 	{"every closed or canceled mission has its event", `SELECT m.id FROM mission m
 		WHERE (m.closed_at IS NOT NULL AND ` + untrimmed("m.closed_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.closed'))
 		OR (m.canceled_at IS NOT NULL AND ` + untrimmed("m.canceled_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.canceled'))`},
-	{"a mission's status and priority are known", `SELECT m.id FROM mission m
+	{"a mission's status and priority are valid", `SELECT m.id FROM mission m
 		WHERE m.status NOT IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'COMPLETED', 'UNABLE_TO_COMPLETE', 'CLOSED', 'CANCELED')
 		OR m.priority NOT IN ('LOW', 'MEDIUM', 'HIGH', 'CRITICAL') OR (m.held <> '') <> (m.status = 'ON_HOLD')`},
 	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
@@ -39,7 +39,7 @@ var rules = []Rule{
 	{"a delivery counts its attempts", `SELECT d.id FROM delivery d
 		WHERE d.attempts <> (SELECT COUNT(*) FROM attempt a WHERE a.delivery = d.id)`},
 	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT NULL`},
-	{"a delivery's state is known", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done', 'failed')`},
+	{"a delivery's state is valid", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done', 'failed')`},
 	{"an endpoint with due deliveries is scheduled", `SELECT p.id FROM endpoint p
 		WHERE p.deleted_at IS NULL AND p.state = 'enabled' AND p.wake_at IS NULL
 		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL)
@@ -54,7 +54,7 @@ var rules = []Rule{
 	{"the SLA timers of an ended mission have stopped", `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
 		WHERE m.status IN ('CLOSED', 'CANCELED') AND (s.due_at IS NOT NULL OR s.rules IS NOT NULL)`},
 	{"only running SLA timers are due", `SELECT s.mission FROM sla s WHERE s.due_at IS NOT NULL AND s.rules IS NULL`},
-	{"a payment's state is known", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE', 'PROCESSING', 'PAID',
+	{"a payment's state is valid", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE', 'PROCESSING', 'PAID',
 		'FAILED', 'OVERDUE', 'PARTIALLY_REFUNDED', 'REFUNDED', 'CANCELED')`},
 	{"a payment has the event of its state", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING')
 		AND ` + untrimmed("p.updated_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = p.id AND e.type = CASE p.status

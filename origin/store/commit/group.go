@@ -13,7 +13,7 @@ import (
 // member.
 const maxGroup = 256
 
-// Engine is what a Group must know about a database engine.
+// Engine describes a database engine.
 type Engine struct {
 	// Begin opens a transaction and excludes all other writers, of every process,
 	// until it ends.
@@ -54,7 +54,7 @@ type Config[W Write] struct {
 
 	// Begin is called before each attempt at a transaction.
 	Begin func()
-	// Prefetch returns the queries that answer what repeatable writes will ask. They
+	// Prefetch returns the queries that read rows that repeatable writes will need. They
 	// are sent together with the begin of the transaction, to servers only.
 	Prefetch func([]W) []Query
 	// End returns statements to run before the commit.

@@ -24,7 +24,7 @@ type Loader[K comparable, V any] struct {
 	Load func(context.Context, []K) (map[K]V, error)
 
 	mu   sync.Mutex
-	next *load[K, V] // may still be joined; nil if there is none
+	next *load[K, V] // may still be joined; nil if it does not exist
 	last *load[K, V] // the newest that was sent
 }
 
@@ -36,7 +36,7 @@ type load[K comparable, V any] struct {
 	err  error
 }
 
-// Get returns the row of a key; the error is sql.ErrNoRows if there is none.
+// Get returns the row of a key; the error is sql.ErrNoRows if it does not exist.
 func (l *Loader[K, V]) Get(ctx context.Context, key K) (v V, err error) {
 	l.mu.Lock()
 	q, first, before := l.next, l.next == nil, l.last

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkWrite opens missions from many goroutines at once, whose writes share
-// transactions, with what they ask for read ahead and without.
+// transactions, with what they ask for read prefetched and without.
 func BenchmarkWrite(b *testing.B) {
 	for _, engine := range []struct {
 		name string
@@ -26,8 +26,8 @@ func BenchmarkWrite(b *testing.B) {
 		}
 		withAccount(b, s)
 		var n atomic.Int64
-		for _, ahead := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/prefetch=%t", engine.name, ahead), func(b *testing.B) {
+		for _, prefetched := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/prefetch=%t", engine.name, prefetched), func(b *testing.B) {
 				b.SetParallelism(64)
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
@@ -38,8 +38,8 @@ func BenchmarkWrite(b *testing.B) {
 							return err
 						}
 						var err error
-						if ahead {
-							err = s.WriteWithPrefetch(context.Background(), foreseen(name), write)
+						if prefetched {
+							err = s.WriteWithPrefetch(context.Background(), prefetch(name), write)
 						} else {
 							err = s.Write(context.Background(), write)
 						}

@@ -77,20 +77,20 @@ func withAccount(t testing.TB, s *store.Store) *store.Store {
 	return s
 }
 
-func foreseen(name store.MissionKey) store.Prefetch {
+func prefetch(name store.MissionKey) store.Prefetch {
 	return store.Prefetch{Missions: []store.MissionKey{name}}
 }
 
 // What many members add goes to a server in few statements, every value in its
 // place and every number taken once.
-func TestForeseenRowsStayWhole(t *testing.T) {
+func TestPrefetchRowsStayWhole(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	const n = 107 // 64 + 32 + 8 + 2 + 1
 	var writes []func()
 	for i := range n {
 		writes = append(writes, func() {
 			name := store.MissionKey{Account: "a", Source: fmt.Sprint("Source ", i%7), ExternalID: fmt.Sprint(i)}
-			err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
+			err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) error {
 				added, err := openOne(ctx, tx, name, fmt.Sprint("title ", i))
 				if err == nil && !added {
 					err = errors.New("the name was taken")
@@ -130,7 +130,7 @@ func TestForeseenRowsStayWhole(t *testing.T) {
 }
 
 // Of those who open the same mission at once, in a group or in several, one does.
-func TestForeseenRacers(t *testing.T) {
+func TestPrefetchRacers(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	var opened, found atomic.Int64
 	const racers, names = 60, 3
@@ -140,7 +140,7 @@ func TestForeseenRacers(t *testing.T) {
 			source := []string{"crm", "CRM"}[i%2] // compared without regard to case
 			name := store.MissionKey{Account: "a", Source: source, ExternalID: fmt.Sprint(i % names)}
 			var added bool
-			err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) (err error) {
+			err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) (err error) {
 				if added, err = openOne(ctx, tx, name, fmt.Sprint(i)); err != nil || added {
 					return err
 				}
@@ -173,7 +173,7 @@ func TestForeseenRacers(t *testing.T) {
 
 // A member that fails, panics or is refused by the engine, after others and before
 // others, undoes itself alone; and only those who said so are run again.
-func TestForeseenMembersFailAlone(t *testing.T) {
+func TestPrefetchMembersFailAlone(t *testing.T) {
 	wrong := errors.New("wrong")
 	for _, refused := range []int{0, 3} { // statements that the engine refuses only when they are sent
 		t.Run(fmt.Sprint(refused, " refused"), func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestForeseenMembersFailAlone(t *testing.T) {
 							t.Errorf("%s %d was run %d times", kind, i, runs)
 						}
 					}()
-					err := s.WriteWithPrefetch(context.Background(), foreseen(name), func(ctx context.Context, tx *store.Tx) error {
+					err := s.WriteWithPrefetch(context.Background(), prefetch(name), func(ctx context.Context, tx *store.Tx) error {
 						runs++
 						if added, err := openOne(ctx, tx, name, fmt.Sprint(kind, i)); err != nil || !added {
 							return fmt.Errorf("added %v: %w", added, err)
@@ -255,7 +255,7 @@ func TestForeseenMembersFailAlone(t *testing.T) {
 }
 
 // What a member learned of a name is nothing to the next if it fails.
-func TestForeseenNameIsFreeAgain(t *testing.T) {
+func TestPrefetchNameIsFreeAgain(t *testing.T) {
 	s := withAccount(t, scratch(t))
 	name := store.MissionKey{Account: "a", Source: "crm", ExternalID: "1"}
 	key := store.ResponseKey{Account: "a", Key: "k"}
