@@ -155,7 +155,7 @@ func TestSecretsAtRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := storetest.Kept(t, w.At)
+	kept := storetest.Dump(t, w.At)
 	for name, secret := range map[string]string{"key": token.Secret(), "endpoint": strings.TrimPrefix(p.Secret, "whsec_"),
 		"password": "a long enough password", "session": session} {
 		if bytes.Contains(kept, []byte(secret)) {

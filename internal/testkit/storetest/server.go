@@ -17,26 +17,28 @@ import (
 	"time"
 )
 
-// startWithin is how long a server may take to answer; a busy machine needs a
-// few seconds.
+// startWithin is how long a server may take to start; on a busy machine that is
+// a few seconds.
 const startWithin = 60 * time.Second
 
-// errNoServer says what is missing.
+// errNoServer says which programs are missing.
 var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in /usr/lib/postgresql/*/bin; " +
 	"on Debian: apt-get install postgresql")
 
-// server is a throwaway PostgreSQL that answers on a socket in its own folder.
+// server is a temporary PostgreSQL server that listens on a socket in its own
+// directory.
 type server struct {
 	address string
 	dir     string
 	args    []string // the program and its settings
-	who     *syscall.Credential
-	ended   chan struct{} // closed when the server is gone
+	user    *syscall.Credential
+	ended   chan struct{} // closed when the server has ended
 	end     chan struct{} // closed to end it
 }
 
-// startServer makes a database cluster in a temporary folder and runs it. Unless
-// it is durable it keeps nothing through a power cut, which tests do not ask for.
+// startServer creates a database cluster in a temporary directory and runs it.
+// Unless it is durable, it loses data in a power failure, which tests do not
+// need to survive.
 func startServer(durable bool) (*server, error) {
 	bin := find()
 	if bin == "" {
@@ -54,7 +56,7 @@ func startServer(durable bool) (*server, error) {
 	return s, nil
 }
 
-// find returns the folder of initdb and postgres, the newest there is.
+// find returns the directory of initdb and postgres, the newest version.
 func find() string {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
 	slices.Reverse(folders)
@@ -73,16 +75,16 @@ func find() string {
 	return ""
 }
 
-// start makes the cluster and runs the server over it.
+// start creates the cluster and runs the server.
 func (s *server) start(bin string, durable bool) (err error) {
-	if s.who, err = s.giveAway(); err != nil {
+	if s.user, err = s.chown(); err != nil {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.who}
+	initdb.Dir, initdb.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.user}
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("make a database cluster: %w\n%s", err, out)
+		return fmt.Errorf("create a database cluster: %w\n%s", err, out)
 	}
 	sync := "off"
 	if durable {
@@ -100,22 +102,22 @@ func (s *server) run() error {
 	var said bytes.Buffer
 	postgres := exec.Command(s.args[0], s.args[1:]...)
 	postgres.Dir, postgres.Stdout, postgres.Stderr = s.dir, &said, &said
-	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: s.who, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+	postgres.SysProcAttr = &syscall.SysProcAttr{Credential: s.user, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
 	begun := make(chan error)
-	go s.watch(postgres, begun)
+	go s.supervise(postgres, begun)
 	if err := <-begun; err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	if err := s.wait(); err != nil {
-		s.halt()
+	if err := s.waitReady(); err != nil {
+		s.kill()
 		return fmt.Errorf("%w\n%s", err, said.Bytes())
 	}
 	return nil
 }
 
-// giveAway makes the folder another user's where this one is root, as whom the
-// server refuses to run.
-func (s *server) giveAway() (*syscall.Credential, error) {
+// chown gives the directory to another user if the current one is root, as whom
+// the server refuses to run.
+func (s *server) chown() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -136,10 +138,10 @@ func (s *server) giveAway() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(s.dir, int(uid), int(gid))
 }
 
-// watch runs the server until it is told to end. The thread is its own, because
-// the system ends the child when the thread that started it ends: so the server
-// does not outlive a test binary that is killed.
-func (s *server) watch(cmd *exec.Cmd, begun chan<- error) {
+// supervise runs the server until end is closed. It locks its thread, because
+// Linux kills the child when the thread that started it ends: so the server does
+// not outlive a killed test binary.
+func (s *server) supervise(cmd *exec.Cmd, begun chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.ended)
 	err := cmd.Start()
@@ -154,18 +156,18 @@ func (s *server) watch(cmd *exec.Cmd, begun chan<- error) {
 		return
 	case <-s.end:
 	}
-	_ = cmd.Process.Signal(syscall.SIGQUIT) // at once: nothing is kept
+	_ = cmd.Process.Signal(syscall.SIGQUIT) // immediate shutdown: the data is deleted anyway
 	<-exited
 }
 
-// wait asks until the server answers.
-func (s *server) wait() error {
+// waitReady polls until the server answers.
+func (s *server) waitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		err := ask(s.address, `SELECT 1`)
+		err := runCommand(s.address, `SELECT 1`)
 		if err == nil {
 			return nil
 		}
@@ -179,14 +181,14 @@ func (s *server) wait() error {
 	}
 }
 
-// halt ends the server at once, as a crash would.
-func (s *server) halt() {
+// kill stops the server at once, as a crash would.
+func (s *server) kill() {
 	close(s.end)
 	<-s.ended
 }
 
-// stop ends the server and removes all it kept.
+// stop stops the server and removes its directory.
 func (s *server) stop() {
-	s.halt()
+	s.kill()
 	_ = os.RemoveAll(s.dir) // a temporary folder
 }

@@ -20,33 +20,32 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// The engines, as EngineVar names them.
+// The engines, as in EngineVar.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// EngineVar is the environment variable that keeps Main to one engine.
+// EngineVar is the environment variable that restricts Main to one engine.
 const EngineVar = "FIELDMARK_TEST_ENGINE"
 
-// What Main tells New, through the environment because started programs must
-// hear it too.
+// What Main passes to New, through the environment because programs that tests
+// start need it as well.
 const (
 	serverVar   = "FIELDMARK_TEST_POSTGRES" // address of the server; empty while the engine is SQLite
-	templateVar = "FIELDMARK_TEST_TEMPLATE" // a migrated record: a file, or the name of a database
+	templateVar = "FIELDMARK_TEST_TEMPLATE" // a migrated database: a file, or a name on the server
 )
 
-// Alone names tests that are about one engine; Main leaves them out of the
-// other's turn.
+// Alone names tests for one engine; Main skips them for the other.
 type Alone struct {
 	Engine string
 	Tests  string // a pattern of test names, as go test -skip takes it
 }
 
-// Main runs the tests of m over each engine in turn and returns the exit status.
-// Benchmarks, fuzzing and lists of tests run over SQLite alone unless EngineVar
-// says otherwise. A machine without PostgreSQL leaves its turn out with a word,
-// but not where CI is set: there it is a failure.
+// Main runs the tests of m with each engine in turn and returns the exit status.
+// Benchmarks, fuzzing and lists of tests use SQLite only, unless EngineVar says
+// otherwise. Without PostgreSQL, Main prints a note and skips its turn; if CI is
+// set, that is a failure.
 func Main(m *testing.M, alone ...Alone) int {
 	flag.Parse()
 	asked := flag.Lookup("test.skip").Value.String()
@@ -57,34 +56,34 @@ func Main(m *testing.M, alone ...Alone) int {
 		engines = engines[:1]
 	}
 	for _, engine := range engines {
-		err := flag.Set("test.skip", leftOut(asked, engine, alone))
+		err := flag.Set("test.skip", skipPattern(asked, engine, alone))
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "leave tests out:", err)
+			fmt.Fprintln(os.Stderr, "skip tests:", err)
 			return 1
 		}
 		status := 0
 		switch engine {
 		case SQLite:
-			status, err = overSQLite(m)
+			status, err = withSQLite(m)
 		case Postgres:
-			status, err = overPostgres(m)
+			status, err = withPostgres(m)
 		default:
 			err = fmt.Errorf("%s=%q; it may be %s or %s", EngineVar, engine, SQLite, Postgres)
 		}
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "tests over %s: %v\n", engine, err)
+			fmt.Fprintf(os.Stderr, "tests with %s: %v\n", engine, err)
 			return 1
 		}
 		if status != 0 {
-			fmt.Fprintf(os.Stderr, "these tests failed over %s; %s=%s runs them alone\n", engine, EngineVar, engine)
+			fmt.Fprintf(os.Stderr, "these tests failed with %s; %s=%s runs only them\n", engine, EngineVar, engine)
 			return status
 		}
 	}
 	return 0
 }
 
-// leftOut is the pattern of the tests an engine's turn does without.
-func leftOut(asked, engine string, alone []Alone) string {
+// skipPattern returns the pattern of the tests to skip for an engine.
+func skipPattern(asked, engine string, alone []Alone) string {
 	var patterns []string
 	if asked != "" {
 		patterns = append(patterns, asked)
@@ -97,8 +96,7 @@ func leftOut(asked, engine string, alone []Alone) string {
 	return strings.Join(patterns, "|")
 }
 
-// once reports whether the binary was called for something that is not to be
-// done twice.
+// once reports whether the binary runs something that must not run twice.
 func once() bool {
 	return slices.ContainsFunc([]string{"test.bench", "test.fuzz", "test.list"}, func(name string) bool {
 		f := flag.Lookup(name)
@@ -106,7 +104,7 @@ func once() bool {
 	})
 }
 
-func overSQLite(m *testing.M) (int, error) {
+func withSQLite(m *testing.M) (int, error) {
 	dir, err := os.MkdirTemp("", "fieldmark-sqlite")
 	if err != nil {
 		return 0, err
@@ -122,10 +120,10 @@ func overSQLite(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-func overPostgres(m *testing.M) (int, error) {
+func withPostgres(m *testing.M) (int, error) {
 	s, err := startServer(false)
 	if errors.Is(err, errNoServer) && os.Getenv("CI") == "" {
-		fmt.Fprintln(os.Stderr, "tests over postgres are left out:", err)
+		fmt.Fprintln(os.Stderr, "tests with postgres are skipped:", err)
 		return 0, nil
 	}
 	if err != nil {
@@ -133,7 +131,7 @@ func overPostgres(m *testing.M) (int, error) {
 	}
 	defer s.stop()
 	const template = "template_fieldmark"
-	if err := ask(s.address, `CREATE DATABASE `+template); err != nil {
+	if err := runCommand(s.address, `CREATE DATABASE `+template); err != nil {
 		return 0, err
 	}
 	if err := migrated(store.Config{URL: within(s.address, template)}); err != nil {
@@ -159,16 +157,16 @@ func migrated(cfg store.Config) error {
 	return err
 }
 
-// New makes an empty record for one test, which it is gone with. It may be used
-// inside a bubble: nothing of it is older than the bubble.
+// New creates an empty database for one test and removes it afterwards. It may
+// be used in a synctest bubble: it starts nothing outside of it.
 func New(t testing.TB) store.Config {
 	t.Helper()
-	_ = os.Getenv(EngineVar) // the go command notes what tests read, and Main read it too early to be noted
+	_ = os.Getenv(EngineVar) // makes the go command include it in the key of cached test results
 	template := os.Getenv(templateVar)
 	if server := os.Getenv(serverVar); server != "" {
 		return store.Config{URL: database(t, server, template)}
 	}
-	path := filepath.Join(t.TempDir(), "record 100%?.db")
+	path := filepath.Join(t.TempDir(), "fieldmark 100%?.db")
 	read := blank
 	if template != "" {
 		read = func() ([]byte, error) { return os.ReadFile(template) }
@@ -183,9 +181,9 @@ func New(t testing.TB) store.Config {
 	return store.Config{Path: path}
 }
 
-// Open opens a record for one test. At the end of the test every rule of
-// store.Store.Inspect must hold, and the record is closed. A test may close it
-// earlier, and does without the check then.
+// Open opens a database for one test. At the end of the test it checks every
+// rule of store.Store.Inspect and closes the database. If the test has closed
+// it, there is no check.
 func Open(t testing.TB, cfg store.Config) *store.Store {
 	t.Helper()
 	s, err := store.Open(context.Background(), cfg)
@@ -206,8 +204,8 @@ func Open(t testing.TB, cfg store.Config) *store.Store {
 	return s
 }
 
-// blank is a migrated record for packages whose tests are not run by Main: to
-// migrate one for each test would take most of their time.
+// blank is a migrated database for packages whose tests do not use Main:
+// migrating one for each test would take most of their time.
 var blank = sync.OnceValues(func() (db []byte, err error) {
 	dir, err := os.MkdirTemp("", "fieldmark-sqlite")
 	if err != nil {
@@ -221,12 +219,12 @@ var blank = sync.OnceValues(func() (db []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// OwnPostgres starts a PostgreSQL for one test alone and returns an empty
-// database of it, for packages whose tests are not run by Main.
+// OwnPostgres starts a PostgreSQL server for one test and returns an empty
+// database, for packages whose tests do not use Main.
 func OwnPostgres(t testing.TB) store.Config { return own(t, false) }
 
 // DurablePostgres is OwnPostgres with every commit on disk, as in production:
-// for measurements.
+// for benchmarks.
 func DurablePostgres(t testing.TB) store.Config { return own(t, true) }
 
 func own(t testing.TB, durable bool) store.Config {
@@ -247,7 +245,8 @@ func begin(t testing.TB, durable bool) *server {
 	return s
 }
 
-// Server is a PostgreSQL of one test alone that may be away for a while.
+// Server is a PostgreSQL server of one test that can be stopped and started
+// again.
 type Server struct {
 	// URL is its address.
 	URL string
@@ -256,29 +255,29 @@ type Server struct {
 	s *server
 }
 
-// StartServer starts one; it ends with the test.
+// StartServer starts a server that is stopped when the test ends.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
 	s := begin(t, false)
 	return &Server{URL: s.address, t: t, s: s}
 }
 
-// Away ends the server at once, as a crash would, calls meanwhile, and starts it
-// again over what it had.
+// Away stops the server at once, as a crash would, calls meanwhile, and starts
+// it again with its data.
 func (s *Server) Away(meanwhile func()) {
 	s.t.Helper()
-	s.s.halt()
+	s.s.kill()
 	meanwhile()
 	if err := s.s.run(); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// idle holds the addresses of databases that ended tests left behind, emptied:
-// making one anew costs a hundred times as much.
+// idle holds the URLs of emptied databases of ended tests: creating a new one
+// takes a hundred times as long.
 var idle = make(chan string, 16)
 
-// database returns the address of an empty database.
+// database returns the URL of an empty database.
 func database(t testing.TB, server, template string) string {
 	t.Helper()
 	var address string
@@ -286,26 +285,26 @@ func database(t testing.TB, server, template string) string {
 	case address = <-idle:
 	default:
 		name := "t_" + strings.ToLower(rand.Text())
-		if err := ask(server, `CREATE DATABASE `+name+` TEMPLATE `+template); err != nil {
-			t.Fatalf("make a database: %v", err)
+		if err := runCommand(server, `CREATE DATABASE `+name+` TEMPLATE `+template); err != nil {
+			t.Fatalf("create a database: %v", err)
 		}
 		address = within(server, name)
 	}
 	t.Cleanup(func() {
-		if err := ask(address, empty); err != nil {
+		if err := runCommand(address, empty); err != nil {
 			t.Errorf("empty a database: %v", err)
 			return
 		}
 		select {
 		case idle <- address:
-		default: // enough of them; the server takes this one with it when it ends
+		default: // there are enough; the server removes this one when it ends
 		}
 	})
 	return address
 }
 
-// empty ends whoever is still connected and removes every row. Few rows are
-// deleted faster than tables are truncated.
+// empty ends all other connections and deletes every row. A few rows are deleted
+// faster than tables are truncated.
 const empty = `SET session_replication_role = replica;
 	SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
 	DO $$ DECLARE r record; BEGIN
@@ -314,9 +313,9 @@ const empty = `SET session_replication_role = replica;
 		END LOOP;
 	END $$`
 
-// Kept returns everything a record keeps, in the form somebody who got hold of
-// it would read.
-func Kept(t testing.TB, cfg store.Config) []byte {
+// Dump returns everything a database stores, as someone with access to its files
+// would read it: for tests that secrets are not stored in the clear.
+func Dump(t testing.TB, cfg store.Config) []byte {
 	t.Helper()
 	var all []byte
 	if cfg.URL == "" {
@@ -342,7 +341,7 @@ func Kept(t testing.TB, cfg store.Config) []byte {
 	return all
 }
 
-// Engine names the engine whose turn it is.
+// Engine returns the name of the current engine.
 func Engine() string {
 	if os.Getenv(serverVar) != "" {
 		return Postgres
@@ -350,7 +349,7 @@ func Engine() string {
 	return SQLite
 }
 
-// within returns the address of a database on a server.
+// within returns the URL of a database on a server.
 func within(server, database string) string {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -360,8 +359,8 @@ func within(server, database string) string {
 	return u.String()
 }
 
-// ask runs one command on the server, over a connection that is gone afterwards.
-func ask(server, command string) error {
+// runCommand runs one command on the server, with a connection of its own.
+func runCommand(server, command string) error {
 	db, err := sql.Open("pgx", server)
 	if err != nil {
 		return err
