@@ -1,7 +1,6 @@
 package fieldmark
 
 import (
-	"cmp"
 	"strings"
 )
 
@@ -96,26 +95,5 @@ func NewBoardEntry(s *Score) BoardEntry {
 		Confidence: s.Confidence.Level, GeoReady: s.GeoReady, AsOf: *s.AsOf,
 		Links:     BoardLinks{Score: PathScore + string(s.Slug), Badge: PathBadge + string(s.Slug)},
 		Certainty: s.Confidence.Value,
-	}
-}
-
-// CompareBoard orders two lines as they stand on the board: the higher score
-// first; inside a tie the surer, then the newer, then by slug.
-func CompareBoard(a, b BoardEntry) int {
-	return cmp.Or(
-		cmp.Compare(b.Score, a.Score),
-		cmp.Compare(b.Certainty, a.Certainty),
-		b.AsOf.Std().Compare(a.AsOf.Std()),
-		compareText(a.Slug, b.Slug),
-	)
-}
-
-// SetRanks numbers sorted lines 1, 2, 2, 4: equal scores share a rank.
-func SetRanks(sorted []BoardEntry) {
-	for i := range sorted {
-		sorted[i].Rank = i + 1
-		if i > 0 && sorted[i].Score == sorted[i-1].Score {
-			sorted[i].Rank = sorted[i-1].Rank
-		}
 	}
 }

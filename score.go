@@ -2,7 +2,6 @@ package fieldmark
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -353,6 +352,3 @@ func PendingAssessment() Assessment {
 func (a *Assessment) Ranked() bool {
 	return a.Status == StatusScored && a.Confidence.Value >= 600
 }
-
-// compareText orders by the bytes of two strings; the last resort of a ranking.
-func compareText[T ~string](a, b T) int { return strings.Compare(string(a), string(b)) }

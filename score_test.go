@@ -109,28 +109,6 @@ func TestGradeOf(t *testing.T) {
 	}
 }
 
-// TestRanks holds the board's order: 1, 2, 2, 4, and a stable one inside a tie.
-func TestRanks(t *testing.T) {
-	older, newer := fieldmark.At(audited), fieldmark.At(audited.Add(time.Hour))
-	board := []fieldmark.BoardEntry{
-		{Slug: "zeta", Score: 80_000, Certainty: 900, AsOf: newer},
-		{Slug: "low", Score: 10_000, Certainty: 1000, AsOf: newer},
-		{Slug: "alpha", Score: 80_000, Certainty: 900, AsOf: newer},
-		{Slug: "top", Score: 91_000, Certainty: 600, AsOf: older},
-		{Slug: "sure", Score: 80_000, Certainty: 950, AsOf: older},
-	}
-	slices.SortFunc(board, fieldmark.CompareBoard)
-	fieldmark.SetRanks(board)
-	var got []string
-	for _, e := range board {
-		got = append(got, string(rune('0'+e.Rank))+" "+string(e.Slug))
-	}
-	want := []string{"1 top", "2 sure", "2 alpha", "2 zeta", "5 low"}
-	if !slices.Equal(got, want) {
-		t.Errorf("board = %v, want %v", got, want)
-	}
-}
-
 func TestFactsDigest(t *testing.T) {
 	f := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://a.example/", Facts: []fieldmark.Fact{{ID: "home.words", State: fieldmark.Measured, Value: 300_000, Unit: "words"}}}
 	first, err := f.Digest()

@@ -63,7 +63,7 @@ type badgeRequest struct {
 	options    badge.Options
 	scale      int  // of a PNG
 	seconds    int  // asked for; 0 if not
-	imageProxy bool // an image proxy asks, which shows no answer but 200
+	imageProxy bool // the client is an image proxy, which shows only answers with status 200
 }
 
 // badgeRenderers is what a node keeps for drawing.
@@ -252,7 +252,7 @@ func (r *badgeRequest) key() string {
 }
 
 // themeQuery is what a theme adds to a pill's own address, of the themes that
-// are drawn anew as soon as a score changes.
+// are redrawn as soon as a score changes.
 var themeQuery = [...]string{badge.Auto: "", badge.Light: "?theme=light", badge.Dark: "?theme=dark"}
 
 // badgeKey is the address of a pill.
@@ -291,7 +291,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 	}
 	if r.format == formatSVG && r.options.Query() == themeQuery[min(int(r.options.Theme), len(themeQuery)-1)] {
 		// These may be served while they are drawn again, because a change of
-		// the score draws them again before anybody asks.
+		// the score redraws them at once.
 		drawn.Stale = derivedStale
 	}
 	return packEntry(drawn).From(entry), nil
@@ -301,7 +301,7 @@ func (e *Edge) fillBadge(ctx context.Context, r badgeRequest) (*cache.Entry, err
 const rankingBadgeFresh = retryAfter
 
 // badgeScore returns what a badge is drawn from, and the entry it came with. A
-// score that cannot be had is made up for by what the ranking says.
+// score that is not available is replaced by what the ranking has.
 func (e *Edge) badgeScore(ctx context.Context, slug fieldmark.Slug) (*fieldmark.Score, *cache.Entry, error) {
 	event := e.replica.applied.Load() // before the ranking is read
 	ranked, ok := e.rankings.Score(slug)
@@ -332,7 +332,7 @@ func (e *Edge) renderBadge(ctx context.Context, score *fieldmark.Score, r *badge
 	return bytes.Clone(e.badges.svg.AppendSVG(make([]byte, 0, 2048), badge.Of(score), r.options)), nil
 }
 
-// badgeError says in the picture what is wrong. Browsers show it whatever the
+// badgeError draws the error as a badge. Browsers show it whatever the
 // status is; proxies of pictures only with 200. Our own faults keep their
 // status, so that a cache on the way serves what it has instead.
 func (e *Edge) badgeError(ctx *fasthttp.RequestCtx, r *badgeRequest, err error) {

@@ -98,7 +98,7 @@ func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 		}
 	}
 	if e.limited(ctx, func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
-		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited, "too many pictures were asked for; Retry-After says when to ask again"))
+		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited, "too many pictures were requested; Retry-After says when to try again"))
 	}
 }
 

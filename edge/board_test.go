@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -244,7 +245,11 @@ func TestManyChanges(t *testing.T) {
 	if diff := cmp.Diff(says(anew), says(kept)); diff != "" || anew.Snapshot != kept.Snapshot {
 		t.Errorf("kept current %s differs from made anew %s:\n%s", kept.Snapshot, anew.Snapshot, diff)
 	}
-	if !slices.IsSortedFunc(kept.Items, fieldmark.CompareBoard) {
+	byRank := func(a, b fieldmark.BoardEntry) int {
+		return stdcmp.Or(stdcmp.Compare(b.Score, a.Score), stdcmp.Compare(b.Certainty, a.Certainty),
+			b.AsOf.Std().Compare(a.AsOf.Std()), stdcmp.Compare(a.Slug, b.Slug))
+	}
+	if !slices.IsSortedFunc(kept.Items, byRank) {
 		t.Error("the ranking is not in order")
 	}
 }

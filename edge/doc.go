@@ -4,9 +4,9 @@
 // What the edge answers itself it derives: facts come from an origin, the
 // active scoring module turns them into scores, and everything else is a pure
 // function of scores. All of it is a cache entry that may be thrown away at any
-// moment. The origin's event log says which entries are no longer good, so
-// nothing waits for a lifetime to run out. What the edge does not know it
-// passes on to the origin.
+// moment. The origin's event log names the entries that are no longer valid, so
+// nothing waits for a lifetime to expire. All other requests are passed on to the
+// origin.
 //
 // It is the only home of fasthttp. It must not know the origin's rules, its
 // database or an administrator's pages.

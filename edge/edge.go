@@ -41,12 +41,12 @@ const (
 	serverName = "fieldmark" // as answers name it
 )
 
-// Config says what a node is made of.
+// Config holds the settings of a node.
 type Config struct {
-	Origin    *client.Client    // asks the origin's internal interface; required
+	Origin    *client.Client    // of the origin's internal interface; required
 	OriginURL *url.URL          // where everything else is passed on to; required
 	Transport http.RoundTripper // carries what is passed on; nil: a pooled transport of its own
-	NodeToken string            // proves to the origin that the client address is ours to tell
+	NodeToken string            // authenticates the node, and the client addresses it sends, to the origin
 	BaseURL   string            // the public address of this node, without a slash at the end; required
 
 	Profile    rfc9111.Profile // how what is passed on is cached
@@ -67,7 +67,7 @@ type Config struct {
 
 	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for may score here; none: all may
 	WASI       bool                  // run modules of the class wasi-null too, which may hold the process up for two seconds
-	BuiltIn    []fieldmark.Digest    // modules that came with the program and need nobody to vouch for them
+	BuiltIn    []fieldmark.Digest    // modules that came with the program and need no signature
 
 	// TrustedNetworks are where proxies of the operator's stand: what one of them
 	// says of its client is believed, and its connections are not counted.
@@ -76,12 +76,12 @@ type Config struct {
 	Inflight        int           // most requests answered at once; 0: DefaultInflight
 	RateLimit       RateLimit     // where what clients ask of the APIs is counted
 	NetworkQuota    int           // requests to the origin a minute that one client network may cause; 0: any number
-	DrainDelay      time.Duration // how long a stopping node says so before it takes no more connections
-	Version         string        // of the program, told to the origin
-	ServerTiming    bool          // tell every client how long its answer took
+	DrainDelay      time.Duration // how long a stopping node reports that it stops before it closes its listeners
+	Version         string        // of the program, reported to the origin
+	ServerTiming    bool          // send Server-Timing to every client
 
 	Log    *slog.Logger
-	Tracer *trace.Tracer // tells of fills and of what is passed on; nil: nobody
+	Tracer *trace.Tracer // records fills and passed requests; nil: no tracing
 }
 
 // Edge is one node.
@@ -108,7 +108,7 @@ type Edge struct {
 	inflight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
 	named    *slots      // requests that wait for what fetchFor fetches
-	leaving  atomic.Bool // the node was told to stop
+	leaving  atomic.Bool // the node is stopping
 	limits   *limits
 
 	originVersion originVersion // of the origin
@@ -218,9 +218,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 	g.Go(func() error {
 		<-ctx.Done()
 		e.leaving.Store(true)
-		time.Sleep(e.cfg.DrainDelay) // whoever sends clients here hears of it while they are still answered
+		time.Sleep(e.cfg.DrainDelay) // balancers stop sending requests while they are still answered
 		for _, ln := range listeners {
-			_ = ln.Close() // a second listener is closed whatever the first says
+			_ = ln.Close() // a second listener is closed whatever the first returns
 		}
 		if cut := e.conns.Drain(drainTimeout); cut > 0 {
 			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections", cut)
@@ -233,8 +233,9 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 // Handler returns what answers a request, for a server the caller runs.
 func (e *Edge) Handler() fasthttp.RequestHandler { return e.serve }
 
-// Ready says why the node cannot answer from its own knowledge yet, or nil. A node
-// without a token has no such knowledge: it is ready to pass requests on.
+// Ready returns why the node is not ready for requests, or nil: it has no module or no
+// ranking yet, or it is stopping. A node without a token only passes requests on, for
+// which it is always ready.
 func (e *Edge) Ready() error {
 	if e.leaving.Load() {
 		return errors.New("this node is stopping")
@@ -276,7 +277,7 @@ func (e *Edge) requestContext(ctx *fasthttp.RequestCtx) (context.Context, contex
 }
 
 // filling begins the span of a fill that the request of asked waits for. A fill's
-// own context is nobody's: others wait for it too.
+// own context is not the request's, as other requests wait for it too.
 func (e *Edge) filling(ctx, asked context.Context) (context.Context, *trace.Span) {
 	if e.cfg.Tracer == nil {
 		return ctx, nil

@@ -61,7 +61,7 @@ func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
 	return nil
 }
 
-// sendFile answers a file of ours that costs nothing to make.
+// sendFile answers with a file that is cheap to make and not cached.
 func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	etag := etagOf(body)
 	h := &ctx.Response.Header
@@ -78,8 +78,7 @@ func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byt
 }
 
 // serveReady answers GET /readyz, which load balancers ask: 200 while the node
-// should get requests, 503 before its first ranking and from when it was told to
-// stop.
+// should get requests, 503 before its first ranking and while it is stopping.
 func (e *Edge) serveReady(ctx *fasthttp.RequestCtx) {
 	if err := e.Ready(); err != nil {
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeOriginUnavailable, "not ready: %s", err))
@@ -98,7 +97,7 @@ func (e *Edge) serveRobots(ctx *fasthttp.RequestCtx) {
 	e.sendFile(ctx, "text/plain; charset=utf-8", []byte(site.Robots(e.cfg.BaseURL)))
 }
 
-// serveOwnLLMs answers GET /llms.txt: what this site tells models of itself.
+// serveOwnLLMs answers GET /llms.txt: the description of this site for models.
 func (e *Edge) serveOwnLLMs(ctx *fasthttp.RequestCtx) {
 	ranked := 0
 	if s := e.rankings.Current(); s != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // The lifetimes of what a digest names. Facts go with their brand, so no cache on
-// the way shall hold them for ever.
+// the way may keep them for ever.
 const (
 	foreverControl = "public, max-age=31536000, immutable"
 	factsControl   = "public, max-age=3600, immutable"
@@ -51,7 +51,7 @@ func (e *Edge) serveScoreOf(ctx *fasthttp.RequestCtx) {
 }
 
 // parseTimes reads parameters that are times or days, each at most once, and
-// hands any other to more, which says whether it knows it.
+// hands any other to more, which reports whether it is known.
 func parseTimes(ctx *fasthttp.RequestCtx, into map[string]*time.Time, known string, more func(name, value string) (code, detail string, ok bool)) error {
 	var bad []fieldmark.FieldError
 	seen := map[string]bool{}
@@ -297,7 +297,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 	return h, markChanges(ctx, m, past, q, h)
 }
 
-// markChanges says where facts and modules changed between the two ends.
+// markChanges adds the changes of facts and modules between the two ends.
 func markChanges(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory, q historyQuery, h *fieldmark.ScoreHistory) error {
 	activations := past.Activations
 	module := func(until time.Time) {
@@ -387,8 +387,8 @@ func (e *Edge) serveFacts(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, suffix 
 		func(ctx context.Context) ([]byte, int64, error) { return e.cfg.Origin.FactsBody(ctx, slug, digest) })
 }
 
-// serveModule answers GET /api/v1/modules/{digest}: the module itself, for whoever
-// wants to score by it.
+// serveModule answers GET /api/v1/modules/{digest}: the module itself, so that anyone
+// can reproduce a score.
 func (e *Edge) serveModule(ctx *fasthttp.RequestCtx) {
 	digest, err := fieldmark.ParseDigest(string(ctx.Path()[len(fieldmark.PathModules):]))
 	if err != nil {

@@ -26,9 +26,9 @@ func (e *Edge) taggedBoard(entry *cache.Entry) *cache.Entry {
 	return entry
 }
 
-// unknownParameters is what becomes of parameters nobody knows. Programs are told: a
-// misspelt filter must not look like an unfiltered list. People are not: links
-// they follow carry the marks of whoever sent them.
+// unknownParameters says how unknown parameters are handled. The API rejects them: a
+// misspelt filter must not look like an unfiltered list. Pages ignore them: links that
+// people follow carry tracking parameters of other sites.
 type unknownParameters bool
 
 const (
@@ -39,7 +39,7 @@ const (
 // boardParameters are what a leaderboard can be asked for.
 const boardParameters = "niche, language, basis, minConfidence, limit and cursor"
 
-// parseBoardQuery reads the query of a leaderboard and tells all complaints at once.
+// parseBoardQuery parses the query of a leaderboard and returns all problems at once.
 func parseBoardQuery(args *fasthttp.Args, s unknownParameters) (ranking.Query, error) {
 	q := ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: fieldmark.DefaultBoardLimit}
 	var bad []fieldmark.FieldError
@@ -67,7 +67,7 @@ func parseBoardQuery(args *fasthttp.Args, s unknownParameters) (ranking.Query, e
 	return q, nil
 }
 
-// boardParsers read one parameter each, or say what is wrong with it.
+// boardParsers parse one parameter each, or return what is wrong with it.
 var boardParsers = map[string]func(q *ranking.Query, value string) (code, detail string){
 	"niche": func(q *ranking.Query, value string) (code, detail string) {
 		if q.Filter.Niche = value; !fieldmark.ValidSlug(value) {
@@ -125,7 +125,7 @@ func parseConfidence(s string) (fieldmark.Milli, bool) {
 	return m, m <= fieldmark.MilliOne
 }
 
-// maxParameterName bounds how much of an unknown parameter's name is told back.
+// maxParameterName bounds how much of an unknown parameter's name is returned.
 const maxParameterName = 40
 
 // unknownParameter complains of a parameter, by name if it is a plain one.
@@ -136,7 +136,7 @@ func unknownParameter(name, known string) fieldmark.FieldError {
 	return fieldmark.FieldError{Pointer: "?" + name, Code: "unknown_field", Detail: "unknown parameter; known: " + known}
 }
 
-// findRanking finds the ranking and the place a query asks for.
+// findRanking returns the ranking of a query, and the place in it.
 func (e *Edge) findRanking(q ranking.Query) (*ranking.Snapshot, int, error) {
 	if q.Cursor == "" {
 		if s := e.rankings.Current(); s != nil {

@@ -23,8 +23,8 @@ import (
 )
 
 // How answers that follow from their request alone are kept. They cannot
-// become wrong while the origin's edition lasts, so time only bounds how long
-// what nobody asks for stays.
+// become wrong while the origin's version lasts, so time only bounds how long
+// unused ones stay.
 const (
 	llmsFresh   = 24 * time.Hour
 	llmsOnError = 7 * 24 * time.Hour
@@ -40,7 +40,7 @@ const (
 // originVersion is the origin's edition as last heard from it.
 type originVersion struct{ value atomic.Pointer[string] }
 
-// set notes what the origin says of itself; saying nothing tells nothing.
+// set stores the version that the origin reports; an empty one is ignored.
 func (e *originVersion) set(said string) {
 	if said != "" && said != e.get() {
 		e.value.Store(&said)
@@ -154,7 +154,7 @@ func (q llmsRequest) cacheKey(edition string) string {
 }
 
 // uncacheable is the error of a fill whose answer is sent and not stored: the origin
-// did not say that it may be, is of another edition than the key, or the answer is too
+// did not allow it, is of another version than the key, or the answer is too
 // large. Those who wait for the fill share it.
 type uncacheable struct{ entry *cache.Entry }
 
@@ -164,8 +164,8 @@ func (*uncacheable) Error() string { return "the answer is not stored" }
 // Unwrap keeps the cache from remembering the answer.
 func (*uncacheable) Unwrap() error { return cache.ErrUncacheable }
 
-// fetchLLMs asks the origin. Only a 200 becomes an entry; a problem comes back
-// as the error it tells of.
+// fetchLLMs sends q to the origin. Only a 200 becomes an entry; a problem document
+// becomes an error.
 func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, client string) (*cache.Entry, error) {
 	asOf := e.replica.purged.Load() // it follows from its request, so it is as new as we are
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.cfg.OriginURL.JoinPath(q.path).String(), bytes.NewReader(q.body))
@@ -222,8 +222,8 @@ func problemError(resp *http.Response, body []byte) error {
 	return fe
 }
 
-// llmsFields are what a kept answer says of itself; everything else an origin
-// sends belongs to one exchange.
+// llmsFields are the header fields of a stored answer; all others belong to one
+// exchange.
 var llmsFields = []string{"Content-Type", "Content-Language", "Content-Disposition", "Cache-Control", "Vary", "X-Content-Type-Options", "Llms-Txt-Warnings"}
 
 func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
@@ -238,7 +238,7 @@ func newLLMsEntry(h http.Header, body []byte) *cache.Entry {
 	return entry
 }
 
-// llmsFormFields are the fields of the page's form; any other is nobody's.
+// llmsFormFields are the fields of the page's form; others are ignored.
 var llmsFormFields = []string{"name", "niche", "description", "uniqueValue", "url", "language", "email", "about", "content"}
 
 // serveLLMsPage answers /llms-txt: GET shows the forms, POST what came of one.
@@ -329,7 +329,7 @@ type llmsDocument struct {
 	lintReport
 }
 
-// lintReport is what the linter says.
+// lintReport is the result of the linter.
 type lintReport struct {
 	Level  int `json:"level"`
 	Issues []struct {
@@ -359,8 +359,7 @@ func (a *llmsDocument) result(check bool, sent string) *site.LLMsResult {
 	return r
 }
 
-// llmsAnswer asks what the API is asked, through the same cache: what the page was
-// told, a program is told from here too.
+// llmsAnswer returns what the API returns for the form, through the same cache.
 func (e *Edge) llmsAnswer(ctx *fasthttp.RequestCtx, check bool, form map[string]string) (*llmsDocument, error) {
 	q := llmsRequest{path: fieldmark.PathLLMsLint, accept: "application/json", contentType: "text/markdown", body: []byte(form["content"])}
 	if !check {

@@ -110,7 +110,7 @@ func newMeters() *meters {
 // origin that it passed on.
 var cacheNames = [...]string{"derived", "passed"}
 
-// watch adds what is read off the node when somebody looks.
+// watch adds the gauges, which are read when the metrics are.
 func (m *meters) watch(e *Edge) {
 	for _, name := range cacheNames {
 		memory := func() (bytes, entries int64) {
@@ -147,7 +147,7 @@ func since(h *metrics.PrometheusHistogram, began time.Time) { h.Update(time.Sinc
 // WriteMetrics writes the node's counters in the Prometheus text format.
 func (e *Edge) WriteMetrics(w io.Writer) { e.meters.set.WritePrometheus(w) }
 
-// cacheEvents counts what the cache tells.
+// cacheEvents counts the events of the cache.
 func (m *meters) cacheEvents() cache.Events {
 	return cache.Events{
 		Hit:        m.hits.Inc,
@@ -159,7 +159,7 @@ func (m *meters) cacheEvents() cache.Events {
 	}
 }
 
-// What becomes of a request for what is not the edge's own.
+// Results of passed requests.
 const (
 	passHit = iota
 	passStale
@@ -172,7 +172,7 @@ const (
 
 var passNames = [passResults]string{"hit", "stale", "miss", "bypass", "collapsed", "on-error"}
 
-// proxyEvents counts what the pass-through tells.
+// proxyEvents counts the events of the proxy.
 func (m *meters) proxyEvents() proxy.Events {
 	return proxy.Events{
 		Hit: m.passed[passHit].Inc, Stale: m.passed[passStale].Inc, Miss: m.passed[passMiss].Inc,
@@ -181,7 +181,7 @@ func (m *meters) proxyEvents() proxy.Events {
 	}
 }
 
-// What becomes of asking the shared tier.
+// Results of calls to the shared tier.
 const (
 	redisHit = iota
 	redisMiss
@@ -194,7 +194,7 @@ const (
 
 var redisNames = [redisResults]string{"hit", "miss", "fill", "wait", "error", "skip"}
 
-// redisEvents counts what the shared tier tells.
+// redisEvents counts the events of the shared tier.
 func (m *meters) redisEvents() cache.RedisEvents {
 	return cache.RedisEvents{
 		Hit: m.redis[redisHit].Inc, Miss: m.redis[redisMiss].Inc, Filled: m.redis[redisFill].Inc, Waited: m.redis[redisWait].Inc,

@@ -35,7 +35,7 @@ type modules struct {
 	engine  *wasm.Engine
 	active  *wasm.Registry
 	canary  atomic.Pointer[canary] // nil: none
-	keys    []fieldmark.ModuleKey  // who may vouch for a module; none: nobody needs to
+	keys    []fieldmark.ModuleKey  // that may sign modules; none: no signature is needed
 	builtin []fieldmark.Digest     // welcome without a signature: they came with the program
 	log     *slog.Logger
 
@@ -47,7 +47,7 @@ type modules struct {
 
 	rolledBack atomic.Bool   // and the follower has not dealt with it
 	wake       chan struct{} // has the follower look at once
-	report     chan struct{} // has the origin told at once
+	report     chan struct{} // wakes the report to the origin
 }
 
 // canary is a module that scores some brands while another scores all others. Its
@@ -70,7 +70,7 @@ func newModules(cfg Config, m *meters) (*modules, error) {
 	return s, err
 }
 
-// onRollback is called by whoever met the fault that was too much.
+// onRollback is called by the goroutine that met the last fault before a rollback.
 func (s *modules) onRollback(r wasm.Rollback) {
 	s.lastRollback.Store(&fieldmark.ModuleRollback{
 		From: r.From, To: r.To, Kind: string(r.Last.Kind), Error: r.Last.Err.Error(), At: fieldmark.At(time.Now()),
@@ -100,7 +100,7 @@ func (s *modules) recordRefusal(err error) {
 	}
 }
 
-// checkSignature refuses a module nobody vouches for, where somebody must.
+// checkSignature refuses a module without a valid signature where one is required.
 func (s *modules) checkSignature(m fieldmark.SignedModule) error {
 	if slices.Contains(s.builtin, m.Digest) {
 		return nil
@@ -118,8 +118,8 @@ func (s *modules) registryFor(slug fieldmark.Slug) (*wasm.Registry, bool) {
 	return s.active, false
 }
 
-// covers says whether a brand belongs to the share on trial. It is the same
-// share on every node, other modules have another, and a larger one has it in it.
+// covers reports whether a brand belongs to the canary's share. It is the same share on
+// every node, differs between modules, and is part of any larger share of the module.
 func (t *canary) covers(slug fieldmark.Slug) bool {
 	sum := sha256.Sum256([]byte(string(t.plan.Digest) + "\x00" + string(slug)))
 	return binary.BigEndian.Uint64(sum[:8])%canaryShares < uint64(t.plan.Percent)*(canaryShares/100)
@@ -145,7 +145,7 @@ func (e *Edge) requireModule() error {
 	return nil
 }
 
-// close frees every module; nobody scores any more.
+// close frees every module. No brand may be scored after it.
 func (s *modules) close(ctx context.Context) error {
 	var errs []error
 	if t := s.canary.Swap(nil); t != nil {
@@ -193,15 +193,15 @@ func (e *Edge) assessBy(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 	return score, nil
 }
 
-// isFault says whether a module, and nothing else, is to blame.
+// isFault reports whether an error is a fault of a module.
 func isFault(err error) bool {
 	_, ok := errors.AsType[*wasm.Fault](err)
 	return ok
 }
 
 // fallbackScore answers for a brand that the module in force cannot score and of which
-// nothing is cached: by the module before, or else without a score. Whoever asks
-// shall not suffer from a bad module.
+// nothing is cached: by the module before, or else without a score. A bad module must
+// not take brands off the site.
 func (e *Edge) fallbackScore(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, error) {
 	state, asOf, err := e.cfg.Origin.BrandState(ctx, slug)
 	if err := asNotFound(slug, &state, err); err != nil {
@@ -246,12 +246,12 @@ const (
 	// may have been too busy to compile it in time.
 	refusedRetry = time.Minute
 	// reportEvery is how often the origin hears of a node that has no news; it
-	// forgets one it has not heard of for some minutes.
+	// removes a node after some minutes without a report.
 	reportEvery = 30 * time.Second
 )
 
-// loadModules puts in force what the origin says. A module that is refused is
-// noted, and what was in force stays; only a node that has none yet fails.
+// loadModules activates the modules that the origin names. If one is refused the node
+// reports that and keeps the one it has; only a node without a module fails.
 func (r *ranker) loadModules(ctx context.Context) error {
 	e := r.edge
 	plan, err := e.cfg.Origin.ModulePlan(ctx)
@@ -384,7 +384,7 @@ func (e *Edge) scoreRow(ctx context.Context, m *wasm.Module, state fieldmark.Bra
 	return ranking.NewFailed(state.Brand.Slug, old), nil, nil
 }
 
-// runReports tells the origin which module scores here, whenever that changes and
+// runReports reports to the origin which module scores here, whenever that changes and
 // now and then, until ctx ends.
 func (e *Edge) runReports(ctx context.Context) error {
 	again := time.NewTicker(reportEvery)
@@ -394,7 +394,7 @@ func (e *Edge) runReports(ctx context.Context) error {
 			return nil
 		}
 		if err := e.cfg.Origin.ReportNode(ctx, e.Report()); err != nil && ctx.Err() == nil {
-			e.log.Debug("tell the origin of this node", "err", err) // the follower has said that it is away
+			e.log.Debug("report to the origin", "err", err) // the replicator logs that the origin is away
 		}
 		select {
 		case <-ctx.Done():
@@ -405,7 +405,7 @@ func (e *Edge) runReports(ctx context.Context) error {
 	}
 }
 
-// Report says which module scores on this node, why not the wanted one, and
+// Report returns which module scores on this node, why not the wanted one, and
 // whether there are brands that it cannot score.
 func (e *Edge) Report() fieldmark.NodeReport {
 	s := e.modules

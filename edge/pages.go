@@ -22,7 +22,7 @@ import (
 )
 
 // pageFields go out with every page: nothing is run or loaded from
-// elsewhere, no other site may frame it, and models are told where to begin.
+// elsewhere, no other site may frame it, and a link leads models to /llms.txt.
 var pageFields = []string{
 	"Content-Type", "text/html; charset=utf-8",
 	"Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -92,7 +92,7 @@ func (e *Edge) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache
 	})
 }
 
-// failPage says to a person what went wrong.
+// failPage answers with an error page.
 func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	fe := publicError(err)
 	id := requestID(ctx)
@@ -116,9 +116,9 @@ func (e *Edge) failPage(ctx *fasthttp.RequestCtx, err error, brand string) {
 	sendOnce(ctx, status, body)
 }
 
-// renderErrorPage puts a page in the place of a problem document that says there is
-// nothing at an address, or that the origin is away, where a browser asked for
-// one. Programs, and whoever asks the interfaces, get the document.
+// renderErrorPage replaces a problem document by a page where a browser asked for an
+// address that does not exist, or while the origin is away. Other clients, and requests
+// to the APIs, get the document.
 func (e *Edge) renderErrorPage(ctx *fasthttp.RequestCtx) {
 	status := ctx.Response.StatusCode()
 	if status < http.StatusNotFound || !bytes.HasPrefix(ctx.Response.Header.ContentType(), problemType) ||
@@ -172,7 +172,7 @@ func (e *Edge) serveAbout(ctx *fasthttp.RequestCtx) {
 }
 
 // sendPage answers a page made for one request: what it shows depends on what
-// somebody typed, so it is not kept.
+// the client entered, so it is not kept.
 func (e *Edge) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte, err error) {
 	if err != nil {
 		e.failPage(ctx, err, "")
@@ -297,7 +297,7 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 }
 
 // serveStatus answers GET /status: what this node knows and by what it ranks. It
-// is never kept, and says nothing that an operator would rather not.
+// is never kept, and shows nothing that operators keep private.
 func (e *Edge) serveStatus(ctx *fasthttp.RequestCtx) {
 	p := site.StatusPage{
 		BaseURL: e.cfg.BaseURL, Node: e.id, InStep: e.replica.connected.Load(), Event: e.replica.applied.Load(), Now: fieldmark.At(time.Now()),

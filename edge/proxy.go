@@ -100,7 +100,7 @@ func (e *Edge) failPass(ctx *fasthttp.RequestCtx, err error) {
 	e.fail(ctx, passError(err))
 }
 
-// passError says why a request could not be answered.
+// passError returns the public error of a request that could not be passed on.
 func passError(err error) error {
 	if limited, ok := errors.AsType[*limitError](err); ok {
 		return limited
@@ -116,7 +116,7 @@ func passError(err error) error {
 	case errors.Is(err, proxy.ErrTarget):
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target must be a path")
 	case errors.Is(err, proxy.ErrNotCached):
-		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request asks for nothing else")
+		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request accepts only cached answers")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		return originTimeout(err)
 	}

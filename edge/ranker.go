@@ -25,7 +25,7 @@ const (
 	// spent waiting for the origin and for other nodes' fills.
 	scoreAtOnce = 8
 	// followerLease is how long a score that another node is making is waited for:
-	// several usual fills. A reader waits longer, but others do not wait for him.
+	// several usual fills. A reader waits longer, but no other brand waits for a reader.
 	followerLease = 250 * time.Millisecond
 	// agedEvery is how often brands are looked for whose facts have grown too old
 	// for what is said of them: no event reports that.
@@ -292,7 +292,7 @@ func (e *Edge) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slug,
 	return again, err
 }
 
-// refresh starts to make anew what is held of the changed brands, so that even
+// refresh starts to renew what is cached of the changed brands, so that even
 // the first reader after a change sees it.
 func (r *ranker) refresh(ctx context.Context, changed map[fieldmark.Slug]int64) {
 	e := r.edge
@@ -482,8 +482,8 @@ func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
 	return rows
 }
 
-// storeScore puts a score at hand before anybody asks, so that it is there when the
-// origin is not.
+// storeScore stores a score ahead of requests, so that it is there while the origin is
+// away.
 func (e *Edge) storeScore(ctx context.Context, score fieldmark.Score, asOf int64) {
 	e.logRefresh(e.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf)

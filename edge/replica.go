@@ -27,7 +27,7 @@ const (
 	backoffMax   = 500 * time.Millisecond
 	// minSilence is the least time without a byte after which a poll is asked of
 	// another origin. An origin that works sends one every 300 ms; a change should
-	// be visible within a second or two whatever becomes of one origin.
+	// be visible within a second or two even if one origin fails.
 	minSilence = time.Second
 	// missedKeepAlives is how many signs of life must be missing, should an origin
 	// send them less often.
@@ -36,12 +36,12 @@ const (
 	// through for purges; what is older in the tier counts as stale. Ten pages of
 	// the log cost less than a few hundred fills.
 	replayedEvents = 10_000
-	// beyondLog is past every number an event can have: asking for what follows it
-	// tells at once where the log stands.
+	// beyondLog is past every number an event can have: a request for the events after
+	// it returns at once, with the head of the log.
 	beyondLog = 1 << 53
 )
 
-// replicaState is what the node knows of the origin's event log.
+// replicaState is how far the node has replicated the origin's event log.
 type replicaState struct {
 	applied atomic.Int64 // the newest event up to which all changes are in the ranking
 	purged  atomic.Int64 // the newest event whose purges are applied, or just being applied
@@ -51,11 +51,11 @@ type replicaState struct {
 	connected    atomic.Bool  // whether the last question was answered
 	lostAt       atomic.Int64 // when connected became false, in nanoseconds since 1970; 0: never
 	originProven atomic.Bool  // whether one was ever: the origin is one of Fieldmark's
-	currentAt    atomic.Int64 // when the ranking was last known to be what the log says, in nanoseconds since 1970
+	currentAt    atomic.Int64 // when the ranking last matched the log, in nanoseconds since 1970
 	backlog      *backlog
 }
 
-// markCurrent notes that the ranking is what the log says now.
+// markCurrent records that the ranking matches the log now.
 func (f *replicaState) markCurrent() { f.currentAt.Store(time.Now().UnixNano()) }
 
 // rankingAge is how long ago that was; 0 before the first ranking.
@@ -113,7 +113,7 @@ func (e *Edge) replicate(ctx context.Context) error {
 			e.replica.lostAt.Store(time.Now().UnixNano())
 		}
 		if connected || pause == backoffFirst {
-			e.log.Warn("event stream disconnected; serving what is known", "err", err)
+			e.log.Warn("event stream disconnected; serving cached data", "err", err)
 		}
 		sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, backoffMax)
@@ -184,8 +184,8 @@ func (f *replicator) attach(ctx context.Context) error {
 	return nil
 }
 
-// pollEvents asks for the events after a cursor. Where origins show signs of life, it
-// asks another one if they fail to appear.
+// pollEvents requests the events after a cursor. If the origin sends keep-alives and
+// they fail to appear, another origin is tried.
 func (f *replicator) pollEvents(ctx context.Context, after fieldmark.EventCursor, wait time.Duration) (fieldmark.EventPage, error) {
 	if f.maxSilence > 0 {
 		ctx = upstream.WithSilence(ctx, f.maxSilence)
@@ -228,7 +228,7 @@ func (f *replicator) replay(ctx context.Context, to fieldmark.EventPage) error {
 	return nil
 }
 
-// applyPurge does to the cache what an event says.
+// applyPurge purges what an event names from the caches.
 func (e *Edge) applyPurge(ev *fieldmark.Event) {
 	soft, hard := e.cache.Purge, e.cache.PurgeHard
 	var p fieldmark.Purged
@@ -247,7 +247,7 @@ func (e *Edge) applyPurge(ev *fieldmark.Event) {
 		}
 	}
 	if ev.Type == fieldmark.EventBrandRemoved {
-		soft = hard // nobody shall see it again, whatever happens to the origin
+		soft = hard // it must not be served again, even if the origin fails
 	}
 	for _, tag := range ev.Tags {
 		soft(ev.Number, string(tag))
@@ -357,8 +357,8 @@ func summarize(events []fieldmark.Event) eventBatch {
 }
 
 // reattach detaches after the log's tail was lost: what is cached counts as stale,
-// everything is ranked again, and until then the ranking does not say which brands
-// there are not.
+// everything is ranked again, and until then the ranking cannot tell which brands do
+// not exist.
 func (f *replicator) reattach(page fieldmark.EventPage) {
 	e := f.edge
 	diverged := page.Diverged(f.at)
@@ -528,7 +528,7 @@ func (b *backlog) report(fn func(n int64, all bool)) {
 }
 
 // oldest returns when the oldest of the events happened whose change is not in the
-// ranking yet; zero: there is none.
+// ranking yet; zero if all are in it.
 func (b *backlog) oldest() (at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

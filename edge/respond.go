@@ -23,7 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
-// head is what an answer says before its body; it is built once, when the
+// head holds the header fields of an answer; it is built once, when the
 // answer is made, and written many times.
 type head struct {
 	// contentType and control are fields of their own: fasthttp writes the one
@@ -177,8 +177,8 @@ func newJSONEntry(doc any, etag, control string) (*cache.Entry, error) {
 		"Access-Control-Allow-Origin", "*"), nil
 }
 
-// retryAfter is what a client is told when we cannot answer: long enough for a
-// restart, short enough for tools that give up after a few tries.
+// retryAfter is the Retry-After of answers that the node cannot give now: long enough
+// for a restart, short enough for tools that give up after a few tries.
 const retryAfter = 5 * time.Second
 
 // fail answers with a problem document, or with a page where a person looks.
@@ -210,8 +210,8 @@ func (e *Edge) fail(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.SkipBody = ctx.IsHead()
 }
 
-// setRetryAfter tells when to repeat a request: after a given time, or after
-// retryAfter where status says that the node or its origin could not answer.
+// setRetryAfter sets when a request may be repeated: after a given time, or after
+// retryAfter where by its status the node or its origin could not answer.
 func setRetryAfter(ctx *fasthttp.RequestCtx, status int, after time.Duration) {
 	if after == 0 && (status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout) {
 		after = retryAfter
@@ -255,7 +255,7 @@ func requestTimeout() *fieldmark.Error {
 	return fieldmark.Errorf(fieldmark.CodeRequestTimeout, "the request did not arrive in time")
 }
 
-// malformed says why a request was refused before it was read.
+// malformed returns the public error of a request that was refused by its form.
 func malformed(refused *framing.Error) *fieldmark.Error {
 	code := fieldmark.CodeMalformedRequest
 	switch refused.Status {
@@ -269,7 +269,7 @@ func malformed(refused *framing.Error) *fieldmark.Error {
 	return fieldmark.Errorf(code, "%s", refused.Reason)
 }
 
-// recoverPanic turns our own bug into an internal problem; the node lives on.
+// recoverPanic answers a request whose handler panicked; the node continues.
 func (e *Edge) recoverPanic(ctx *fasthttp.RequestCtx) {
 	if p := recover(); p != nil {
 		e.meters.panics.Inc()

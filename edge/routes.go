@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// serve is the door: it measures, routes and recovers.
+// serve measures and routes a request and recovers from panics.
 func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
 	defer closeUnread(ctx)
 	defer e.recoverPanic(ctx)

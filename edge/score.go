@@ -97,7 +97,7 @@ func (e *Edge) serveScore(ctx *fasthttp.RequestCtx, slug fieldmark.Slug) {
 	e.sendScore(ctx, entry.Body, v, end, etag)
 }
 
-// sendScore sends a score document, compressed if its reader wants that.
+// sendScore sends a score document, compressed if the client accepts that.
 func (e *Edge) sendScore(ctx *fasthttp.RequestCtx, beginning []byte, v *scoreValue, end []byte, etag string) {
 	accept, list := acceptEncoding(ctx), ctx.Request.Header.PeekBytes(headerIfNoneMatch)
 	coded := compress.Gzip.ETag(etag)
@@ -138,7 +138,7 @@ func noParameters(ctx *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// adviceIn reads the parameter that asks what would raise the score.
+// adviceIn parses the parameter that adds what would raise the score.
 func adviceIn(wanted *bool) func(name, value string) (code, detail string, ok bool) {
 	return func(name, value string) (code, detail string, ok bool) {
 		if name != "advice" {
@@ -151,9 +151,9 @@ func adviceIn(wanted *bool) func(name, value string) (code, detail string, ok bo
 	}
 }
 
-// suffix is what a score document says after its rank.
+// suffix holds the members of a score document after its rank.
 type suffix struct {
-	stale  bool // it could not be made anew
+	stale  bool // it could not be renewed
 	advice bool // what would raise it
 }
 
@@ -198,8 +198,8 @@ func brandNotFound() error {
 	return fieldmark.Errorf(fieldmark.CodeNotFound, "no public brand has this slug")
 }
 
-// redirectError says that a slug leads to another. To whoever does not look closer there
-// is no brand.
+// redirectError is the error of a slug that leads to another. For all other purposes it
+// is that of a brand that does not exist.
 type redirectError struct {
 	to fieldmark.Slug
 	error
@@ -238,9 +238,9 @@ func redirect(ctx *fasthttp.RequestCtx, err error, prefix, suffix string) bool {
 	return true
 }
 
-// checkExists says whether there is a brand under a slug, as far as the node can tell
-// without asking: only what is certainly none is an error, and then nothing old is
-// served in its place. What has changed since the ranking was made is asked for.
+// checkExists returns an error if a slug certainly has no brand, as far as the node can
+// know without the origin; nothing old is served in its place. Brands that have changed
+// since the ranking was made may exist.
 func (e *Edge) checkExists(slug fieldmark.Slug) error {
 	if e.rankings.Lookup(slug) != ranking.Absent || e.replica.backlog.has(slug) || e.rankings.Lookup(slug) != ranking.Absent { // again: it may have been ranked between the two
 		return nil
@@ -252,7 +252,7 @@ func (e *Edge) checkExists(slug fieldmark.Slug) error {
 	return fmt.Errorf("%w: %w", cache.ErrGone, err)
 }
 
-// asNotFound says why a state is no answer for a slug, if it is none.
+// asNotFound returns the error of a state that has no public brand under a slug, or err.
 func asNotFound(slug fieldmark.Slug, state *fieldmark.BrandState, err error) error {
 	switch {
 	case fieldmark.IsCode(err, fieldmark.CodeNotFound), err == nil && !state.Brand.Public:
@@ -271,9 +271,8 @@ func (e *Edge) score(ctx context.Context, slug fieldmark.Slug) (*cache.Entry, ca
 	return e.deriveScore(ctx, slug, readerLease)
 }
 
-// deriveScore is score for those who know better than the ranking which brands
-// there are. One node of the fleet asks the origin and runs the module; the others
-// wait for it, up to lease.
+// deriveScore is score without the check that the brand exists. One node of the fleet
+// reads the facts and runs the module; the others wait for it, up to lease.
 func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.Duration) (*cache.Entry, cache.Source, error) {
 	if err := e.requireModule(); err != nil {
 		return nil, cache.SourceNone, err
@@ -300,9 +299,9 @@ func (e *Edge) deriveScore(ctx context.Context, slug fieldmark.Slug, lease time.
 	return entry, from, err
 }
 
-// asUnavailable turns an answer that makes no sense, as from an origin that knows
-// nothing of brands or does not accept the node's token, into one that did not
-// come: the client has no part in what the node asks for itself.
+// asUnavailable turns errors of the node's own requests that no client causes, such as
+// those of a server that is no origin or does not accept the node token, into one of an
+// origin that is away.
 func asUnavailable(err error) error {
 	switch fieldmark.AsError(err).Code.Status() {
 	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -360,8 +359,8 @@ func newScoreValue(score fieldmark.Score, etag string) *scoreValue {
 }
 
 // decodeShared reads a score document that another node has made.
-// One that another module made is none of ours: that node may have gone back to
-// an earlier module by itself, or not yet have the one in force.
+// One that another module made is refused: that node may have rolled back to an
+// earlier module, or not have loaded the active one.
 func (e *Edge) decodeShared(entry *cache.Entry) error {
 	score, err := decodeScore(entry.Body)
 	if err != nil {
@@ -374,8 +373,8 @@ func (e *Edge) decodeShared(entry *cache.Entry) error {
 	return nil
 }
 
-// setTrends scores what was true before by the same module, and says how far the
-// score has come.
+// setTrends scores earlier facts by the same module and sets how far the score has
+// moved since.
 func (e *Edge) setTrends(ctx context.Context, m *wasm.Module, score *fieldmark.Score, state *fieldmark.BrandState, now time.Time) error {
 	past := make([]*fieldmark.Milli, len(state.Past))
 	for i := range state.Past {

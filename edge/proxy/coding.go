@@ -8,7 +8,7 @@ import (
 )
 
 // isCompressible reports whether compressing may pay: a whole answer of a kind that
-// shrinks, that nobody has compressed or forbidden to change.
+// shrinks, that is not compressed and may be transformed.
 func (v *variant) isCompressible() bool {
 	return v.Status == http.StatusOK && !v.Policy.NoTransform && v.Header.Get("Content-Encoding") == "" && v.Header.Get("Content-Range") == "" &&
 		compress.Compressible(v.Header.Get("Content-Type"), len(v.body))
@@ -31,7 +31,7 @@ type representation struct {
 }
 
 // negotiate picks the form a reader gets: the identity form for a range and for
-// whoever asks for nothing else.
+// clients that accept nothing else.
 func (v *variant) negotiate(h http.Header) representation {
 	f := representation{body: v.body, coding: compress.Identity}
 	c := v.encodings.Load()

@@ -3,9 +3,9 @@
 //
 // A fasthttp request comes in; an answer goes out, from memory where package
 // cache/rfc9111 allows it and from an http.RoundTripper where not. This package
-// acts on those decisions: it finds and stores variants, lets a crowd that asks
-// the same cold question ask it once, streams what is large, compresses what
-// pays, and forgets what it is told to forget.
+// acts on those decisions: it looks up and stores variants, coalesces equal requests
+// into one to the origin, streams large bodies, compresses stored ones, and
+// invalidates what is purged.
 //
 // It must not know what the answers are about, how an origin is chosen, or what
 // the edge answers itself.

@@ -30,7 +30,7 @@ type exchange struct {
 	cancel    context.CancelFunc
 }
 
-// close ends an exchange whose answer nobody reads.
+// close ends an exchange whose answer is not read.
 func (x *exchange) close() {
 	x.resp.Body.Close()
 	x.cancel()
@@ -42,8 +42,8 @@ func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h
 	var early *interim
 	rc, stop := context.WithCancelCause(context.Background())
 	cancel := func() { stop(nil) }
-	// Nobody's patience bounds what others wait for, so the wait has an end of its
-	// own. A body may take its time.
+	// Others may wait for the answer too, so the client's context does not bound the
+	// wait for its head. A body may take its time.
 	patience := time.AfterFunc(headTimeout, func() { stop(context.DeadlineExceeded) })
 	defer patience.Stop()
 	if q.upload != nil { // its client and the origin have limits of their own while it is sent
@@ -143,7 +143,7 @@ func (p *Proxy) pass(ctx *fasthttp.RequestCtx, q *request, why string) {
 }
 
 // isResponseToGet reports whether the answer to a POST is what a GET of the same
-// address would get, as its origin says (RFC 9110, 9.3.3).
+// address would get, by its Content-Location (RFC 9110, 9.3.3).
 func (q *request) isResponseToGet(resp *http.Response) bool {
 	if q.Method != http.MethodPost || resp.StatusCode != http.StatusOK || !rfc9111.ReadPolicy(resp.StatusCode, resp.Header, time.Now()).Explicit {
 		return false
@@ -155,18 +155,18 @@ func (q *request) isResponseToGet(resp *http.Response) bool {
 	return q.url.ResolveReference(at).RequestURI() == q.url.RequestURI()
 }
 
-// lead asks for all who wait on fl.
+// lead fetches the answer for all requests that wait on fl.
 func (p *Proxy) lead(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) {
 	collecting := false
 	defer func() {
-		if !collecting { // also if it panicked: nobody may wait for ever
+		if !collecting { // also after a panic, so that no request waits for ever
 			p.finish(q, fl)
 		}
 	}()
 	collecting = p.fetch(ctx, q, f, fl)
 }
 
-// serveSolo asks for one reader; what it may, it stores.
+// serveSolo fetches the answer for one client, and stores it if it may.
 func (p *Proxy) serveSolo(ctx *fasthttp.RequestCtx, q *request, f *lookup) {
 	marked := q.mode == coalesce && f.variant == nil
 	part := len(q.Header["Range"]) > 0 && f.variant == nil // the origin sees Range, which is in no key
@@ -178,9 +178,9 @@ func (p *Proxy) serveSolo(ctx *fasthttp.RequestCtx, q *request, f *lookup) {
 	p.fetch(ctx, q, f, nil)
 }
 
-// fetch asks the origin, stores what may be stored, answers ctx (nil: nobody
-// is waiting) and tells fl (nil: nobody else is). collecting says that the answer
-// is still on its way, and that fl lands with it.
+// fetch sends q to the origin, stores the answer if it may, answers ctx (nil: no client
+// waits) and resolves fl (nil: no other request waits). collecting reports that the
+// body is still being read, and that fl ends with it.
 func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *flight) (collecting bool) {
 	p.cfg.Events.Miss()
 	x, validates, err := p.roundTripStorable(ctx, q, f)
@@ -283,7 +283,7 @@ func (p *Proxy) resolve(fl *flight, v *variant, onError bool) {
 	}
 }
 
-// sendTo answers whoever is waiting himself.
+// sendTo answers ctx, if a client waits.
 func (p *Proxy) sendTo(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	if ctx != nil {
 		p.send(ctx, q, v, s)

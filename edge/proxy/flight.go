@@ -8,20 +8,20 @@ import (
 
 const (
 	// soloFor is how long the requests of a key do not queue after its answer
-	// turned out to be nobody else's. Longer would ask more often than needed once
+	// turned out not to be shareable. Longer would ask more often than needed once
 	// it may be shared; shorter would make a crowd wait for a leader again.
 	soloFor = 10 * time.Second
 	// backoffFor is how long an origin that has failed for a key is not asked again
 	// where something stale may be sent instead.
 	backoffFor = time.Second
-	// maxWait is how long a request waits for another's answer before it asks for
+	// maxWait is how long a request waits for another's answer before it is sent
 	// itself.
 	maxWait = 5 * time.Second
 	// maxMarkers bounds the table. Past it marks are forgotten, which costs a wait.
 	maxMarkers = 1 << 16
 )
 
-// variantMarker stands for a key in what outlives its requests. Clients choose keys, of
+// variantMarker is a digest of a key, for what outlives its requests. Clients choose keys, of
 // up to 18 kB with an Origin that fills the head, and 65,536 of those are a gigabyte.
 type variantMarker [sha256.Size]byte
 
@@ -85,7 +85,7 @@ func (t *flights) join(of string, seq int64, url *pendingURL, outdated func(*fli
 	return f, true
 }
 
-// sweep forgets what is over, and every mark if that is not enough.
+// sweep removes expired markers, and all of them if that is not enough.
 func (t *flights) sweep(now time.Time) {
 	for _, all := range []bool{false, true} {
 		for k, f := range t.byKey {

@@ -7,8 +7,8 @@ import (
 )
 
 // noDateHeader returns a response header to which fasthttp adds no Date of its
-// own. Whoever passes an answer on must not change when it was made, and Date is
-// the one field fasthttp lets nobody set: only its server can mark a header so,
+// own. A proxy must not change the Date of an answer, and Date is the one field that
+// fasthttp does not let a handler set: only its server can mark a header so,
 // and only a copy keeps the mark. So a server answers one request here, over a
 // pipe, and its header is copied.
 func noDateHeader() (*fasthttp.ResponseHeader, error) {

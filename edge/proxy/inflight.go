@@ -9,8 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 )
 
-// inFlight are the addresses the origin is being asked for, so that what an unsafe
-// request has changed meanwhile is not stored. Storing and forgetting take its
+// inFlight are the URLs that are being fetched, so that what an unsafe
+// request has changed meanwhile is not stored. Storing and invalidating take its
 // lock: whichever comes second sees the other.
 type inFlight struct {
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type inFlight struct {
 
 // pendingURL is one address that is being asked for.
 type pendingURL struct {
-	count     int          // exchanges under way; under asks.mu
+	count     int          // exchanges under way; under inFlight.mu
 	changedAt atomic.Int64 // Proxy.seq of the last change since the first of them began
 }
 
@@ -109,7 +109,7 @@ const keepGeneration = 365 * 24 * time.Hour
 
 func generationKey(address string) string { return "generation\x00" + address }
 
-// newGeneration replaces the generation under a key. The caller holds asks.mu.
+// newGeneration replaces the generation under a key. The caller holds inFlight.mu.
 func (p *Proxy) newGeneration(key string) generation {
 	g := generation(p.generations.Add(1))
 	p.cache.Put(key, &cache.Entry{Value: g, AsOf: p.seq.Load(), Fresh: keepGeneration, OnError: keepGeneration})

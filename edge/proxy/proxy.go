@@ -25,8 +25,7 @@ const (
 	// shards is few, as what one answer may weigh is a part of a shard.
 	shards = 2
 	// maxStored bounds the body of one stored answer, in bytes. What is larger
-	// streams through: it would displace hundreds of pages, and whoever serves
-	// such files has a place for them.
+	// streams through: it would displace hundreds of pages.
 	maxStored = 2 << 20
 	// keepValidated is how long an answer stays as something a 304 can confirm.
 	keepValidated = 24 * time.Hour
@@ -35,9 +34,9 @@ const (
 	headTimeout = upstream.DefaultHeadTimeout
 )
 
-// Config says what a Proxy passes on to, and how.
+// Config says where a Proxy passes requests on to, and how.
 type Config struct {
-	// Transport asks the origin. Required.
+	// Transport sends requests to the origin. Required.
 	Transport http.RoundTripper
 	// Scheme and Host are what the address of a request to the origin is made
 	// with; a transport that chooses among origins replaces them.
@@ -54,9 +53,9 @@ type Config struct {
 	// the answer is not stored the origin sees them. CookielessPaths begin the paths
 	// where no cookie matters. The rfc profile looks at no cookie.
 	IgnoreCookies, CookielessPaths []string
-	// Prepare writes what the edge says of a request to the origin (who asks, the
-	// request's id) into it; what clients may not say is no longer there. It must
-	// write nothing that the answer could depend on. It may be nil.
+	// Prepare adds the edge's own fields to a request to the origin (the client's
+	// address, the request's id); fields that clients may not set are removed before.
+	// The answer must not depend on what it adds. It may be nil.
 	Prepare func(*fasthttp.RequestCtx, http.Header)
 	// Fail answers a request whose origin could not be asked, whose body could not
 	// be read (ErrBody) or is too large, or that may only be answered from the cache
@@ -67,7 +66,7 @@ type Config struct {
 	BodyLimit func(*fasthttp.RequestCtx) int64
 	// Strip names answer fields that are between the origin and the edge.
 	Strip []string
-	// Events are told what happens, for metrics.
+	// Events are called for metrics.
 	Events Events
 }
 
@@ -79,13 +78,13 @@ type Events struct {
 	Evicted func(n int)
 }
 
-// ErrNotCached goes to Fail when a request asks for what is cached alone, and
-// that is nothing: a 504 (RFC 9111, 5.2.1.7).
-var ErrNotCached = errors.New("proxy: not in the cache, and the request asks for nothing else")
+// ErrNotCached goes to Fail when a request has only-if-cached and the answer is not
+// cached: a 504 (RFC 9111, 5.2.1.7).
+var ErrNotCached = errors.New("proxy: not in the cache, and the request has only-if-cached")
 
 // ErrRefused is within the error of a transport that did not send a request because
-// of whom it is for. The origin is well, so others who wait for the same answer ask
-// for themselves.
+// of whom it is for. The origin may be healthy, so others who wait for the same
+// answer are sent themselves.
 var ErrRefused = errors.New("proxy: the request is not sent")
 
 // Proxy is the pass-through. It is safe for concurrent use.
@@ -209,8 +208,8 @@ func (p *Proxy) Serve(ctx *fasthttp.RequestCtx) {
 	p.answer(ctx, q)
 }
 
-// maxRounds is how often one request waits for another's answer before it asks
-// for itself: an answer that varies in a way nobody knew costs a second round.
+// maxRounds is how often one request waits for another's answer before it is sent
+// itself: an answer that varies in an unknown way costs a second round.
 const maxRounds = 3
 
 // answer serves a request that the cache may know the answer of.
@@ -347,7 +346,7 @@ func (p *Proxy) useStored(ctx *fasthttp.RequestCtx, q *request, f *lookup, now t
 	return true
 }
 
-// invalidate forgets what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
+// invalidate removes what an unsafe request has changed (RFC 9111, 4.4; RFC 9875).
 func (p *Proxy) invalidate(q *request, status int, h http.Header) {
 	for _, target := range rfc9111.Invalidates(q.Method, status, q.url, q.host, h) {
 		p.invalidateURL(q.host, target)

@@ -18,7 +18,7 @@ import (
 // data and are asked once.
 const maxKeyTarget = 2 << 10
 
-// userAgent is who a strict cache says it is when others may get the answer.
+// userAgent is sent by a strict cache when other clients may get the answer.
 const userAgent = "fieldmark"
 
 // ErrTarget goes to Fail when a request's target is no path.
@@ -29,7 +29,7 @@ type mode uint8
 
 const (
 	bypass   mode = iota // nothing
-	solo                 // it may be answered from the cache, but waits for nobody
+	solo                 // it may be answered from the cache, but waits for no other request
 	coalesce             // it may share the answer to another
 )
 
@@ -58,7 +58,7 @@ type request struct {
 	upgrade bool // to a protocol that is passed through
 }
 
-// read copies a request and says what the cache has to do with it.
+// read copies a request and decides how the cache handles it.
 func (p *Proxy) read(ctx *fasthttp.RequestCtx) (*request, error) {
 	q := &request{target: string(ctx.RequestURI()), host: strings.ToLower(string(ctx.Host()))}
 	var err error

@@ -14,7 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 )
 
-// status is what Cache-Status tells of an answer (RFC 9211).
+// status holds the parameters of Cache-Status (RFC 9211).
 type status struct {
 	hit       bool
 	stale     bool   // sent in need
@@ -239,7 +239,7 @@ const (
 	tunnelFlush = 5 * time.Second
 )
 
-// activityReader is one side of a tunnel; what it says puts the tunnel's end off.
+// activityReader is one side of a tunnel; each read resets the tunnel's idle timer.
 type activityReader struct {
 	io.Reader
 	idle *time.Timer

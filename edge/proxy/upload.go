@@ -106,7 +106,7 @@ type upload struct {
 	bytesRead int64  // bytes handed out; of the one who reads
 
 	mu      sync.Mutex
-	stopped bool        // nobody may read any more
+	stopped bool        // reads fail from now on
 	eof     bool        // it was read to its end
 	timer   *time.Timer // put off by every read; nil: none
 
@@ -178,7 +178,7 @@ func (u *upload) read(p []byte) (int, error) {
 	return n, err
 }
 
-// bodyConn is a connection that knows its present body. The edge's do.
+// bodyConn is a connection that frames its bodies, as those of the edge are.
 type bodyConn interface {
 	// BodyError is why the body is not at its end though fasthttp can read no more
 	// of it, which has forgotten it or never knew.
@@ -187,7 +187,8 @@ type bodyConn interface {
 	StopReading()
 }
 
-// bodyError is err, nil for a body that seems whole, as its connection knows it.
+// bodyError returns why a body could not be read: err, which is nil at its end, or what
+// the connection knows of it.
 func bodyError(conn net.Conn, err error) error {
 	if c, ok := conn.(bodyConn); ok {
 		if known := c.BodyError(); known != nil {
@@ -210,7 +211,7 @@ func (u *upload) resetOnRead(timer *time.Timer) {
 	u.timer = timer
 }
 
-// stop ends the reading of a body and returns when nobody is at it.
+// stop ends the reading of a body and returns when no read is left.
 func (u *upload) stop() {
 	u.mu.Lock()
 	u.stopped = true

@@ -109,7 +109,12 @@ func sampleBoard() site.BoardPage {
 		s := fieldmark.NewScore(fieldmark.Brand{Slug: fieldmark.Slug(row.slug), Name: row.name, Niche: row.niche, Language: row.language}, a)
 		items = append(items, fieldmark.NewBoardEntry(&s))
 	}
-	fieldmark.SetRanks(items)
+	for i := range items { // equal scores share a rank
+		items[i].Rank = i + 1
+		if i > 0 && items[i].Score == items[i-1].Score {
+			items[i].Rank = items[i-1].Rank
+		}
+	}
 	items[1].Change = &fieldmark.BoardChange{Rank: 2, Score: 1_200, Since: fieldmark.At(november.AddDate(0, 0, -7))}
 	items[4].Change = &fieldmark.BoardChange{Rank: -1, Score: -300, Since: fieldmark.At(november.AddDate(0, 0, -7))}
 	return site.BoardPage{

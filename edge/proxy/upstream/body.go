@@ -24,7 +24,7 @@ type replayBody struct {
 	started  bool // bytes were taken from src
 	whole    bool // src was read to its end
 	open     int  // tries that have not closed it
-	released bool // nobody will try again
+	released bool // there is no further attempt
 	closed   bool
 }
 

@@ -12,10 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 )
 
-// conn is a connection to an origin that hands out nothing but answers to what
-// was asked. net/http gives a connection back before it looks for bytes that
-// nobody asked for, so a request that takes it over at once could get them as its
-// answer; here they end the connection instead.
+// conn is a connection to an origin that returns only responses to requests. net/http
+// gives a connection back to its pool before it looks for unsolicited bytes, so the next
+// request could get them as its response; here they end the connection instead.
 type conn struct {
 	net.Conn
 	idle time.Duration
@@ -27,7 +26,7 @@ type conn struct {
 	head        bool          // the head of the final answer has not been seen
 	delivered   bool          // the answer's head has reached who asked
 	closed      bool          // nothing more can be read
-	done        chan struct{} // closed when nothing more is to be heard; nil: nobody waits for that
+	done        chan struct{} // closed when no more bytes can come; nil: drainResponse does not wait
 }
 
 // errUnsolicited ends a connection on which an origin said more than it was asked.
@@ -138,9 +137,9 @@ type dialer struct {
 	tls  *tls.Config
 }
 
-// open connects, knocking anew every redialEvery while nobody answers: the first
+// open connects, and dials again every redialEvery while there is no answer: the first
 // packet of a connection that was lost is sent again after a second only, and a
-// network that is back is to be noticed sooner. The first knock that is answered
+// network that is back is to be noticed sooner. The first dial that is answered
 // wins; one that is refused ends it.
 func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)

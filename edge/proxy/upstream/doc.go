@@ -1,13 +1,10 @@
-// Package upstream asks origins over HTTP: it is the far half of a reverse
-// proxy.
+// Package upstream is a pool of origins behind one http.RoundTripper.
 //
-// A request comes in as an http.RoundTripper gets it; an answer of one of
-// several origins goes out. In between it chooses the origin with the fewest
-// requests under way among those that are well, gives every phase of the
-// exchange its own time limit, tries another origin only where nothing can
-// happen twice, and takes out what belongs to one connection alone.
+// It picks the healthy origin with the fewest requests in flight, gives every phase of
+// an exchange its own time limit, retries on another origin only where a request cannot
+// take effect twice, and removes the fields that belong to one connection.
 //
-// It is net/http's client beneath, which drops a kept connection that holds
-// bytes nobody asked for, so that no answer is ever served to the wrong
-// question. It must not know what is asked for, who asks, or what is cached.
+// It uses net/http's client with connections that refuse unsolicited bytes, so that no
+// response is ever served to the wrong request. It must not know what requests are
+// about, who sends them, or what is cached.
 package upstream

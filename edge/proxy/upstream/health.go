@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// How the health of origins is judged.
+// Limits of health checks.
 const (
 	// DefaultHealthEvery finds a dead origin within ten seconds and costs one
 	// request in five seconds of each node.
 	DefaultHealthEvery = 5 * time.Second
-	// checkTimeout bounds one check: an origin that needs longer is not well.
+	// checkTimeout bounds one check: an origin that needs longer is unhealthy.
 	checkTimeout = 2 * time.Second
-	// failThreshold is how many failures in a row make an origin ill. One may be a
+	// failThreshold is how many failures in a row make an origin unhealthy. One may be a
 	// connection that was cut; three are no accident.
 	failThreshold = 3
-	// backoffMin and backoffMax are how long an ill origin is left alone; it
-	// doubles while it stays ill. A check that finds it well ends the rest.
+	// backoffMin and backoffMax bound how long an unhealthy origin gets no requests; the
+	// time doubles while it stays unhealthy. A check that succeeds ends it.
 	backoffMin = time.Second
 	backoffMax = 30 * time.Second
 )
 
-// origin is one of the servers and what is known of it.
+// origin is one of the servers and its health.
 type origin struct {
 	scheme, host string
 
@@ -36,7 +36,7 @@ type origin struct {
 	mu sync.Mutex
 
 	failures     int  // in a row, of requests and checks together
-	silent       bool // the last was a silence: that a connection opens says nothing
+	silent       bool // the last failure was a silence: a connection that opens does not end it
 	backoffUntil time.Time
 	backoff      time.Duration
 }
@@ -49,7 +49,7 @@ func (o *origin) healthy(now time.Time) bool {
 }
 
 // recordFailure notes a request or check that got no answer. It reports whether the
-// origin has just become ill.
+// origin has just become unhealthy.
 func (o *origin) recordFailure(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *origin) recordFailure(now time.Time) bool {
 	if o.failures == failThreshold {
 		o.backoff = backoffMin
 	} else if now.Before(o.backoffUntil) {
-		return false // what was under way when it fell ill says nothing new
+		return false // it was in flight when the origin became unhealthy
 	} else {
 		o.backoff = min(2*o.backoff, backoffMax)
 	}
@@ -69,8 +69,8 @@ func (o *origin) recordFailure(now time.Time) bool {
 }
 
 // recordSilence is failed for an origin that has sent no sign of life for as long as
-// several should have come: it is ill at once. A process that is stopped goes on
-// accepting connections, so only an answer makes it well again.
+// several should have come: it is unhealthy at once. A process that is stopped still
+// accepts connections, so only an answer makes it healthy again.
 func (o *origin) recordSilence(now time.Time) bool {
 	o.mu.Lock()
 	o.silent, o.failures = true, max(o.failures, failThreshold-1)
@@ -78,7 +78,7 @@ func (o *origin) recordSilence(now time.Time) bool {
 	return o.recordFailure(now)
 }
 
-// recordSuccess notes an answer. It reports whether the origin was ill.
+// recordSuccess records an answer. It reports whether the origin was unhealthy.
 func (o *origin) recordSuccess() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +96,8 @@ func (o *origin) recordConnect() bool {
 }
 
 // leastConn returns the origin with the fewest requests under way among those that
-// are well and were not tried; where none is well any other is better than an
-// answer that nobody was asked for. nil means all were tried.
+// are healthy and were not tried; where none is healthy, any other is tried before
+// the request fails. nil means all were tried.
 func (u *Upstream) leastConn(tried []*origin) *origin {
 	now := time.Now()
 	var best, last *origin
@@ -136,14 +136,14 @@ func contains(list []*origin, o *origin) bool {
 	return false
 }
 
-// State is what is known of one origin.
+// State is the health and load of one origin.
 type State struct {
 	Origin   string // scheme and host
 	Healthy  bool
 	InFlight int64 // requests under way
 }
 
-// States returns what is known of each origin, in the order of the setting.
+// States returns the state of each origin, in the order of the setting.
 func (u *Upstream) States() []State {
 	now := time.Now()
 	all := make([]State, len(u.origins))
@@ -154,7 +154,7 @@ func (u *Upstream) States() []State {
 }
 
 // Run checks the origins until ctx ends, and closes what is idle then. With one
-// origin there is nothing to choose, so it is not asked how it is.
+// origin there is nothing to choose, so it is not checked.
 func (u *Upstream) Run(ctx context.Context) error {
 	defer u.CloseIdle()
 	var wg sync.WaitGroup
@@ -188,7 +188,7 @@ func (u *Upstream) runChecks(ctx context.Context, o *origin) {
 	}
 }
 
-// record keeps what an exchange with an origin says of its health.
+// record updates the health of an origin after an exchange.
 func (u *Upstream) record(o *origin, err error) {
 	var recovered, failed bool
 	switch {
@@ -202,10 +202,10 @@ func (u *Upstream) record(o *origin, err error) {
 		failed = o.recordFailure(time.Now())
 	}
 	if recovered {
-		u.log.Info("origin is well again", "origin", o.host)
+		u.log.Info("origin recovered", "origin", o.host)
 	}
 	if failed {
-		u.log.Warn("origin is ill; others are asked", "origin", o.host, "err", err)
+		u.log.Warn("origin unhealthy", "origin", o.host, "err", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func (u *Upstream) record(o *origin, err error) {
 // nothing.
 var errConnected = errors.New("a connection opened")
 
-// check asks one origin how it is.
+// check sends one health check.
 func (u *Upstream) check(ctx context.Context, o *origin) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -245,7 +245,7 @@ func (u *Upstream) check(ctx context.Context, o *origin) error {
 	return nil
 }
 
-// badStatus is a check that was answered, but not well.
+// badStatus is the error of a check that was answered with an error status.
 type badStatus struct{ status string }
 
 // Error implements error.

@@ -4,5 +4,5 @@ package upstream
 
 import "net"
 
-// pending cannot be told here; what was read already is found all the same.
+// pending is not supported here; bytes that were read already are found all the same.
 func pending(net.Conn) bool { return false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// pending reports whether bytes wait in the kernel that nobody has read: on a
+// pending reports whether unread bytes wait in the kernel: on a
 // connection about to be used they answer nothing that was asked. An end of the
 // connection is not reported; writing will find it.
 func pending(c net.Conn) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// via is what the hop says of itself (RFC 9110, 7.6.3).
+// via is the Via of this hop (RFC 9110, 7.6.3).
 const via = "1.1 fieldmark"
 
 // RoundTrip implements http.RoundTripper. Scheme and host of the address are
@@ -76,7 +76,7 @@ func (u *Upstream) roundTrip(transport http.RoundTripper, r *http.Request) (*htt
 	}
 }
 
-// attempt asks one origin and waits up to limit for the head of its answer, 0 for as long
+// attempt sends a request to one origin and waits up to limit for the head of its answer, 0 for as long
 // as the transport allows. began reports whether a byte of an answer came.
 func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *origin, head http.Header, body *replayBody, limit time.Duration) (resp *http.Response, began bool, err error) {
 	var first atomic.Bool
@@ -135,7 +135,7 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *orig
 		if !ok || !strings.EqualFold(resp.Header.Get("Upgrade"), head.Get("Upgrade")) || head.Get("Upgrade") == "" {
 			resp.Body.Close()
 			land()
-			return nil, true, errors.New("the origin switched to a protocol nobody asked for")
+			return nil, true, errors.New("the origin switched to a protocol that was not requested")
 		}
 		resp.Body = &tunnel{rw, land}
 		return resp, true, nil
@@ -151,14 +151,14 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *orig
 
 // errSilent ends an exchange whose origin was silent for longer than
 // WithSilence allows.
-var errSilent = errors.New("the origin gave no sign of life")
+var errSilent = errors.New("the origin sent no keep-alive in time")
 
 type silenceKey struct{}
 
 // WithSilence bounds the silences of the answers to requests of ctx: the wait for
 // the head and each pause in the body, in place of Config's limits. An origin that
-// exceeds it is ill at once, and another one is asked if there was no head yet.
-// It is for answers whose origin sends signs of life.
+// exceeds it is unhealthy at once, and another one is tried if there was no head yet.
+// It is for answers whose origin sends keep-alives.
 func WithSilence(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, silenceKey{}, limit)
 }
@@ -289,7 +289,7 @@ func (b *idleTimeoutBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// tunnel is a connection that speaks another protocol from now on.
+// tunnel is a connection that has switched to another protocol.
 type tunnel struct {
 	io.ReadWriteCloser
 	done func()

@@ -53,7 +53,7 @@ const (
 // off would wait for its end, and hear that late of what was purged meanwhile.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}
 
-// Config says where the origins are.
+// Config names the origins and their limits.
 type Config struct {
 	// Origins are asked in turn of their load: scheme and host each. At least one.
 	Origins []*url.URL
@@ -63,18 +63,18 @@ type Config struct {
 	// TLS is used with origins of https; nil: the system's roots, TLS 1.2 or newer.
 	TLS *tls.Config
 	// HealthPath is asked of each origin with GET every HealthEvery; any status
-	// from 200 to 399 is well. Empty: a connection that opens is well.
+	// from 200 to 399 is healthy. Empty: a connection that opens is healthy.
 	HealthPath string
 	// HealthEvery is the pause between two checks, give or take a fifth so that
 	// a fleet does not ask in step. Zero: DefaultHealthEvery. Negative: no checks.
 	HealthEvery time.Duration
 	// HeadTimeout and IdleTimeout replace the defaults; zero keeps them.
 	HeadTimeout, IdleTimeout time.Duration
-	// Log hears when an origin falls ill and when it is well again.
+	// Log gets a line when an origin becomes unhealthy and when it recovers.
 	Log *slog.Logger
 }
 
-// Upstream is a set of origins that answers as one http.RoundTripper. It is safe
+// Upstream is a set of origins that is one http.RoundTripper. It is safe
 // for concurrent use.
 type Upstream struct {
 	cfg           Config

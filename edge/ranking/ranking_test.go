@@ -1,0 +1,40 @@
+package ranking_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/ranking"
+)
+
+// TestOrder: brands are ranked 1, 2, 2, 4 by score, and inside a tie the surer comes
+// first, then the newer, then the one whose slug is first.
+func TestOrder(t *testing.T) {
+	const older, newer = 1_790_000_000_000_000, 1_790_000_001_000_000
+	var rows []*ranking.Row
+	for _, b := range []struct {
+		slug              fieldmark.Slug
+		score, confidence fieldmark.Milli
+		asOf              int64
+	}{
+		{"zeta", 80_000, 900, newer}, {"low", 10_000, 1000, newer}, {"alpha", 80_000, 900, newer}, {"old", 80_000, 900, older},
+		{"top", 91_000, 600, older}, {"sure", 80_000, 950, older},
+	} {
+		at := fieldmark.AtMicros(b.asOf)
+		rows = append(rows, ranking.NewRow(&fieldmark.Score{Slug: b.slug, Niche: "tools", Assessment: fieldmark.Assessment{
+			Status: fieldmark.StatusScored, Score: &b.score, AsOf: &at, Range: &fieldmark.Range{Low: b.score, High: b.score},
+			Confidence: fieldmark.Confidence{Value: b.confidence}}}))
+	}
+	s := ranking.New(ranking.Method{}, rows, fieldmark.Time{})
+	page := s.Page(&ranking.Query{Filter: fieldmark.BoardFilter{Basis: fieldmark.BasisReadiness}, Limit: 10}, 0, ranking.CursorKey{})
+	var got []string
+	for _, e := range page.Items {
+		got = append(got, fmt.Sprint(e.Rank, " ", e.Slug))
+	}
+	want := []string{"1 top", "2 sure", "2 alpha", "2 zeta", "2 old", "6 low"}
+	if !slices.Equal(got, want) {
+		t.Errorf("ranking = %v, want %v", got, want)
+	}
+}
