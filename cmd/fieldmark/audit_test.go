@@ -40,7 +40,7 @@ func TestAuditStatus(t *testing.T) {
 		return runInProcess(t, append([]string{"audit", site.URL + "/", "--allow-networks", "127.0.0.0/8", "--delay", "0", "-q"}, args...)...)
 	}
 	status, report, _ := audit("--fail-under", "10")
-	if status != 0 || !strings.Contains(report, "What to mend first") || !strings.Contains(report, "\n 10. ") || strings.Contains(report, "\n 11. ") {
+	if status != 0 || !strings.Contains(report, "What to improve first") || !strings.Contains(report, "\n 10. ") || strings.Contains(report, "\n 11. ") {
 		t.Errorf("a good enough score: status %d, report:\n%s", status, report)
 	}
 	if status, _, why := audit("--fail-under", "99.5"); status != 3 || !strings.Contains(why, "is below 99.5") {
@@ -146,7 +146,7 @@ func demoVerify(t *testing.T, facts demo.Access, board fieldmark.Board) {
 	t.Helper()
 	for _, it := range board.Items[:2] {
 		status, out, why := runInProcess(t, "score", "verify", string(it.Slug), "--url", facts.BaseURL)
-		if status != 0 || !strings.Contains(out, "computed here, the same") || strings.Count(out, "holds") != 2 {
+		if status != 0 || !strings.Contains(out, "recomputed, the same") || strings.Count(out, "verified") != 2 {
 			t.Errorf("verify %s: status %d, %s%s", it.Slug, status, out, why)
 		}
 	}

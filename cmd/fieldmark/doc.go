@@ -1,5 +1,6 @@
-// Command fieldmark is the one binary: every role is a subcommand.
+// Command fieldmark is the only binary: every role and every tool is a subcommand.
 //
-// It alone reads flags, environment and files, and it alone knows all rooms.
-// What it hands on is checked; what it must not have is a rule of the product.
+// Package main holds the commands that run processes (serve, edge, origin) or open the
+// database. It reads flags, environment variables and files, validates them and wires the
+// packages. It must not contain rules of the product.
 package main

@@ -233,7 +233,7 @@ func TestModuleFleet(t *testing.T) {
 			r.LargestMove == 0 || len(r.Movers) == 0 || r.Movers[0].Reasons[0].ID != "all.words" {
 			t.Errorf("preview: %s", said)
 		}
-		if said := f.must("module", "preview", string(second)); !strings.Contains(said, "another grade") || !strings.Contains(said, "all.words") {
+		if said := f.must("module", "preview", string(second)); !strings.Contains(said, "grade changed") || !strings.Contains(said, "all.words") {
 			t.Errorf("in words: %s", said)
 		}
 	})

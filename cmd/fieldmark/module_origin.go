@@ -13,9 +13,9 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// moduleDesk is how an origin judges modules: checked in a process of their own,
-// compared in this one once they have passed.
-func moduleDesk() module.Checker {
+// moduleChecker returns how an origin checks and compares modules. A module is checked in a
+// child process, and compared in this process after it has passed.
+func moduleChecker() module.Checker {
 	return module.Checker{
 		Check: func(ctx context.Context, module []byte) (check module.CheckResult, err error) {
 			report, err := author.CheckIsolated(ctx, module)
@@ -36,9 +36,9 @@ func moduleDesk() module.Checker {
 	}
 }
 
-// moduleSettings are whose modules may score, on edges and at the origin.
+// moduleSettings name the keys of trusted modules, on edges and origins.
 type moduleSettings struct {
-	ModuleKeys []string `name:"module-keys" env:"FIELDMARK_MODULE_KEYS" placeholder:"KEY" help:"Public keys, as fieldmark module keygen prints them: only modules signed by one of them are taken, here and by edges that have the setting too. Unset, modules need no signature."`
+	ModuleKeys []string `name:"module-keys" env:"FIELDMARK_MODULE_KEYS" placeholder:"KEY" help:"Public keys as fieldmark module keygen prints them. Nodes with this setting accept only modules that are signed with one of them. If unset, modules need no signature."`
 }
 
 func (m *moduleSettings) keys() (keys []fieldmark.ModuleKey, err error) {

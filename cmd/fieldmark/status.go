@@ -17,29 +17,28 @@ import (
 )
 
 const (
-	// statusTimeout bounds asking one node; it answers at once or is in trouble.
+	// statusTimeout bounds the requests to one node. A healthy node responds at once.
 	statusTimeout = 3 * time.Second
-	// maxMetrics bounds what is read of a node's metrics, in bytes: they are some
-	// tens of kilobytes.
+	// maxMetrics bounds the metrics of a node, in bytes. They are some tens of kilobytes.
 	maxMetrics = 4 << 20
-	// topEvery is how often `top` looks.
-	topEvery = time.Second
+	// topInterval is the refresh interval of `top`.
+	topInterval = time.Second
 )
 
-// nodesFlag says which nodes to look at.
+// nodesFlag names the nodes to query.
 type nodesFlag struct {
-	Node []string `env:"FIELDMARK_NODES" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Debug listeners of the nodes, with commas between."`
+	Node []string `env:"FIELDMARK_NODES" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Debug listeners of the nodes, separated by commas."`
 }
 
-// statusCmd shows nodes at a glance.
+// statusCmd shows the state of nodes.
 type statusCmd struct {
 	nodesFlag `embed:""`
-	Quiet     bool `short:"q" help:"Print nothing; the exit status tells whether all are ready."`
+	Quiet     bool `short:"q" help:"Print nothing; only set the exit status."`
 }
 
-// Run asks every node once.
+// Run queries every node once.
 func (c *statusCmd) Run(ctx context.Context, s *command.Streams) error {
-	states := askNodes(ctx, c.Node)
+	states := queryNodes(ctx, c.Node)
 	if !c.Quiet {
 		if err := printStates(s.Out, states, nil, 0); err != nil {
 			return err
@@ -57,27 +56,27 @@ func (c *statusCmd) Run(ctx context.Context, s *command.Streams) error {
 	return nil
 }
 
-// topCmd shows nodes again and again, with what happened in between.
+// topCmd shows the state and the rates of nodes repeatedly.
 type topCmd struct {
 	nodesFlag `embed:""`
 }
 
-// Run looks every second until ctx ends.
+// Run queries every node once a second until ctx ends.
 func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
-	tick := time.NewTicker(topEvery)
+	tick := time.NewTicker(topInterval)
 	defer tick.Stop()
-	var before []nodeState
-	began := time.Now()
+	var previous []nodeState
+	since := time.Now()
 	for {
-		states, now := askNodes(ctx, c.Node), time.Now()
+		states, now := queryNodes(ctx, c.Node), time.Now()
 		if ctx.Err() != nil {
 			return nil
 		}
-		fmt.Fprint(s.Out, "\x1b[H\x1b[2J") // to the upper left, and clear
-		if err := printStates(s.Out, states, before, now.Sub(began)); err != nil {
+		fmt.Fprint(s.Out, "\x1b[H\x1b[2J") // move the cursor home and clear the screen
+		if err := printStates(s.Out, states, previous, now.Sub(since)); err != nil {
 			return err
 		}
-		before, began = states, now
+		previous, since = states, now
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -86,20 +85,20 @@ func (c *topCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 }
 
-// nodeState is what a node says of itself.
+// nodeState is the state that a node reports.
 type nodeState struct {
 	url     string
-	err     error // it is not ready, or does not answer
+	err     error // not ready, or no response
 	metrics map[string]float64
 	labels  map[string]string // of fieldmark_build_info
 }
 
-func askNodes(ctx context.Context, urls []string) []nodeState {
+func queryNodes(ctx context.Context, urls []string) []nodeState {
 	states := make([]nodeState, len(urls))
 	done := make(chan struct{})
 	for i, url := range urls {
 		go func() {
-			states[i] = askNode(ctx, strings.TrimSuffix(strings.TrimSpace(url), "/"))
+			states[i] = queryNode(ctx, strings.TrimSuffix(strings.TrimSpace(url), "/"))
 			done <- struct{}{}
 		}()
 	}
@@ -109,7 +108,7 @@ func askNodes(ctx context.Context, urls []string) []nodeState {
 	return states
 }
 
-func askNode(ctx context.Context, address string) nodeState {
+func queryNode(ctx context.Context, address string) nodeState {
 	n := nodeState{url: address, metrics: map[string]float64{}}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -136,7 +135,7 @@ func getText(ctx context.Context, address string) (int, string, error) {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err // the address is shown beside it
+		err = ue.Err // the address is in the same line
 	}
 	if err != nil {
 		return 0, "", err
@@ -146,8 +145,8 @@ func getText(ctx context.Context, address string) (int, string, error) {
 	return resp.StatusCode, string(body), err
 }
 
-// readMetrics sums the samples of each name in the Prometheus text format, and
-// returns the labels of the build.
+// readMetrics parses the Prometheus text format. It returns the sum of the samples of each
+// metric, and the labels of fieldmark_build_info.
 func readMetrics(r io.Reader) (sums map[string]float64, build map[string]string) {
 	sums, build = map[string]float64{}, map[string]string{}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -182,11 +181,11 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s, "", false
 }
 
-// printStates writes a line a node. With an earlier look it tells rates, else
-// totals.
-func printStates(w io.Writer, states, before []nodeState, since time.Duration) error {
+// printStates prints a line for each node: rates per second if there is a previous state,
+// totals otherwise.
+func printStates(w io.Writer, states, previous []nodeState, elapsed time.Duration) error {
 	per := ""
-	if before != nil {
+	if previous != nil {
 		per = "/S"
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -202,9 +201,9 @@ func printStates(w io.Writer, states, before []nodeState, since time.Duration) e
 		}
 		get := func(name string) float64 { return n.metrics[name] }
 		var seconds float64
-		if before != nil && before[i].labels != nil && since > 0 {
-			seconds = since.Seconds()
-			get = func(name string) float64 { return n.metrics[name] - before[i].metrics[name] }
+		if previous != nil && previous[i].labels != nil && elapsed > 0 {
+			seconds = elapsed.Seconds()
+			get = func(name string) float64 { return n.metrics[name] - previous[i].metrics[name] }
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.url, n.labels["role"], n.labels["version"], state,
 			count(get("fieldmark_edge_requests_total")+get("fieldmark_origin_requests_total"), seconds), count(get(failedRequests), seconds), hitsOf(get),
@@ -214,7 +213,7 @@ func printStates(w io.Writer, states, before []nodeState, since time.Duration) e
 	return tw.Flush()
 }
 
-// failedRequests stands for all requests answered with a status of 500 or more.
+// failedRequests is the key of the sum of all responses with a status of 500 or more.
 const failedRequests = "5xx"
 
 func count(n, seconds float64) string {
@@ -232,7 +231,7 @@ func hitsOf(get func(string) float64) string {
 	return strconv.FormatFloat(100*hit/all, 'f', 1, 64) + " %"
 }
 
-// sampleOf is the first of these metrics that a node has.
+// sampleOf returns the first of these metrics that a node has.
 func sampleOf(metrics map[string]float64, names ...string) string {
 	for _, name := range names {
 		if v, ok := metrics[name]; ok {

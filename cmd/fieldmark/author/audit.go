@@ -16,18 +16,18 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/geo"
 )
 
-// AuditCmd audits a site that need not be registered anywhere.
+// AuditCmd audits a website, which need not be registered.
 type AuditCmd struct {
 	command.NetworkFlags `embed:""`
-	URL                  string        `arg:"" help:"The website's home page."`
-	Name                 string        `help:"The brand's name, to compare with what the site says; taken from the host, or from what the site calls itself, if unset."`
+	URL                  string        `arg:"" help:"URL of the home page."`
+	Name                 string        `help:"Name of the brand, compared with the names on the site; taken from the host or from the site itself if unset."`
 	Language             string        `help:"Language of the website (BCP 47), if known."`
-	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
+	ConnectTo            []string      `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	Delay                time.Duration `default:"1s" help:"Pause between requests to one host."`
-	Requests             int           `default:"20" help:"Requests an audit may make, redirects included."`
+	Requests             int           `default:"20" help:"Maximum number of requests, redirects included."`
 	JSON                 bool          `name:"json" xor:"form" help:"Print facts and assessment as JSON."`
 	MD                   bool          `name:"md" xor:"form" help:"Print the report as Markdown."`
-	FailUnder            float64       `placeholder:"SCORE" help:"End with status 3 if the score is below this, or if there is none."`
+	FailUnder            float64       `placeholder:"SCORE" help:"Exit with status 3 if the score is below this, or if there is none."`
 	Quiet                bool          `short:"q" help:"Do not show progress."`
 }
 
@@ -37,11 +37,11 @@ type AuditDocument struct {
 	Assessment fieldmark.Assessment `json:"assessment"`
 }
 
-// Help says what a pipeline must know.
+// Help is printed below the flags.
 func (c *AuditCmd) Help() string {
 	return `Exit status: 0 the site was audited, and its score is not below --fail-under;
-1 it could not be audited, for instance because it did not answer; 2 the call
-made no sense; 3 the score is below --fail-under, or there is none.`
+1 it could not be audited, for example because it did not respond; 2 the command
+line is wrong; 3 the score is below --fail-under, or there is none.`
 }
 
 // Run audits the site and prints the report.
@@ -50,7 +50,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 		return command.WithStatus(2, errors.New("--fail-under: a score is 0 to 100"))
 	}
 	if c.Requests < 2 {
-		return command.WithStatus(2, errors.New("--requests: an audit takes two requests at least"))
+		return command.WithStatus(2, errors.New("--requests: an audit needs at least two requests"))
 	}
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	site := command.AddScheme(c.URL)
 	delay := c.Delay
 	if delay == 0 {
-		delay = -1 // no pause at all, as asked
+		delay = -1 // --delay=0 means no pause
 	}
 	outbound := c.Client(connect)
 	if len(connect) == 0 {
@@ -86,10 +86,10 @@ func (c *AuditCmd) Run(ctx context.Context, s *command.Streams) (err error) {
 	if err := c.print(s, &facts, &a); err != nil {
 		return err
 	}
-	return c.judge(&a)
+	return c.checkScore(&a)
 }
 
-// print writes the report in the form that was asked for.
+// print prints the report in the chosen format.
 func (c *AuditCmd) print(s *command.Streams, facts *fieldmark.Facts, a *fieldmark.Assessment) error {
 	switch {
 	case c.JSON:
@@ -102,8 +102,7 @@ func (c *AuditCmd) print(s *command.Streams, facts *fieldmark.Facts, a *fieldmar
 	return printReport(s.Out, facts.URL, a, whyUnread(facts), s.UseColor())
 }
 
-// whyUnread says why the home page of a site was not read, one reason a line; none
-// if it was read.
+// whyUnread returns the reasons why the home page was not read, or nothing if it was.
 func whyUnread(facts *fieldmark.Facts) []string {
 	f, ok := facts.Find("home.reachable")
 	if !ok || f.State != fieldmark.Unknown {
@@ -116,30 +115,29 @@ func whyUnread(facts *fieldmark.Facts) []string {
 	return reasons
 }
 
-// judge fails a score that is too low.
-func (c *AuditCmd) judge(a *fieldmark.Assessment) error {
+// checkScore returns an error if the score is too low.
+func (c *AuditCmd) checkScore(a *fieldmark.Assessment) error {
 	switch {
 	case c.FailUnder == 0:
 		return nil
 	case a.Score == nil:
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("there is no score (%s) to hold against %g", a.Status, c.FailUnder))
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("there is no score (%s) to compare with %g", a.Status, c.FailUnder))
 	case a.Score.Float() < c.FailUnder:
 		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score %s is below %g", a.Score, c.FailUnder))
 	}
 	return nil
 }
 
-// unreachable says what stood in the way of an audit.
+// unreachable returns an error with the reason why the site cannot be audited.
 func unreachable(facts *fieldmark.Facts) error {
-	why := "its home page did not answer with an HTML page"
+	why := "its home page is not an HTML page"
 	if f, ok := facts.Find("home.reachable"); ok && len(f.Evidence) > 0 {
 		why = f.Evidence[0].Fact
 	}
 	return fmt.Errorf("%s cannot be audited: %s", facts.URL, why)
 }
 
-// progress shows each step on the error stream, where it does not mix with the
-// report.
+// progress returns a function that prints each step to the error stream.
 func (c *AuditCmd) progress(s *command.Streams) func(string) {
 	if c.Quiet {
 		return func(string) {}
@@ -147,7 +145,7 @@ func (c *AuditCmd) progress(s *command.Streams) func(string) {
 	return func(step string) { fmt.Fprintln(s.Err, "  …", step) }
 }
 
-// assess scores facts by the built-in module, as an edge would.
+// assess scores facts with the built-in module, as an edge does.
 func assess(ctx context.Context, facts *fieldmark.Facts) (a fieldmark.Assessment, err error) {
 	engine, err := wasm.New(wasm.Config{Instances: 1})
 	if err != nil {
@@ -161,7 +159,7 @@ func assess(ctx context.Context, facts *fieldmark.Facts) (a fieldmark.Assessment
 	return m.Assess(ctx, facts, time.Now())
 }
 
-// parseConnectTo reads curl's HOST:PORT:HOST:PORT.
+// parseConnectTo parses HOST:PORT:HOST:PORT as curl does.
 func parseConnectTo(list []string) (map[string]string, error) {
 	to := map[string]string{}
 	for _, item := range list {

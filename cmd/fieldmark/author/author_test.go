@@ -8,9 +8,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary be the process that TestLimits limits.
+// TestMain makes the test binary the process that TestLimits limits.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"glutton": glutton})
+	testscript.Main(m, map[string]func(){"exhaust": exhaust})
 }
 
 func must(t testing.TB, err error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/card"
 )
 
-// cardFile is the scorecard a command is about.
+// cardFile names a scorecard.
 type cardFile struct {
-	File string `arg:"" help:"The scorecard: JSON, or YAML by the name of the file."`
+	File string `arg:"" help:"Scorecard in JSON, or in YAML if the name ends in .yaml or .yml."`
 }
 
 func (c *cardFile) read() ([]byte, error) {
@@ -26,7 +26,7 @@ func (c *cardFile) read() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, card.MaxFile+1))
 }
 
-// parse returns the card. It prints warnings, and each mistake on a line of its own.
+// parse parses the card, and prints each warning or mistake on a line of its own.
 func (c *cardFile) parse(s *command.Streams, text []byte) (*card.Card, error) {
 	parsed, warnings, err := parseCard(c.File, text)
 	if err != nil {
@@ -52,10 +52,10 @@ func (c *cardFile) explain(s *command.Streams, err error) error {
 
 type moduleBuildCmd struct {
 	cardFile
-	Output string `short:"o" required:"" placeholder:"FILE" help:"Where the module goes."`
+	Output string `short:"o" required:"" placeholder:"FILE" help:"File to write the module to."`
 }
 
-// Run compiles the card. The same card gives the same bytes everywhere.
+// Run compiles the card. The output depends on the card alone.
 func (c *moduleBuildCmd) Run(s *command.Streams) error {
 	text, err := c.read()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *moduleBuildCmd) Run(s *command.Streams) error {
 
 type moduleFormatCmd struct {
 	cardFile
-	Write bool `short:"w" help:"Write the file instead of printing it."`
+	Write bool `short:"w" help:"Overwrite the file instead of printing the result."`
 }
 
 // Run formats the card.

@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// maxYAMLDepth bounds nesting; a card has ten levels.
+	// maxYAMLDepth bounds nesting. A card has ten levels.
 	maxYAMLDepth = 32
-	// maxYAMLNodes bounds the values of a card: a file of the largest size has fewer.
+	// maxYAMLNodes bounds the number of values. The largest file has fewer, unless it uses
+	// aliases to multiply them.
 	maxYAMLNodes = card.MaxFile
 )
 
-// parseCard reads a scorecard in JSON or, by the name of its file, in YAML. Its
-// warnings and complaints name the place in the file as it was written.
+// parseCard parses a scorecard in JSON or, depending on the file name, in YAML. Its
+// warnings and complaints name the place in that file.
 func parseCard(path string, text []byte) (*card.Card, []string, error) {
 	if !isYAML(path) {
 		c, err := card.Parse(text)
@@ -58,7 +59,7 @@ func isYAML(path string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// yamlToJSON writes the JSON that a YAML file says, member by member.
+// yamlToJSON converts YAML to JSON, member by member.
 func yamlToJSON(text []byte) (*yaml.Node, []byte, error) {
 	if len(text) > card.MaxFile {
 		return nil, nil, fmt.Errorf("card of more than %d bytes", card.MaxFile)
@@ -68,7 +69,7 @@ func yamlToJSON(text []byte) (*yaml.Node, []byte, error) {
 		return nil, nil, err
 	}
 	if len(file.Content) != 1 {
-		return nil, nil, errors.New("holds no card")
+		return nil, nil, errors.New("contains no card")
 	}
 	w := yamlWriter{left: maxYAMLNodes}
 	b, err := w.append(nil, file.Content[0], 0)
@@ -80,7 +81,7 @@ type yamlWriter struct{ left int }
 func (w *yamlWriter) append(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 	fail := func(what string) ([]byte, error) { return nil, fmt.Errorf("%d:%d: %s", n.Line, n.Column, what) }
 	if w.left--; w.left < 0 || depth > maxYAMLDepth {
-		return fail("too much, or nested too deeply")
+		return fail("too many values, or nested too deeply")
 	}
 	var err error
 	switch n.Kind {
@@ -90,7 +91,7 @@ func (w *yamlWriter) append(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 		for i := 0; i < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" || seen[key.Value] {
-				return nil, fmt.Errorf("%d:%d: member %q is no name, or stands twice", key.Line, key.Column, key.Value)
+				return nil, fmt.Errorf("%d:%d: member %q is not a name, or is repeated", key.Line, key.Column, key.Value)
 			}
 			seen[key.Value] = true
 			if i > 0 {
@@ -117,14 +118,14 @@ func (w *yamlWriter) append(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 		return append(b, ']'), nil
 	case yaml.ScalarNode:
 		if (n.Tag == "!!int" || n.Tag == "!!float") && json.Valid([]byte(n.Value)) {
-			return append(b, n.Value...), nil // a number as JSON writes it, digit by digit
+			return append(b, n.Value...), nil // keeps the digits as written
 		}
 		if n.Tag == "!!str" || n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!timestamp" {
 			return appendText(b, n.Value)
 		}
-		return fail(fmt.Sprintf("%q is neither a text nor a number; put a text in quotes", n.Value))
+		return fail(fmt.Sprintf("%q is neither a string nor a number; put strings in quotes", n.Value))
 	}
-	return fail("aliases are not read")
+	return fail("aliases are not supported")
 }
 
 func appendText(b []byte, text string) ([]byte, error) {

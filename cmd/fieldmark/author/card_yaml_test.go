@@ -67,8 +67,8 @@ func TestYAMLMistakes(t *testing.T) {
 		{"weight: 100", "weight: 99", "11:13: components[0].weight is 99"},
 		{"label: All", "label: ''", "10:12: components[0].label has 0 characters"},
 		{"author: A", "author: no", `"no"`}, // YAML 1.2 has no such truth value: it is a text
-		{"author: A", "author: true", `4:9: "true" is neither a text nor a number`},
-		{"licence: MIT", "licence: &x MIT\nother: *x", "aliases are not read"},
+		{"author: A", "author: true", `4:9: "true" is neither a string nor a number`},
+		{"licence: MIT", "licence: &x MIT\nother: *x", "aliases are not supported"},
 		{"gates: []", "gates: *x", "unknown anchor"},
 		{"name: n\n", "name: [\n", "yaml: line"},
 	} {

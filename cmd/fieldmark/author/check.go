@@ -13,22 +13,22 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// The bounds of a check, which compiles what a stranger made. The built-in
-// takes a tenth of a second and 100 MB, code at every limit some seconds.
+// The limits of a check, which compiles untrusted code. The built-in module takes a tenth
+// of a second and 100 MB, a module at every limit some seconds.
 const (
-	trialTime    = time.Minute // by the wall clock, on a busy machine
-	trialSeconds = 30          // of processor time
-	trialMemory  = 4 << 30     // bytes of address space, of which a Go process reserves much unused
+	checkTimeout = time.Minute // wall clock, on a busy machine
+	checkCPU     = 30          // seconds of processor time
+	checkMemory  = 4 << 30     // bytes of address space, much of which a Go process only reserves
 )
 
-// CheckIsolated checks a module in a process of its own, which may be killed by
-// what it compiles without harm to this one.
+// CheckIsolated checks a module in a child process, so that a module that exhausts the
+// limits only kills the child.
 func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return report, fmt.Errorf("check module aside: %w", err)
+		return report, fmt.Errorf("check the module in a child process: %w", err)
 	}
-	deadline, cancel := context.WithTimeout(ctx, trialTime)
+	deadline, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var out bytes.Buffer
 	child := exec.CommandContext(deadline, self, "module", "trial")
@@ -39,15 +39,15 @@ func CheckIsolated(ctx context.Context, module []byte) (report wasm.Report, err 
 		if ctx.Err() != nil {
 			return report, ctx.Err()
 		}
-		// What it was made to swallow is the module's fault.
+		// The child exceeded a limit, or crashed, because of the module.
 		report = wasm.Inspect(ctx, module)
 		checkInputs(&report)
-		report.Problems = append(report.Problems, fmt.Sprintf("could not be compiled and tried within %s of processor time and %d GiB: %v",
-			time.Duration(trialSeconds)*time.Second, trialMemory>>30, err))
+		report.Problems = append(report.Problems, fmt.Sprintf("could not be compiled and run within %s of processor time and %d GiB: %v",
+			time.Duration(checkCPU)*time.Second, checkMemory>>30, err))
 		return report, nil
 	}
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-		return report, fmt.Errorf("check module aside: %w", err)
+		return report, fmt.Errorf("check the module in a child process: %w", err)
 	}
 	return report, nil
 }
@@ -56,7 +56,7 @@ type moduleTrialCmd struct{}
 
 // Run is the child of CheckIsolated.
 func (c *moduleTrialCmd) Run(ctx context.Context, s *command.Streams) error {
-	if err := limitProcess(trialSeconds, trialMemory); err != nil {
+	if err := limitProcess(checkCPU, checkMemory); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
 	}
 	module, err := readModule(s.In)

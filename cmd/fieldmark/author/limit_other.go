@@ -2,6 +2,6 @@
 
 package author
 
-// limitProcess does nothing where processes have no limits of their own; the
-// parent's deadline remains.
+// limitProcess does nothing: there are no resource limits on this system. The deadline of
+// the parent still applies.
 func limitProcess(_, _ uint64) error { return nil }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// glutton takes processor time or memory without end, within the limits of a
-// check. It is run as a process by TestLimits.
-func glutton() {
+// exhaust uses processor time or memory until a limit ends it. TestLimits runs it as a
+// process.
+func exhaust() {
 	if err := limitProcess(1, 1<<30); err != nil {
 		fmt.Println("limit:", err)
 		os.Exit(2)
@@ -33,8 +33,7 @@ func glutton() {
 	fmt.Println("was let run for a minute")
 }
 
-// TestLimits wants a process that compiles what a stranger made to be ended when
-// it takes too much.
+// A process that compiles untrusted code is ended when it exceeds a limit.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"time"}
@@ -42,7 +41,7 @@ func TestLimits(t *testing.T) {
 		kinds = append(kinds, "memory") // not bounded under it
 	}
 	for _, kind := range kinds {
-		path, err := exec.LookPath("glutton")
+		path, err := exec.LookPath("exhaust")
 		must(t, err)
 		said, err := exec.Command(path, kind).CombinedOutput()
 		if err == nil || !bytes.HasPrefix(said, []byte("limited\n")) || bytes.Contains(said, []byte("got everything")) || bytes.Contains(said, []byte("was let run")) {

@@ -15,25 +15,24 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 )
 
-// LLMsCmd checks and writes the files in which sites tell models what they are.
+// LLMsCmd checks and writes llms.txt files, which describe a site to language models.
 type LLMsCmd struct {
-	Lint llmsLintCmd `cmd:"" help:"Say what is wrong with an llms.txt; needs no server."`
-	New  llmsNewCmd  `cmd:"" help:"Ask about a brand and write its llms.txt; needs no server."`
+	Lint llmsLintCmd `cmd:"" help:"Check an llms.txt file; needs no server."`
+	New  llmsNewCmd  `cmd:"" help:"Write an llms.txt file from answers about a brand; needs no server."`
 }
 
-// llmsLintCmd grades one file.
 type llmsLintCmd struct {
 	command.NetworkFlags `embed:""`
-	Source               string   `arg:"" help:"A file, the address of one or of its site, or - for standard input."`
-	ConnectTo            []string `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address when the site names the first, as curl does. That address may be private; no other becomes reachable."`
+	Source               string   `arg:"" help:"A file, its URL, the URL of its site, or - for standard input."`
+	ConnectTo            []string `placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address instead of the first, as in curl. The second address may be private."`
 	JSON                 bool     `name:"json" help:"Print the report as JSON."`
 }
 
-// maxLintInput is what is read of a file: more than the linter looks at, so that
-// it can say that a file is too large.
+// maxLintInput bounds what is read, in bytes. It is more than the linter accepts, so that
+// the linter can report that a file is too large.
 const maxLintInput = 5 << 20
 
-// Run prints what was found; errors in the file make it fail.
+// Run prints the issues. It fails if one of them is an error.
 func (c *llmsLintCmd) Run(ctx context.Context, s *command.Streams) error {
 	report, err := c.lint(ctx, s)
 	if err != nil {
@@ -50,7 +49,7 @@ func (c *llmsLintCmd) Run(ctx context.Context, s *command.Streams) error {
 	return err
 }
 
-// name is what the file is called in front of each line.
+// name returns the name of the file in the output.
 func (c *llmsLintCmd) name() string {
 	if c.Source == "-" {
 		return "stdin"
@@ -78,7 +77,7 @@ func (c *llmsLintCmd) lint(ctx context.Context, s *command.Streams) (llms.Report
 	return llms.Lint(body), nil
 }
 
-// probe reads the file from its site, and what is around it.
+// probe checks the file on its site, and how it is served.
 func (c *llmsLintCmd) probe(ctx context.Context) (llms.Report, error) {
 	connect, err := parseConnectTo(c.ConnectTo)
 	if err != nil {
@@ -95,7 +94,7 @@ func (c *llmsLintCmd) probe(ctx context.Context) (llms.Report, error) {
 	return report, nil
 }
 
-// levelWords say what a file of each level has.
+// levelWords describe the levels.
 var levelWords = [...]string{
 	llms.LevelNone:     "not an llms.txt",
 	llms.LevelMarkdown: "Markdown without a title",
@@ -104,7 +103,7 @@ var levelWords = [...]string{
 	llms.LevelLinked:   "a title, a summary and sections of links",
 }
 
-// printLint writes one line for each finding, as compilers do, and a verdict.
+// printLint prints one line for each issue, like a compiler, and a summary.
 func printLint(w io.Writer, name string, r llms.Report) error {
 	var b bytes.Buffer
 	count := map[llms.Severity]int{}
@@ -122,7 +121,7 @@ func printLint(w io.Writer, name string, r llms.Report) error {
 	return err
 }
 
-// counted writes a number with its noun.
+// counted formats a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -130,21 +129,20 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// llmsNewCmd writes a file from what a person answers.
 type llmsNewCmd struct {
-	Lang  string `placeholder:"TAG" help:"Language of the answers (BCP 47); asked for if unset."`
+	Lang  string `placeholder:"TAG" help:"Language of the answers (BCP 47); prompted for if unset."`
 	Out   string `name:"output" short:"o" aliases:"out" placeholder:"FILE" help:"File to write; standard output if unset."`
-	Force bool   `help:"Replace the file if it is there."`
+	Force bool   `help:"Replace an existing file."`
 }
 
-// Run asks, writes and says what to do with the file.
+// Run prompts for the answers, writes the file and prints how to install it.
 func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
 	if c.Out != "" && !c.Force {
 		if _, err := os.Stat(c.Out); err == nil {
-			return fmt.Errorf("%s is there already; --force replaces it", c.Out)
+			return fmt.Errorf("%s exists already; use --force to replace it", c.Out)
 		}
 	}
-	request, err := interview(s, c.Lang)
+	request, err := prompt(s, c.Lang)
 	if err != nil {
 		return err
 	}
@@ -159,7 +157,7 @@ func (c *llmsNewCmd) Run(_ context.Context, s *command.Streams) error {
 		fmt.Fprintf(s.Err, "Note: %s%s\n", questionOf(w.Field), w.Message)
 	}
 	if c.Out != "" {
-		fmt.Fprintf(s.Err, "Wrote %s (%s). Put it at the top of your website as /llms.txt,\nand let every page point to it with this line in its <head>:\n  %s\n",
+		fmt.Fprintf(s.Err, "Wrote %s (%s). Publish it as /llms.txt on your website, and add this line\nto the <head> of every page:\n  %s\n",
 			c.Out, counted(doc.Bytes, "byte"), doc.Install.HTMLLink)
 	}
 	return nil
@@ -172,7 +170,7 @@ func (c *llmsNewCmd) write(s *command.Streams, doc llms.Document) error {
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !c.Force {
-		flags |= os.O_EXCL // it may have come into being while we asked
+		flags |= os.O_EXCL // it may have been created while the user answered
 	}
 	f, err := os.OpenFile(c.Out, flags, 0o644)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// question is one thing a person is asked. An empty answer leaves an optional
-// one out; a list is asked again until the answer is empty.
+// question is one question to the user. An empty answer skips an optional question. The
+// question of a list is repeated until the answer is empty.
 type question struct {
-	pointer  string // of the field it fills
+	pointer  string // to the field that the answer sets
 	ask      string
 	hint     string
 	optional bool
 	set      func(r *llms.Request, answer string)
-	then     []question // asked once this one was answered; a list entry's other parts
+	then     []question // asked after an answer: the other parts of a list entry
 	list     bool
 }
 
-// questions are asked in this order, which is also that of piped lines.
+// questions are asked in this order. Lines from a pipe are answers in the same order.
 var questions = []question{
 	{pointer: "/language", ask: "Which language will you answer in?", hint: "a code such as en, de or pt-BR; Enter for English", optional: true,
 		set: func(r *llms.Request, a string) { r.Language = a }},
@@ -56,7 +56,7 @@ var questions = []question{
 		}},
 }
 
-// webAddress adds the scheme people leave out.
+// webAddress adds a missing scheme.
 func webAddress(s string) string {
 	if s != "" && !strings.Contains(s, "://") {
 		return "https://" + s
@@ -64,8 +64,7 @@ func webAddress(s string) string {
 	return s
 }
 
-// addLink adds a page or a profile, which is called after its host until it has
-// a better title.
+// addLink adds a page or a profile. Its title is the host until a better one is given.
 func addLink(r *llms.Request, section, address string) {
 	address = webAddress(address)
 	title := address
@@ -77,7 +76,7 @@ func addLink(r *llms.Request, section, address string) {
 
 func lastLink(r *llms.Request) *llms.Link { return &r.Links[len(r.Links)-1] }
 
-// questionOf names the question a warning speaks of.
+// questionOf returns the question about a field.
 func questionOf(pointer string) string {
 	for _, q := range questions {
 		if q.pointer == pointer && !q.list {
@@ -87,26 +86,25 @@ func questionOf(pointer string) string {
 	return ""
 }
 
-// interviewer asks on one stream and hears on another.
-type interviewer struct {
-	in     *bufio.Scanner
-	out    io.Writer
-	person bool // at a terminal, who can be asked again
+// prompter asks questions on one stream and reads answers from another.
+type prompter struct {
+	in          *bufio.Scanner
+	out         io.Writer
+	interactive bool // a user at a terminal can correct an answer
 }
 
-// maxAnswerLine bounds one answer, in bytes: the longest field and room for a
-// paste that is too long by far, so that we can say so.
+// maxAnswerLine bounds an answer, in bytes. It is more than the longest field, so that the
+// error can say which answer is too long.
 const maxAnswerLine = 64 << 10
 
-// errEnded is the end of the answers before a question that needs one.
+// errEnded is returned if the input ends before a required answer.
 var errEnded = errors.New("the answers ended")
 
-// interview asks for everything a file can say. Lines from a pipe are answers
-// in the same order, and the end of the pipe answers what is left with nothing.
-func interview(s *command.Streams, lang string) (llms.Request, error) {
-	iv := &interviewer{in: bufio.NewScanner(s.In), out: s.Err}
+// prompt asks all questions. The end of a pipe skips the remaining optional questions.
+func prompt(s *command.Streams, lang string) (llms.Request, error) {
+	iv := &prompter{in: bufio.NewScanner(s.In), out: s.Err}
 	iv.in.Buffer(nil, maxAnswerLine)
-	iv.person = s.Interactive()
+	iv.interactive = s.Interactive()
 	r := llms.Request{Language: lang}
 	for _, q := range questions {
 		if q.pointer == "/language" && lang != "" {
@@ -119,8 +117,8 @@ func interview(s *command.Streams, lang string) (llms.Request, error) {
 	return r, nil
 }
 
-// ask puts one question, a list's until there is no more to say.
-func (iv *interviewer) ask(q question, r *llms.Request) error {
+// ask asks one question, or all entries of a list.
+func (iv *prompter) ask(q question, r *llms.Request) error {
 	for {
 		answered, err := iv.once(q, r)
 		if err != nil || !answered {
@@ -137,11 +135,10 @@ func (iv *interviewer) ask(q question, r *llms.Request) error {
 	}
 }
 
-// once puts one question until the answer is good, and reports whether there
-// was one.
-func (iv *interviewer) once(q question, r *llms.Request) (bool, error) {
+// once asks a question until the answer is valid, and reports whether it was answered.
+func (iv *prompter) once(q question, r *llms.Request) (bool, error) {
 	for {
-		iv.prompt(q)
+		iv.print(q)
 		answer, err := iv.line()
 		if errors.Is(err, errEnded) && q.optional {
 			return false, nil
@@ -154,20 +151,20 @@ func (iv *interviewer) once(q question, r *llms.Request) (bool, error) {
 		}
 		tried := clone(*r)
 		q.set(&tried, answer)
-		wrong := complaint(q, tried)
-		if wrong == "" {
+		problem := validateAnswer(q, tried)
+		if problem == "" {
 			*r = tried
 			return true, nil
 		}
-		if !iv.person {
-			return false, fmt.Errorf("%s %s", q.ask, wrong)
+		if !iv.interactive {
+			return false, fmt.Errorf("%s %s", q.ask, problem)
 		}
-		fmt.Fprintf(iv.out, "  That does not do: %s.\n", wrong)
+		fmt.Fprintf(iv.out, "  Not valid: %s.\n", problem)
 	}
 }
 
-func (iv *interviewer) prompt(q question) {
-	if !iv.person {
+func (iv *prompter) print(q question) {
+	if !iv.interactive {
 		return
 	}
 	if q.hint == "" {
@@ -177,7 +174,7 @@ func (iv *interviewer) prompt(q question) {
 	fmt.Fprintf(iv.out, "%s (%s)\n> ", q.ask, q.hint)
 }
 
-func (iv *interviewer) line() (string, error) {
+func (iv *prompter) line() (string, error) {
 	if iv.in.Scan() {
 		return strings.TrimSpace(iv.in.Text()), nil
 	}
@@ -187,16 +184,16 @@ func (iv *interviewer) line() (string, error) {
 	return "", errEnded
 }
 
-// clone copies a request so far that adding to it leaves the original alone.
+// clone copies a request and the lists that answers append to.
 func clone(r llms.Request) llms.Request {
 	r.Links = append([]llms.Link(nil), r.Links...)
 	r.FAQ = append([]llms.Question(nil), r.FAQ...)
 	return r
 }
 
-// complaint is what the generator says of one answer, or nothing. Answers still
-// to come are no concern of it.
-func complaint(q question, r llms.Request) string {
+// validateAnswer returns what the generator reports about one answer, or "". It ignores the
+// questions that are still to come.
+func validateAnswer(q question, r llms.Request) string {
 	_, err := llms.Generate(r)
 	fe, ok := errors.AsType[*fieldmark.Error](err)
 	if !ok {

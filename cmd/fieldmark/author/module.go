@@ -18,31 +18,30 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/abi"
 )
 
-// moduleCmd works on scoring modules: in files, without a server, for authors;
-// and at an origin, for operators.
+// ModuleCommands work on scoring modules in files.
 type ModuleCommands struct {
-	Facts   moduleFactsCmd   `cmd:"" help:"List the facts a scorer can read, with their units."`
-	New     moduleNewCmd     `cmd:"" help:"Begin a scorer with an example."`
+	Facts   moduleFactsCmd   `cmd:"" help:"List the facts that a module can read, with their units."`
+	New     moduleNewCmd     `cmd:"" help:"Create a project with an example."`
 	Build   moduleBuildCmd   `cmd:"" help:"Compile a scorecard to a module."`
-	Format  moduleFormatCmd  `cmd:"" help:"Write a scorecard as it should be written."`
-	Explain moduleExplainCmd `cmd:"" help:"Put a scorecard into words, and show how it scores a site."`
+	Format  moduleFormatCmd  `cmd:"" help:"Format a scorecard."`
+	Explain moduleExplainCmd `cmd:"" help:"Explain a scorecard, and how it scores a site."`
 	Schema  moduleSchemaCmd  `cmd:"" help:"Print the JSON Schema of a scorecard."`
-	Inspect moduleInspectCmd `cmd:"" help:"Show what a module says of itself and what it uses, without running it."`
-	Check   moduleCheckCmd   `cmd:"" help:"Try a module as before its activation; the exit status is 0 only if it may be activated."`
+	Inspect moduleInspectCmd `cmd:"" help:"Show the manifest and the resources of a module without running it."`
+	Check   moduleCheckCmd   `cmd:"" help:"Validate a module as an origin does; exit status 0 if it may be activated."`
 	Run     moduleRunCmd     `cmd:"" help:"Score facts with a module and print the assessment."`
-	Bench   moduleBenchCmd   `cmd:"" help:"Measure what a module costs."`
-	Pack    modulePackCmd    `cmd:"" help:"Stamp what a compiler made with its manifest and golden vectors."`
+	Bench   moduleBenchCmd   `cmd:"" help:"Measure the cost of a module."`
+	Pack    modulePackCmd    `cmd:"" help:"Add the manifest and the golden vectors to compiled code."`
 	Test    moduleTestCmd    `cmd:"" help:"Run the golden vectors of a module."`
-	Diff    moduleDiffCmd    `cmd:"" help:"Show what going from one module to another would change for a population in a file."`
-	Keygen  moduleKeygenCmd  `cmd:"" help:"Make a key to sign modules with, and print its public half."`
-	Sign    moduleSignCmd    `cmd:"" help:"Vouch for a module; the signature lies beside it."`
+	Diff    moduleDiffCmd    `cmd:"" help:"Compare two modules on facts in a file."`
+	Keygen  moduleKeygenCmd  `cmd:"" help:"Generate a key for signing modules and print its public key."`
+	Sign    moduleSignCmd    `cmd:"" help:"Sign a module; the signature is written to FILE.sig."`
 
-	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within bounds and print the report."`
+	Trial moduleTrialCmd `cmd:"" hidden:"" help:"Check the module on standard input within limits and print the report."`
 }
 
 // ModuleFile is the module a command is about.
 type ModuleFile struct {
-	File string `arg:"" help:"The module, a .wasm file; - reads standard input."`
+	File string `arg:"" help:"Module: a .wasm file; - reads standard input."`
 }
 
 // read reads the module; one byte more than allowed is enough to refuse it.
@@ -83,18 +82,18 @@ type moduleCheckCmd struct {
 	JSON bool `name:"json" help:"Print the report as JSON."`
 }
 
-// Help says what is tried.
+// Help is printed below the flags.
 func (moduleCheckCmd) Help() string {
-	return `The very code an origin runs before it keeps a module, in a process of its own with
-limits of time and memory: size, structure and limits; the golden vectors and edge
-cases by two engines, with equal results and fuel; fresh instances against used
-ones; the input that costs most; every declared direction; inputs no audit has.
+	return `Runs the checks of an origin, in a child process with limits on time and memory:
+size, structure and limits; golden vectors and edge cases in two engines, which must
+agree on results and fuel; new instances against reused ones; the most expensive
+input; every declared direction; inputs that no audit measures.
 
-Every reason against the module is listed. Exit status: 0 it may be activated, 1 it
-may not, 2 the call made no sense.`
+All problems are listed. Exit status: 0 the module may be activated, 1 it may not,
+2 the command line is wrong.`
 }
 
-// Run checks the module aside and prints the report.
+// Run checks the module and prints the report.
 func (c *moduleCheckCmd) Run(ctx context.Context, s *command.Streams) error {
 	module, err := c.Read(s)
 	if err != nil {
@@ -107,7 +106,7 @@ func (c *moduleCheckCmd) Run(ctx context.Context, s *command.Streams) error {
 	return printModule(s, &report, c.JSON)
 }
 
-// errMayNot is the end of a report with complaints.
+// errMayNot ends a report with complaints.
 var errMayNot = errors.New("this module may not be activated")
 
 // printModule prints a report; complaints make it an error.
@@ -131,7 +130,7 @@ func printModuleText(w io.Writer, r *wasm.Report) error {
 	if m := r.Manifest; m != nil {
 		signals := len(m.Points())
 		fmt.Fprintf(t, "name\t%s %s\nmethodology\t%s %s\nauthor\t%s, %s\n", m.Name, m.Version, m.Methodology.ID, m.Methodology.Version, m.Author, m.Licence)
-		fmt.Fprintf(t, "reads\t%d inputs\nmarks\t%d signals in %d components, %d gates\n", len(m.Inputs), signals, len(m.Components), len(m.Gates))
+		fmt.Fprintf(t, "inputs\t%d\nsignals\t%d in %d components, %d gates\n", len(m.Inputs), signals, len(m.Components), len(m.Gates))
 	}
 	fmt.Fprintf(t, "vectors\t%d\nimports\t%s\nexports\t%s\n", r.Vectors, listOr(r.Imports, "none"), listOr(r.Exports, "none"))
 	for _, l := range r.Limits {
@@ -165,13 +164,13 @@ type moduleRunCmd struct {
 	Facts string `required:"" placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them."`
 }
 
-// Help shows where facts come from.
+// Help is printed below the flags.
 func (moduleRunCmd) Help() string {
 	return `  fieldmark audit --json https://example.com > facts.json
   fieldmark module run my.wasm --facts facts.json`
 }
 
-// Run scores the facts as an edge would.
+// Run scores the facts as an edge does.
 func (c *moduleRunCmd) Run(ctx context.Context, s *command.Streams) error {
 	module, err := c.Read(s)
 	if err != nil {
@@ -190,7 +189,7 @@ func (c *moduleRunCmd) Run(ctx context.Context, s *command.Streams) error {
 	})
 }
 
-// readFacts reads facts, alone or in the document of an audit.
+// readFacts reads facts, or an audit document with facts.
 func readFacts(path string) (fieldmark.Facts, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -203,7 +202,7 @@ func readFacts(path string) (fieldmark.Facts, error) {
 	return facts, nil
 }
 
-// parseFacts reads facts, alone or in the document of an audit, in any order.
+// parseFacts parses facts in any order, or an audit document with facts.
 func parseFacts(raw []byte) (fieldmark.Facts, error) {
 	var document AuditDocument
 	if err := json.Unmarshal(raw, &document); err != nil || len(document.Facts.Facts) == 0 {
@@ -214,13 +213,13 @@ func parseFacts(raw []byte) (fieldmark.Facts, error) {
 	}
 	facts := document.Facts
 	if len(facts.Facts) == 0 {
-		return facts, errors.New("holds no facts")
+		return facts, errors.New("contains no facts")
 	}
 	slices.SortStableFunc(facts.Facts, func(a, b fieldmark.Fact) int { return strings.Compare(a.ID, b.ID) })
 	return facts, nil
 }
 
-// withModule loads a module for one use.
+// withModule loads a module and passes it to a function.
 func withModule(ctx context.Context, module []byte, use func(*wasm.Module) error) (err error) {
 	engine, err := wasm.New(wasm.Config{Instances: 1, WASI: true})
 	if err != nil {
@@ -236,7 +235,7 @@ func withModule(ctx context.Context, module []byte, use func(*wasm.Module) error
 
 type moduleBenchCmd struct {
 	ModuleFile
-	Calls int `default:"20000" help:"How many calls to time."`
+	Calls int `default:"20000" help:"Number of calls to measure."`
 }
 
 // Run loads the module and times calls on its golden vectors.

@@ -13,21 +13,21 @@ import (
 
 type moduleExplainCmd struct {
 	cardFile
-	Facts string `placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them: also says what the card makes of them."`
+	Facts string `placeholder:"FILE" help:"Facts as JSON, as fieldmark audit --json prints them: also explain their score."`
 	JSON  bool   `name:"json" help:"Print the explanation as JSON."`
 }
 
-// Help says what is to be seen.
+// Help is printed below the flags.
 func (moduleExplainCmd) Help() string {
-	return `Component by component: how many points each signal is worth, which inputs it is
-judged by, what each value earns, and when a gate caps the score. With --facts,
-also what one site has, what that earns, and so how its score comes about.
+	return `Prints for each component the points of its signals, the inputs of each signal, the
+points for each value, and when a gate caps the score. With --facts, also the values
+of one site, the points they earn, and the score.
 
   fieldmark audit --json https://example.com > facts.json
   fieldmark module explain card.json --facts facts.json`
 }
 
-// Run puts the card into words.
+// Run prints the explanation.
 func (c *moduleExplainCmd) Run(s *command.Streams) error {
 	text, err := c.read()
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *moduleExplainCmd) Run(s *command.Streams) error {
 	return err
 }
 
-// cardInputs binds facts by name, as a host does.
+// cardInputs binds facts to inputs by name, as a host does.
 func cardInputs(inputs []abi.Input, facts *fieldmark.Facts) ([]int64, []byte, error) {
 	values, states := make([]int64, len(inputs)), make([]byte, len(inputs))
 	for i, in := range inputs {
@@ -67,7 +67,7 @@ func cardInputs(inputs []abi.Input, facts *fieldmark.Facts) ([]int64, []byte, er
 		case ok && fact.State == fieldmark.NotApplicable:
 			states[i] = abi.StateNotApplicable
 		case ok && fact.State == fieldmark.Measured && fact.Unit != in.Unit:
-			return nil, nil, fmt.Errorf("fact %s is in %q, the card reads it in %q", in.Name, fact.Unit, in.Unit)
+			return nil, nil, fmt.Errorf("fact %s has the unit %q, the card reads it in %q", in.Name, fact.Unit, in.Unit)
 		case ok && fact.State == fieldmark.Measured:
 			values[i], states[i] = fact.Value, abi.StateMeasured
 		}
@@ -75,7 +75,7 @@ func cardInputs(inputs []abi.Input, facts *fieldmark.Facts) ([]int64, []byte, er
 	return values, states, nil
 }
 
-// printExplanation writes one block for each component.
+// printExplanation prints a block for each component.
 func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 	for _, c := range e.Components {
 		fmt.Fprintf(w, "%s (%s), %d points", c.Label, c.ID, c.Weight)
@@ -86,7 +86,7 @@ func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 		for _, s := range c.Signals {
 			fmt.Fprintf(w, "  %s (%s), %d points, %s", s.Label, s.ID, s.Points, s.Rule)
 			if worked {
-				fmt.Fprint(w, ": ", stated(s.Status, s.Reached.String()))
+				fmt.Fprint(w, ": ", valueOrReason(s.Status, s.Reached.String()))
 			}
 			fmt.Fprintln(w)
 			for _, p := range s.Parts {
@@ -96,7 +96,7 @@ func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 				}
 				fmt.Fprintf(w, ": %s\n", p.Rule)
 				if worked {
-					fmt.Fprintf(w, "      → %s\n", stated(p.Status, fmt.Sprintf("%s %s: %s %%", p.Value, p.Unit, p.Mark*100)))
+					fmt.Fprintf(w, "      → %s\n", valueOrReason(p.Status, fmt.Sprintf("%s %s: %s %%", p.Value, p.Unit, p.Mark*100)))
 				}
 			}
 		}
@@ -120,8 +120,8 @@ func printExplanation(w io.Writer, e *card.Explanation, worked bool) {
 	}
 }
 
-// stated is what was found, or why there is nothing.
-func stated(status fieldmark.FactState, found string) string {
+// valueOrReason returns the value, or why there is none.
+func valueOrReason(status fieldmark.FactState, found string) string {
 	switch status {
 	case fieldmark.NotApplicable:
 		return "does not apply, so it does not count"

@@ -13,21 +13,21 @@ type moduleFactsCmd struct {
 	JSON bool `name:"json" help:"Print the list as JSON."`
 }
 
-// Help says how numbers are written.
+// Help is printed below the flags.
 func (moduleFactsCmd) Help() string {
-	return `A scorer reads these by name, and in this unit. A bool is 1 for yes; a share is 0 to
-1; per_1000_words counts per thousand words of main text. In a scorecard numbers are
-written as they are, in code they are in thousandths.`
+	return `A module reads facts by name and in this unit. A bool is 1 for yes; a share is 0 to 1;
+per_1000_words counts per thousand words of main text. A scorecard uses plain numbers,
+code uses thousandths.`
 }
 
-// Run lists what a scorer can read.
+// Run lists the facts.
 func (c *moduleFactsCmd) Run(s *command.Streams) error {
 	all := audit.Vocabulary()
 	if c.JSON {
 		return s.PrintJSON(all)
 	}
 	t := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FACT\tUNIT\tWHAT IT TELLS")
+	fmt.Fprintln(t, "FACT\tUNIT\tMEANING")
 	for _, k := range all {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", k.ID, k.Unit, k.Meaning)
 	}

@@ -19,43 +19,45 @@ import (
 
 type moduleNewCmd struct {
 	Language string `arg:"" help:"assemblyscript, c, card, go or rust."`
-	Folder   string `arg:"" type:"path" help:"Where the project goes; it must be empty or not exist."`
+	Folder   string `arg:"" type:"path" help:"Folder of the project; it must be empty or not exist."`
 }
 
-// Help says what to begin with.
+// Help is printed below the flags.
 func (moduleNewCmd) Help() string {
-	return `card is a scorecard, for which fieldmark alone is enough; c needs clang 14 with wasm-ld,
-assemblyscript npm, rust 1.82 with wasm32-unknown-unknown, go TinyGo or Go. Each
-project has a README that leads from the first build to every edge.`
+	return `A card is a scorecard and needs only fieldmark; c needs clang 14 with wasm-ld,
+assemblyscript needs npm, rust needs Rust 1.82 with wasm32-unknown-unknown, and go
+needs TinyGo or Go. The README of each project leads from the first build to the
+activation on every edge.`
 }
 
-// Run begins a project with an example that can be built at once.
+// Run creates a project with an example that builds.
 func (c *moduleNewCmd) Run(s *command.Streams) error {
 	if err := examples.Write(c.Language, c.Folder); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.Out, "a scorer in %s; begin with README.md\n", c.Folder)
+	_, err := fmt.Fprintf(s.Out, "project created in %s; start with README.md\n", c.Folder)
 	return err
 }
 
 type modulePackCmd struct {
 	ModuleFile
-	Card     string `type:"path" xor:"from" placeholder:"FILE" help:"Scorecard that says the same as the module: its manifest is taken, and golden vectors are made from it."`
-	Manifest string `type:"path" xor:"from" placeholder:"FILE" help:"The manifest, as JSON in any form; with --vectors."`
-	Vectors  string `type:"path" placeholder:"FILE" help:"The golden vectors, as JSON in any form."`
-	Output   string `short:"o" required:"" placeholder:"FILE" help:"Where the packed module goes."`
+	Card     string `type:"path" xor:"from" placeholder:"FILE" help:"Scorecard that is equivalent to the module: provides the manifest and the golden vectors."`
+	Manifest string `type:"path" xor:"from" placeholder:"FILE" help:"Manifest as JSON; requires --vectors."`
+	Vectors  string `type:"path" placeholder:"FILE" help:"Golden vectors as JSON."`
+	Output   string `short:"o" required:"" placeholder:"FILE" help:"File to write the packed module to."`
 }
 
-// Help says what is packed.
+// Help is printed below the flags.
 func (modulePackCmd) Help() string {
-	return `A compiler writes code; a module also says what it reads, what its marks mean and
-which results prove it. Both are appended as custom sections, others are dropped.
+	return `A module consists of code, a manifest that declares its inputs and signals, and golden
+vectors that test it. Manifest and vectors are appended as custom sections; other custom
+sections are removed.
 
   fieldmark module pack raw.wasm --card card.json -o my.wasm
   fieldmark module pack raw.wasm --manifest manifest.json --vectors vectors.json -o my.wasm`
 }
 
-// Run stamps what a compiler made with its manifest and vectors.
+// Run adds the manifest and the vectors to compiled code.
 func (c *modulePackCmd) Run(s *command.Streams) error {
 	module, err := c.Read(s)
 	if err != nil {
@@ -87,7 +89,7 @@ func (c *modulePackCmd) sections(s *command.Streams) (m abi.Manifest, v []abi.Ve
 		return parsed.Manifest(), parsed.Vectors(), nil
 	}
 	if c.Manifest == "" || c.Vectors == "" {
-		return m, nil, errors.New("say what to pack: --card, or --manifest and --vectors")
+		return m, nil, errors.New("choose what to add: --card, or --manifest and --vectors")
 	}
 	if err := readStrict(c.Manifest, &m); err != nil {
 		return m, nil, err
@@ -95,7 +97,7 @@ func (c *modulePackCmd) sections(s *command.Streams) (m abi.Manifest, v []abi.Ve
 	return m, v, readStrict(c.Vectors, &v)
 }
 
-// readStrict reads JSON and refuses members nobody knows.
+// readStrict reads JSON and rejects unknown members.
 func readStrict(path string, into any) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -114,10 +116,10 @@ type moduleTestCmd struct {
 	Watch bool `help:"Run again whenever the file changes, until stopped."`
 }
 
-// watchEvery is how soon a change of the file is noticed.
-const watchEvery = 200 * time.Millisecond
+// watchInterval is the time between two checks of the file.
+const watchInterval = 200 * time.Millisecond
 
-// Run runs the golden vectors and says which do not come out.
+// Run runs the golden vectors and prints those that fail.
 func (c *moduleTestCmd) Run(ctx context.Context, s *command.Streams) error {
 	err := c.once(ctx, s)
 	if !c.Watch {
@@ -132,7 +134,7 @@ func (c *moduleTestCmd) Run(ctx context.Context, s *command.Streams) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(watchEvery):
+			case <-time.After(watchInterval):
 			}
 			if now, err := os.Stat(c.File); err == nil && (last == nil || now.ModTime() != last.ModTime() || now.Size() != last.Size()) {
 				last = now
@@ -159,32 +161,33 @@ func (c *moduleTestCmd) once(ctx context.Context, s *command.Streams) error {
 			fmt.Fprintf(s.Out, "✗ vector %d: %s\n", i, o.Problem)
 		}
 	}
-	fmt.Fprintf(s.Out, "%d of %d vectors hold\n", len(outcomes)-failed, len(outcomes))
+	fmt.Fprintf(s.Out, "%d of %d vectors pass\n", len(outcomes)-failed, len(outcomes))
 	if failed > 0 {
-		return fmt.Errorf("%d vectors do not hold", failed)
+		return fmt.Errorf("%d vectors fail", failed)
 	}
 	return nil
 }
 
 type moduleDiffCmd struct {
-	Old   string `arg:"" help:"The module to go from."`
-	New   string `arg:"" help:"The module to go to."`
-	Facts string `arg:"" help:"The population, - for standard input: JSON documents one after another, each an audit as fieldmark audit --json prints it, facts alone, or a brand's state."`
+	Old   string `arg:"" help:"Old module."`
+	New   string `arg:"" help:"New module."`
+	Facts string `arg:"" help:"Sites to score; - reads standard input. A sequence of JSON documents: audits as fieldmark audit --json prints them, facts, or states of brands."`
 	JSON  bool   `name:"json" help:"Print the comparison as JSON."`
 }
 
-// Help shows how to make a population.
+// Help is printed below the flags.
 func (moduleDiffCmd) Help() string {
 	return `  for site in https://example.com https://example.org; do
     fieldmark audit --json --quiet $site
   done > facts.json
   fieldmark module diff old.wasm new.wasm facts.json
 
-Shown are the share of sites with another grade, the mean and the largest move, how
-far the order stays (1 is the same), and the sites that move most with the reasons.`
+Prints the share of sites whose grade changes, the mean and the largest change of the
+score, the rank correlation (1 is the same order), and the sites that change most with
+the reasons.`
 }
 
-// Run says what going from one module to the other would change.
+// Run compares the modules.
 func (c *moduleDiffCmd) Run(ctx context.Context, s *command.Streams) error {
 	modules := [2][]byte{}
 	for i, path := range []string{c.Old, c.New} {
@@ -212,7 +215,7 @@ func (c *moduleDiffCmd) Run(ctx context.Context, s *command.Streams) error {
 	return PrintComparison(s.Out, &result)
 }
 
-// eachState reads a population, document by document.
+// eachState calls fn for each document.
 func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
 	documents := json.NewDecoder(r)
 	for n := 1; ; n++ {
@@ -226,7 +229,7 @@ func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
 		if err != nil {
 			return fmt.Errorf("document %d: %w", n, err)
 		}
-		if state.Brand.Slug == "" { // told apart by their sites
+		if state.Brand.Slug == "" { // identified by its host instead
 			state.Brand.Slug = fieldmark.Slug(command.HostOf(state.Facts.URL))
 		}
 		if err := fn(state); err != nil {
@@ -235,7 +238,7 @@ func eachState(r io.Reader, fn func(fieldmark.BrandState) error) error {
 	}
 }
 
-// readState reads a brand's state, an audit, or facts alone.
+// readState parses the state of a brand, an audit, or facts.
 func readState(document []byte) (state fieldmark.BrandState, err error) {
 	if err := json.Unmarshal(document, &state); err == nil && state.Brand.Slug != "" && state.Facts != nil && len(state.Facts.Facts) > 0 {
 		return state, nil

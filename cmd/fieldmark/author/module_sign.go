@@ -15,14 +15,14 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// SignatureSuffix is behind the name of a module in that of its signature.
+// SignatureSuffix is appended to the name of a module to name its signature file.
 const SignatureSuffix = ".sig"
 
 type moduleKeygenCmd struct {
-	Output string `short:"o" required:"" placeholder:"FILE" help:"Where the private key goes: PKCS #8 in PEM, as openssl genpkey -algorithm ed25519 writes it. It must not exist."`
+	Output string `short:"o" required:"" placeholder:"FILE" help:"File for the private key (PKCS #8 in PEM, as openssl genpkey -algorithm ed25519 writes it); it must not exist."`
 }
 
-// Run makes a key pair and prints the public key as settings want it.
+// Run generates a key pair and prints the public key in the form that settings use.
 func (c *moduleKeygenCmd) Run(s *command.Streams) error {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -45,16 +45,17 @@ func (c *moduleKeygenCmd) Run(s *command.Streams) error {
 
 type moduleSignCmd struct {
 	ModuleFile
-	Key string `required:"" type:"path" placeholder:"FILE" help:"The private key, as fieldmark module keygen or openssl makes it."`
+	Key string `required:"" type:"path" placeholder:"FILE" help:"Private key from fieldmark module keygen or openssl."`
 }
 
-// Help says who asks for signatures.
+// Help is printed below the flags.
 func (moduleSignCmd) Help() string {
-	return `The signature (Ed25519 over the digest) goes to FILE.sig, which push sends along.
-Origins and edges that were given keys (FIELDMARK_MODULE_KEYS) take no other modules.`
+	return `The signature (Ed25519 over the digest) is written to FILE.sig; push uploads it with
+the module. Origins and edges with FIELDMARK_MODULE_KEYS accept only modules that are
+signed with one of these keys.`
 }
 
-// Run writes FILE.sig, which push sends along.
+// Run writes FILE.sig.
 func (c *moduleSignCmd) Run(s *command.Streams) error {
 	private, err := readPrivateKey(c.Key)
 	if err != nil {

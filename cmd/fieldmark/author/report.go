@@ -11,14 +11,14 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// firstFixes is how many pieces of advice a report puts at its top: more than
-// that nobody starts on.
-const firstFixes = 10
+// maxFixes is the number of recommendations at the top of a report: the most that readers
+// act on.
+const maxFixes = 10
 
-// ink colours words for a terminal, or leaves them alone.
-type ink bool
+// ansi colors text for a terminal if it is true.
+type ansi bool
 
-func (on ink) paint(code, text string) string {
+func (on ansi) paint(code, text string) string {
 	if !on || text == "" {
 		return text
 	}
@@ -28,19 +28,19 @@ func (on ink) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (on ink) bold(text string) string { return on.paint("1", text) }
-func (on ink) dim(text string) string  { return on.paint("2", text) }
+func (on ansi) bold(text string) string { return on.paint("1", text) }
+func (on ansi) dim(text string) string  { return on.paint("2", text) }
 
-// grade colours a text as its grade is coloured everywhere else.
-func (on ink) grade(g fieldmark.Grade, text string) string {
+// grade colors a text like the badge of a grade.
+func (on ansi) grade(g fieldmark.Grade, text string) string {
 	return on.paint(map[fieldmark.Grade]string{"A": "32", "B": "32", "C": "33", "D": "33", "E": "31"}[g], text)
 }
 
-// printReport writes an assessment for a person: the verdict, why there may be none,
-// what to do first, and every signal with what was seen.
-func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, colour bool) error {
+// printReport prints an assessment: the score or the reason why there is none, what to
+// improve first, and every signal with its evidence.
+func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []string, color bool) error {
 	var b bytes.Buffer
-	on := ink(colour)
+	on := ansi(color)
 	fmt.Fprintf(&b, "\n%s\n", on.bold(site))
 	writeVerdict(&b, on, a)
 	for _, why := range unread {
@@ -58,7 +58,7 @@ func printReport(w io.Writer, site string, a *fieldmark.Assessment, unread []str
 	return err
 }
 
-func writeVerdict(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
+func writeVerdict(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	if a.Score == nil {
 		fmt.Fprintf(b, "No score: %s\n", a.Status)
 	} else {
@@ -67,7 +67,7 @@ func writeVerdict(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
 			ready = "GEO-ready"
 		}
 		fmt.Fprintf(b, "%s of 100, %s, %s\n", on.bold(a.Score.String()), on.grade(a.Grade, "grade "+string(a.Grade)), ready)
-		fmt.Fprintf(b, "between %s and %s, were the unknown worst or best\n", a.Range.Low, a.Range.High)
+		fmt.Fprintf(b, "between %s and %s, depending on the unknown facts\n", a.Range.Low, a.Range.High)
 	}
 	fmt.Fprintf(b, "confidence %s (%s): %d of %d applicable points measured, %d pages sampled, as of %s\n",
 		a.Confidence.Level, a.Confidence.Value, a.Confidence.MeasuredWeight, a.Confidence.ApplicableWeight, a.PagesSampled, a.AsOf)
@@ -83,13 +83,13 @@ func gateWords(g fieldmark.Gate) string {
 	return fmt.Sprintf("%s, at most %d", g.ID, g.Limit)
 }
 
-// fix is a piece of advice and what following it is worth.
+// fix is a recommendation and the points that it is worth.
 type fix struct {
-	gain fieldmark.Milli // points; at most those that gates leave
+	gain fieldmark.Milli // points, before gates
 	s    fieldmark.Signal
 }
 
-// fixesOf lists the advice that is worth most, the best first.
+// fixesOf returns the recommendations that are worth most, best first.
 func fixesOf(a *fieldmark.Assessment) []fix {
 	var fixes []fix
 	for _, c := range a.Components {
@@ -100,21 +100,21 @@ func fixesOf(a *fieldmark.Assessment) []fix {
 		}
 	}
 	slices.SortStableFunc(fixes, func(x, y fix) int { return cmp.Compare(y.gain, x.gain) })
-	return fixes[:min(len(fixes), firstFixes)]
+	return fixes[:min(len(fixes), maxFixes)]
 }
 
-func writeFixes(b *bytes.Buffer, on ink, a *fieldmark.Assessment) {
+func writeFixes(b *bytes.Buffer, on ansi, a *fieldmark.Assessment) {
 	fixes := fixesOf(a)
 	if len(fixes) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", on.bold("What to mend first"))
+	fmt.Fprintf(b, "\n%s\n", on.bold("What to improve first"))
 	for i, f := range fixes {
 		fmt.Fprintf(b, "%3d. %-7s %s\n     %s\n", i+1, "+"+f.gain.Tenth().String(), f.s.Label, on.dim(f.s.Advice))
 	}
 }
 
-// pointsOf says what a signal earned, as a mark and in words.
+// pointsOf returns the points of a signal, as a mark and as text.
 func pointsOf(s fieldmark.Signal) (mark, points string) {
 	switch s.Status {
 	case fieldmark.NotApplicable:
@@ -139,7 +139,7 @@ func valueOf(s fieldmark.Signal) string {
 	return s.Value.String() + " " + strings.ReplaceAll(s.Unit, "_", " ")
 }
 
-func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
+func writeSignal(b *bytes.Buffer, on ansi, s fieldmark.Signal) {
 	mark, points := pointsOf(s)
 	mark = on.paint(map[string]string{"+": "32", "x": "31", "~": "33"}[mark], mark)
 	fmt.Fprintf(b, "  %s %-14s %-34s %s\n", mark, points, s.Label, valueOf(s))
@@ -148,8 +148,8 @@ func writeSignal(b *bytes.Buffer, on ink, s fieldmark.Signal) {
 	}
 }
 
-// printMarkdown writes an assessment as GitHub-flavoured Markdown, for the comment
-// a pipeline leaves.
+// printMarkdown prints an assessment as GitHub Flavored Markdown, for comments of
+// pipelines.
 func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n", inCell(site))
@@ -158,7 +158,7 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []s
 		fmt.Fprintf(&b, "\nNot read: %s\n", inCell(why))
 	}
 	if fixes := fixesOf(a); len(fixes) > 0 {
-		b.WriteString("\n## What to mend first\n\n| worth | signal | advice |\n|---:|---|---|\n")
+		b.WriteString("\n## What to improve first\n\n| worth | signal | advice |\n|---:|---|---|\n")
 		for _, f := range fixes {
 			fmt.Fprintf(&b, "| +%s | %s | %s |\n", f.gain.Tenth(), inCell(f.s.Label), inCell(f.s.Advice))
 		}
@@ -179,8 +179,8 @@ func printMarkdown(w io.Writer, site string, a *fieldmark.Assessment, unread []s
 	return err
 }
 
-// inCell keeps a stranger's text what it is inside a table: no markup, no link,
-// no mention.
+// inCell escapes text from a website for a table cell: it must not become markup, a link
+// or a mention.
 func inCell(text string) string {
 	return cellEscapes.Replace(strings.Join(strings.Fields(text), " "))
 }

@@ -18,8 +18,8 @@ import (
 
 // ScoreCmd shows and verifies scores.
 type ScoreCmd struct {
-	Show   scoreShowCmd   `cmd:"" help:"Print a registered brand's score as a report."`
-	Verify scoreVerifyCmd `cmd:"" help:"Compute a brand's score again on this machine and compare it byte for byte."`
+	Show   scoreShowCmd   `cmd:"" help:"Print the score of a registered brand as a report."`
+	Verify scoreVerifyCmd `cmd:"" help:"Recompute a brand's score on this machine and compare the documents byte by byte."`
 }
 
 // edgeFlags name the edge to read scores from. Scores are public, so there is no key.
@@ -36,7 +36,7 @@ func (f *edgeFlags) connect() (*client.Client, error) {
 			return nil, err
 		}
 		if access == nil {
-			return nil, fmt.Errorf("no edge to ask: set FIELDMARK_URL, or start a demo with `fieldmark serve --demo` (no %s in %s)", demo.AccessFile, f.Data)
+			return nil, fmt.Errorf("no edge to call: set FIELDMARK_URL, or start a demo with `fieldmark serve --demo` (no %s in %s)", demo.AccessFile, f.Data)
 		}
 		address = access.BaseURL
 	}
@@ -45,11 +45,11 @@ func (f *edgeFlags) connect() (*client.Client, error) {
 
 type scoreShowCmd struct {
 	edgeFlags `embed:""`
-	Slug      string `arg:"" help:"The brand's slug."`
+	Slug      string `arg:"" help:"Slug of the brand."`
 	MD        bool   `name:"md" help:"Print the report as Markdown."`
 }
 
-// Run prints the report an audit would have printed.
+// Run prints the report.
 func (c *scoreShowCmd) Run(ctx context.Context, s *command.Streams) error {
 	slug, err := fieldmark.ParseSlug(c.Slug)
 	if err != nil {
@@ -75,19 +75,20 @@ func (c *scoreShowCmd) Run(ctx context.Context, s *command.Streams) error {
 
 type scoreVerifyCmd struct {
 	edgeFlags `embed:""`
-	Slug      string `arg:"" help:"The brand's slug."`
+	Slug      string `arg:"" help:"Slug of the brand."`
 }
 
-// Help says what a script must know.
+// Help is printed below the flags.
 func (c *scoreVerifyCmd) Help() string {
-	return `Fetches the score, and by the digests it names the facts and the module; checks
-both digests, runs the module here and compares the documents byte for byte. What
-does not follow from these two is taken over: names, rank, trend, visibility.
+	return `Fetches the score document, and the facts and the module that it names by digest.
+Verifies both digests, runs the module on this machine and compares the documents
+byte by byte. Names, rank, trend and visibility do not follow from facts and
+module; they are copied from the document.
 
-Exit status: 0 the same, 1 it could not be tried, 3 something differs.`
+Exit status: 0 the documents are equal, 1 verification was not possible, 3 they differ.`
 }
 
-// Run fetches, computes and compares.
+// Run fetches the document and its parts, recomputes it and compares.
 func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	slug, err := fieldmark.ParseSlug(c.Slug)
 	if err != nil {
@@ -112,14 +113,14 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := holds(s, "facts", score.FactsDigest, facts); err != nil {
+	if err := verifyDigest(s, "facts", score.FactsDigest, facts); err != nil {
 		return err
 	}
 	module, err := edge.PublicModule(ctx, score.Module.Digest)
 	if err != nil {
 		return err
 	}
-	if err := holds(s, "module", score.Module.Digest, module); err != nil {
+	if err := verifyDigest(s, "module", score.Module.Digest, module); err != nil {
 		return err
 	}
 	again, err := recompute(ctx, &score, facts, module, doc.CreatedAt)
@@ -131,33 +132,33 @@ func (c *scoreVerifyCmd) Run(ctx context.Context, s *command.Streams) error {
 		for at < min(len(got), len(again)) && got[at] == again[at] {
 			at++
 		}
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score of %s is not what its facts and its module come to; the documents part at byte %d:\n  served   …%s\n  computed …%s",
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the score of %s does not follow from its facts and module; the documents differ at byte %d:\n  served   …%s\n  computed …%s",
 			slug, at, excerpt(got, at), excerpt(again, at)))
 	}
 	value := "no score"
 	if score.Score != nil {
 		value = score.Score.String() + " of 100"
 	}
-	_, err = fmt.Fprintf(s.Out, "score   %s, %s: computed here, the same %d bytes\n", value, score.Status, len(again))
+	_, err = fmt.Fprintf(s.Out, "score   %s, %s: recomputed, the same %d bytes\n", value, score.Status, len(again))
 	return err
 }
 
-// holds checks that bytes are what their digest names.
-func holds(s *command.Streams, what string, want fieldmark.Digest, b []byte) error {
+// verifyDigest checks bytes against their digest.
+func verifyDigest(s *command.Streams, what string, want fieldmark.Digest, b []byte) error {
 	if got := fieldmark.DigestOf(sha256.Sum256(b)); got != want {
-		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the %s named %s are %s", what, want, got))
+		return command.WithStatus(command.StatusNotMet, fmt.Errorf("the %s with digest %s have the digest %s", what, want, got))
 	}
-	_, err := fmt.Fprintf(s.Out, "%-7s %s holds, %d bytes\n", what, want, len(b))
+	_, err := fmt.Fprintf(s.Out, "%-7s %s verified, %d bytes\n", what, want, len(b))
 	return err
 }
 
-// recompute makes the document again from facts and module.
+// recompute builds the document from facts and module.
 func recompute(ctx context.Context, score *fieldmark.Score, factsFile, module []byte, made time.Time) (doc []byte, err error) {
 	var facts fieldmark.Facts
 	if err := json.Unmarshal(factsFile, &facts); err != nil {
 		return nil, fmt.Errorf("read the facts: %w", err)
 	}
-	facts.AsOf = *score.AsOf // which is not part of what the digest names
+	facts.AsOf = *score.AsOf // the digest does not cover it
 	engine, err := wasm.New(wasm.Config{Instances: 1})
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func recompute(ctx context.Context, score *fieldmark.Score, factsFile, module []
 	return json.Marshal(again)
 }
 
-// excerpt is what a document says from just before a byte on.
+// excerpt returns the part of a document around a byte.
 func excerpt(b []byte, at int) []byte {
 	const before, after = 20, 60
 	return b[max(at-before, 0):min(at+after, len(b))]

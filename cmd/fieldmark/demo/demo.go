@@ -11,7 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// Site is one brand and its place on the demo web.
+// Site is a brand and its website.
 type Site struct {
 	Slug        fieldmark.Slug
 	Name        string
@@ -21,8 +21,8 @@ type Site struct {
 	Host        string // without a port; a name under .localhost (RFC 6761)
 }
 
-// sites is the demo web. The folder of a site under sites/ has its slug for a
-// name; a site without a folder cannot be reached.
+// sites are all websites. The files of a site are in the folder sites/SLUG; a site without
+// a folder cannot be reached.
 var sites = []Site{
 	{"alpenglow", "Alpenglow Gear", "outdoor", "en", "A workshop in Chur that repairs, rents and resells mountain equipment, so that good gear stays on the mountain.", "alpenglow.localhost"},
 	{"brotwerk", "Brotwerk Lindenau", "food", "de", "Eine Leipziger Sauerteigbäckerei mit eigener Steinmühle und Getreide von elf Höfen der Umgebung.", "brotwerk.localhost"},
@@ -44,17 +44,16 @@ func SiteURL(port int) func(Site) string {
 	return func(s Site) string { return "http://" + net.JoinHostPort(s.Host, strconv.Itoa(port)) }
 }
 
-// Handler serves every site under its Host; base says at which address one is
-// reached, without a slash at the end: "http://alpenglow.localhost:8088". The
-// pages are rendered here, once: their dates count from today.
+// Handler serves every site under its Host. base returns the URL of a site without a slash
+// at the end, such as "http://alpenglow.localhost:8088". Pages are rendered once, with
+// dates relative to today.
 func Handler(base func(site Site) string) http.Handler { return Edition(base, 0) }
 
-// Past lists of how many days ago, oldest first, there is an edition of the
-// demo web that differs from today's.
+// Past returns the ages, in days, of the editions that differ from today's, oldest first.
 func Past() []int { return []int{93, 27, 8} }
 
-// Edition serves the web as it was a number of days ago: with pages not yet
-// written, others not yet taken down, and the dates of that time.
+// Edition serves the sites as they were a number of days ago: with the pages and the dates
+// of that time.
 func Edition(base func(site Site) string, ago int) http.Handler {
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -ago)
 	w := web{}
@@ -64,11 +63,10 @@ func Edition(base func(site Site) string, ago int) http.Handler {
 	return w
 }
 
-// web is what is served, by host and path. A host without pages is there but
-// cannot be reached.
+// web holds pages by host and path. A host without pages cannot be reached.
 type web map[string]map[string]page
 
-// notFound is where a site keeps the page it shows for unknown paths.
+// notFound is the path of the page that a site shows for unknown paths.
 const notFound = "/404"
 
 // ServeHTTP implements http.Handler.
@@ -83,7 +81,7 @@ func (w web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(pages) == 0 {
-		// What a client sees of a server that died in the middle of an answer.
+		// The client sees a server that fails in the middle of a response.
 		panic(http.ErrAbortHandler)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -105,6 +103,6 @@ func (w web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	rw.WriteHeader(status)
 	if r.Method == http.MethodGet {
-		_, _ = rw.Write(p.body) // a client that went away needs no answer
+		_, _ = rw.Write(p.body) // the client may have disconnected
 	}
 }

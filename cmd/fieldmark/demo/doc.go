@@ -1,11 +1,10 @@
-// Package demo is a small web of brand sites to show the product on.
+// Package demo contains the demo: websites of brands, and the code that registers and
+// audits them.
 //
-// Into Handler comes the address each site is reached at; out go the sites,
-// told apart by the Host field of a request, from an excellent one to one that
-// cannot be reached. They are written for this repository and embedded in it.
-// Edition serves them as they were: files and lines that say since when they are
-// there are left out of what is older.
+// Handler serves the sites by the Host field of a request, from an excellent one to one
+// that cannot be reached. They were written for this repository and are embedded in it.
+// Edition serves an earlier state: it leaves out files and lines that were added later.
+// Seeder creates an administrator, keys and brands in a running origin.
 //
-// The package must not know what an audit finds or what a score is worth: not
-// one fact or score about a site is written down here.
+// The package must not contain facts or scores: audits find them as on any site.
 package demo

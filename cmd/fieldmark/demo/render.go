@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// files holds a folder per site. Every text file in it is a template; a page
-// that does not begin with a doctype is set into the site's layout.
+// files holds a folder for each site. Every text file is a template; a page that does not
+// begin with a doctype is inserted into the layout of the site.
 //
 //go:embed all:sites
 var files embed.FS
 
-// layoutFile is the frame of a site's pages.
+// layoutFile is the layout of the pages of a site.
 const layoutFile = "_layout.html"
 
-// page is one answer, ready to send.
+// page is a response.
 type page struct {
 	header http.Header
 	body   []byte
 }
 
-// types are the media types of the files in sites; text is always UTF-8.
+// types are the media types of the files. Text is always UTF-8.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -43,9 +43,9 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// render returns the pages of a site by path as they were on a day so long ago, or
-// nil if it has no folder. A text that comes out empty did not exist then. The
-// files are part of the program, so a mistake in one is a bug of ours.
+// render returns the pages of a site by path as they were a number of days ago, or nil if
+// the site has no folder. A file that renders to nothing did not exist then. It panics if a
+// file is wrong, because files are part of the program.
 func render(site Site, base string, today time.Time, ago int) map[string]page {
 	dir := path.Join("sites", string(site.Slug))
 	pages := map[string]page{}
@@ -71,8 +71,8 @@ func render(site Site, base string, today time.Time, ago int) map[string]page {
 	return pages
 }
 
-// renderFile returns one answer and the path it is served at: about.html at
-// /about, index.html at the folder, everything else under its own name.
+// renderFile returns a page and its path: about.html is served at /about, index.html at
+// its folder, and everything else under its own name.
 func renderFile(dir, name, base string, today time.Time, ago int) (string, page, error) {
 	raw, err := files.ReadFile(name)
 	if err != nil {
@@ -104,8 +104,8 @@ func renderFile(dir, name, base string, today time.Time, ago int) (string, page,
 	return where, page{header: header(name, fields, len(body), today), body: body}, nil
 }
 
-// header returns the fields of an answer; a page sets Last-Modified and
-// X-Robots-Tag in its front matter.
+// header returns the header of a page, whose front matter may set Last-Modified and
+// X-Robots-Tag.
 func header(name string, fields map[string]string, size int, today time.Time) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", types[path.Ext(name)])
@@ -123,8 +123,8 @@ func header(name string, fields map[string]string, size int, today time.Time) ht
 	return h
 }
 
-// frontMatter takes the comment a file may begin with apart into its fields,
-// one "name: value" a line.
+// frontMatter parses the comment at the beginning of a file, with one "name: value" on
+// each line.
 func frontMatter(text string) (fields map[string]string, rest string) {
 	fields = map[string]string{}
 	block, ok := strings.CutPrefix(text, "<!--\n")
@@ -139,9 +139,8 @@ func frontMatter(text string) (fields map[string]string, rest string) {
 	return fields, rest
 }
 
-// execute fills in a template. Besides the fields it knows the days around
-// today, so that what is new stays new, and whether something is there since a
-// number of days.
+// execute executes a template. Its functions return dates relative to today, so that new
+// pages stay new, and report whether something existed a number of days ago.
 func execute(name, text string, data map[string]any, today time.Time, ago int) ([]byte, error) {
 	day := func(days any, layout string) (string, error) {
 		n, err := strconv.Atoi(fmt.Sprint(days))
