@@ -84,7 +84,8 @@ type Events struct {
 // withDefaults replaces nil callbacks with functions that do nothing.
 func (ev Events) withDefaults() Events {
 	nothing := func() {}
-	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Coalesced, &ev.OnError, &ev.Miss, &ev.FillPanicked, &ev.Dropped} {
+	for _, f := range []*func(){&ev.Hit, &ev.Stale, &ev.Coalesced, &ev.OnError, &ev.Miss, &ev.FillPanicked,
+		&ev.Dropped} {
 		if *f == nil {
 			*f = nothing
 		}

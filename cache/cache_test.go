@@ -52,7 +52,8 @@ func (s *source) fill(ctx context.Context) (*cache.Entry, error) {
 	s.mu.Lock()
 	text, asOf := s.text, s.asOf
 	s.mu.Unlock()
-	e := &cache.Entry{Body: []byte(text), Status: 200, Tags: s.tags, AsOf: asOf, Fresh: minute, Stale: tenMin, OnError: s.onError}
+	e := &cache.Entry{Body: []byte(text), Status: 200, Tags: s.tags, AsOf: asOf, Fresh: minute, Stale: tenMin,
+		OnError: s.onError}
 	if s.delay > 0 { // not a select with time.After(0), which crashes the race detector in a synctest bubble
 		select {
 		case <-time.After(s.delay):
@@ -193,7 +194,8 @@ func TestStaleWhileOneRefreshRuns(t *testing.T) {
 func TestConcurrentMissesShareOneFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared, missed atomic.Int64
-		c := open(t, cache.Config{Events: cache.Events{Coalesced: func() { shared.Add(1) }, Miss: func() { missed.Add(1) }}})
+		c := open(t, cache.Config{Events: cache.Events{Coalesced: func() { shared.Add(1) },
+			Miss: func() { missed.Add(1) }}})
 		s := &source{text: "a", delay: 300 * time.Millisecond}
 		got := make(chan string, 1000)
 		start := time.Now()
@@ -291,7 +293,8 @@ func TestRefusedFill(t *testing.T) {
 		if n := s.fills.Load(); n != 1 {
 			t.Errorf("waiting callers caused %d fills, want 1", n)
 		}
-		want(t, "refused for another key", fetch(c, "other", refused), "error: cache: the fill was refused to its caller: too much")
+		want(t, "refused for another key", fetch(c, "other", refused),
+			"error: cache: the fill was refused to its caller: too much")
 		want(t, "at once after it", fetch(c, "other", s), "fill one")
 	})
 }
@@ -353,11 +356,22 @@ func TestUncacheableIsCoalescedButNotStored(t *testing.T) {
 func TestPanickingFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var panics, failures atomic.Int64
-		c := open(t, cache.Config{Events: cache.Events{FillPanicked: func() { panics.Add(1) }, FillFailed: func(error) { failures.Add(1) }}})
+		c := open(t, cache.Config{Events: cache.Events{FillPanicked: func() { panics.Add(1) },
+			FillFailed: func(error) { failures.Add(1) }}})
 		for key, fill := range map[string]cache.Fill{
-			"BUG: fill panicked: oops":                         func(context.Context) (*cache.Entry, error) { panic("oops") },
-			"BUG: fill panicked: <nil>":                        func(context.Context) (*cache.Entry, error) { runtime.Goexit(); return nil, nil },
-			"BUG: fill returned neither an entry nor an error": func(context.Context) (*cache.Entry, error) { return nil, nil },
+			"BUG: fill panicked: oops": func(context.Context) (*cache.Entry,
+				error) {
+				panic("oops")
+			},
+			"BUG: fill panicked: <nil>": func(context.Context) (*cache.Entry,
+				error) {
+				runtime.Goexit()
+				return nil, nil
+			},
+			"BUG: fill returned neither an entry nor an error": func(context.Context) (*cache.Entry,
+				error) {
+				return nil, nil
+			},
 		} {
 			want(t, "broken fill", outcome(c.Fetch(t.Context(), key, fill)), "error: "+key)
 		}

@@ -16,9 +16,12 @@ import (
 func entries() []*cache.Entry {
 	return []*cache.Entry{
 		{},
-		{Body: []byte("<svg/>"), Head: []byte("A: b\r\n"), Type: "image/svg+xml", ETag: `"x"`, Status: 200, Tags: []string{"module", "brand:acme"},
-			AsOf: 42, Born: time.Unix(1790000000, 5), Fresh: time.Minute, Stale: time.Hour, OnError: 7 * 24 * time.Hour, Took: 3 * time.Millisecond},
-		{AsOf: math.MinInt64, Fresh: math.MaxInt64, Stale: math.MinInt64, Status: -1, Tags: []string{"", ""}, Born: time.Unix(-1, 0)},
+		{Body: []byte("<svg/>"), Head: []byte("A: b\r\n"), Type: "image/svg+xml", ETag: `"x"`, Status: 200,
+			Tags: []string{"module", "brand:acme"},
+			AsOf: 42, Born: time.Unix(1790000000, 5), Fresh: time.Minute, Stale: time.Hour, OnError: 7 * 24 * time.Hour,
+			Took: 3 * time.Millisecond},
+		{AsOf: math.MinInt64, Fresh: math.MaxInt64, Stale: math.MinInt64, Status: -1, Tags: []string{"", ""},
+			Born: time.Unix(-1, 0)},
 		{Body: bytes.Repeat([]byte("x"), 1<<19)},
 	}
 }

@@ -48,7 +48,8 @@ func (tr *eventLog) read(rng *rand.Rand, thing string) cache.Fill {
 		}
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
-		return &cache.Entry{Body: fmt.Append(nil, tr.latest[thing]), AsOf: asOf, Tags: []string{thing}, Fresh: minute, OnError: minute}, nil
+		return &cache.Entry{Body: fmt.Append(nil, tr.latest[thing]), AsOf: asOf, Tags: []string{thing}, Fresh: minute,
+			OnError: minute}, nil
 	}
 }
 
@@ -131,7 +132,8 @@ func fleetRun(t *testing.T, server *cachetest.Redis, rng *rand.Rand) {
 		}
 	}
 	if tier.hits.Load() == 0 || tier.fills.Load() == 0 {
-		t.Errorf("%d entries read from Redis, %d filled: these cases are no longer tested", tier.hits.Load(), tier.fills.Load())
+		t.Errorf("%d entries read from Redis, %d filled: these cases are no longer tested", tier.hits.Load(),
+			tier.fills.Load())
 	}
 }
 

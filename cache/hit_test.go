@@ -24,7 +24,8 @@ func filled(tb testing.TB) (*cache.Cache, []string) {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("badge/brand-%d/flat/light", i)
 		_, _, err := c.Fetch(context.Background(), keys[i], func(context.Context) (*cache.Entry, error) {
-			return &cache.Entry{Body: make([]byte, 1300), Tags: []string{"module", keys[i]}, AsOf: 1, Fresh: time.Hour}, nil
+			return &cache.Entry{Body: make([]byte, 1300), Tags: []string{"module", keys[i]}, AsOf: 1, Fresh: time.Hour},
+				nil
 		})
 		if err != nil {
 			tb.Fatal(err)
@@ -69,7 +70,8 @@ func BenchmarkHit(b *testing.B) {
 	c, keys := filled(b)
 	plain := map[string]*cache.Entry{}
 	var synced sync.Map
-	raw, err := ristretto.NewCache(&ristretto.Config[string, *cache.Entry]{NumCounters: 10 * hitKeys, MaxCost: 64 << 20, BufferItems: 64, IgnoreInternalCost: true})
+	raw, err := ristretto.NewCache(&ristretto.Config[string, *cache.Entry]{NumCounters: 10 * hitKeys, MaxCost: 64 << 20,
+		BufferItems: 64, IgnoreInternalCost: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,14 +20,16 @@ func TestLimiter(t *testing.T) {
 		l := cache.NewLimiter(nil)
 		for i := range 60 {
 			v := l.Take(t.Context(), "a", perMinute)
-			want := cache.RateResult{Allowed: true, Remaining: 59 - i, ResetAfter: time.Duration(i+1) * 200 * time.Millisecond}
+			want := cache.RateResult{Allowed: true, Remaining: 59 - i,
+				ResetAfter: time.Duration(i+1) * 200 * time.Millisecond}
 			if v != want {
 				t.Fatalf("request %d: %+v, want %+v", i, v, want)
 			}
 		}
 		for range 3 { // rejected requests and peeks count nothing
 			l.Peek(t.Context(), "b", perMinute)
-			if v, want := l.Take(t.Context(), "a", perMinute), (cache.RateResult{ResetAfter: 12 * time.Second, RetryAfter: 200 * time.Millisecond}); v != want {
+			if v, want := l.Take(t.Context(), "a", perMinute), (cache.RateResult{ResetAfter: 12 * time.Second,
+				RetryAfter: 200 * time.Millisecond}); v != want {
 				t.Fatalf("the 61st: %+v, want %+v", v, want)
 			}
 		}
@@ -72,7 +74,8 @@ func TestLimiterWeights(t *testing.T) {
 			if tt.n > 0 {
 				v = l.TakeN(t.Context(), key, slow, tt.n)
 			}
-			if hours := int(v.RetryAfter.Round(time.Hour) / time.Hour); v.Allowed != tt.ok || v.Remaining != tt.remaining || hours != tt.hours {
+			if hours := int(v.RetryAfter.Round(time.Hour) / time.Hour); v.Allowed != tt.ok ||
+				v.Remaining != tt.remaining || hours != tt.hours {
 				wrong = append(wrong, fmt.Sprintf("request %d of weight %d: %+v, want ok %v, remaining %d, retry in %d h", i, tt.n, v, tt.ok, tt.remaining, tt.hours))
 			}
 		}

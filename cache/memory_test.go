@@ -19,7 +19,8 @@ func TestSmallObjectCost(t *testing.T) {
 	for i := range entries {
 		key := fmt.Sprintf("/api/badge/brand-%d", i)
 		_, _, err := c.Fetch(context.Background(), key, func(context.Context) (*cache.Entry, error) {
-			return &cache.Entry{Body: make([]byte, body), Head: make([]byte, head), Tags: []string{"module", key[len("/api/badge/"):]}, AsOf: 1, Fresh: time.Hour}, nil
+			return &cache.Entry{Body: make([]byte, body), Head: make([]byte, head), Tags: []string{"module",
+				key[len("/api/badge/"):]}, AsOf: 1, Fresh: time.Hour}, nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -70,7 +70,8 @@ func (m *model) fill(tags []string, seed uint64) cache.Fill {
 		m.mu.Lock()
 		asOf := m.head
 		m.mu.Unlock()
-		e := &cache.Entry{AsOf: asOf, Tags: tags, Fresh: 20 * time.Second, Stale: 20 * time.Second, OnError: 10 * time.Minute}
+		e := &cache.Entry{AsOf: asOf, Tags: tags, Fresh: 20 * time.Second, Stale: 20 * time.Second,
+			OnError: 10 * time.Minute}
 		time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 		read := map[string]int64{}
 		m.mu.Lock()
@@ -93,7 +94,8 @@ func (m *model) fill(tags []string, seed uint64) cache.Fill {
 // check compares an answer with the events the cache had received when it was read.
 func (m *model) check(t *testing.T, how string, e *cache.Entry, received int64, asked time.Time) {
 	t.Helper()
-	fresh := strings.HasPrefix(how, "get fresh") || strings.HasPrefix(how, "hit") || strings.HasPrefix(how, "fill") || strings.HasPrefix(how, "shared")
+	fresh := strings.HasPrefix(how, "get fresh") || strings.HasPrefix(how, "hit") || strings.HasPrefix(how, "fill") ||
+		strings.HasPrefix(how, "shared")
 	stale := strings.HasPrefix(how, "get stale") || strings.HasPrefix(how, "stale")
 	read := e.Value.(map[string]int64)
 	for n := int64(1); n <= received; n++ {
@@ -109,7 +111,8 @@ func (m *model) check(t *testing.T, how string, e *cache.Entry, received int64, 
 		case m.hard[n]:
 			t.Fatalf("%s: tag %s read at event %d, but event %d was purged hard %s before", how, tag, seen, n, since)
 		case stale && since >= 800*time.Millisecond:
-			t.Fatalf("%s: tag %s read at event %d, but event %d was purged %s before, want less than 800ms", how, tag, seen, n, since)
+			t.Fatalf("%s: tag %s read at event %d, but event %d was purged %s before, want less than 800ms", how, tag,
+				seen, n, since)
 		}
 	}
 }

@@ -186,7 +186,8 @@ func TestReset(t *testing.T) {
 		c.Purge(5000, "b")
 		c.Reset()
 		want(t, "state", state(c, "k"), "error-only")
-		want(t, "the new log begins at 1", fetch(c, "k", &source{text: "new", tags: []string{"b"}, asOf: 1}), "fill new")
+		want(t, "the new log begins at 1", fetch(c, "k", &source{text: "new", tags: []string{"b"}, asOf: 1}),
+			"fill new")
 		synctest.Wait()
 		want(t, "stored over a higher number", state(c, "k"), "fresh")
 		c.Purge(2, "b")

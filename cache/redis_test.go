@@ -102,7 +102,8 @@ func TestTiers(t *testing.T) {
 
 // TestRedisArrangements connects to Redis in every way that a URL supports.
 func TestRedisArrangements(t *testing.T) {
-	locked := cachetest.StartRedis(t, "user", "fieldmark on >secret ~fieldmark1:* +@all", "unixsocket", t.TempDir()+"/s")
+	locked := cachetest.StartRedis(t, "user", "fieldmark on >secret ~fieldmark1:* +@all", "unixsocket",
+		t.TempDir()+"/s")
 	socket := strings.TrimSuffix(strings.Split(locked.Do("CONFIG", "GET", "unixsocket"), "\r\n")[4], "\r\n")
 	cluster := cachetest.StartCluster(t)
 	for name, url := range map[string]string{
@@ -166,14 +167,25 @@ func TestRedisEntryIsCheckedByTheReader(t *testing.T) {
 		join(c)
 		return sharedFetch(c, "k", &source{err: errors.New("away")})
 	}
-	cachetest.Until(t, "it is there", func() bool { return strings.HasSuffix(has(func(c *cache.Cache) { c.Join("log", logHead) }), "old") })
+	cachetest.Until(t, "it is there", func() bool {
+		return strings.HasSuffix(has(func(c *cache.Cache) {
+			c.Join("log",
+				logHead)
+		}), "old")
+	})
 	for _, tt := range []struct {
 		what string
 		join func(*cache.Cache)
 		want string
 	}{
-		{"a follower from an older event", func(c *cache.Cache) { c.InvalidateBefore(4); c.Purge(5, "b"); c.Join("log", logHead) }, "fill old"},
-		{"a follower from a newer event", func(c *cache.Cache) { c.InvalidateBefore(6); c.Join("log", logHead) }, "error: away"},
+		{"a follower from an older event", func(c *cache.Cache) {
+			c.InvalidateBefore(4)
+			c.Purge(5, "b")
+			c.Join("log",
+				logHead)
+		}, "fill old"},
+		{"a follower from a newer event", func(c *cache.Cache) { c.InvalidateBefore(6); c.Join("log", logHead) },
+			"error: away"},
 		{"with a later purge", func(c *cache.Cache) { c.Purge(6, "b"); c.Join("log", logHead) }, "error: away"},
 		{"of another log", func(c *cache.Cache) { c.Join("other", logHead) }, "error: away"},
 		{"of a log set back before that", func(c *cache.Cache) { c.Join("log", 4) }, "error: away"},
@@ -279,7 +291,8 @@ func (l *load) read(t *testing.T, c *cache.Cache, i int) {
 	defer cancel()
 	e, from, err := c.Fetch(ctx, key, c.SharedFill(key, time.Second, nil, func(context.Context) (*cache.Entry, error) {
 		asOf := l.event.Load()
-		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:", i)}, Fresh: minute, OnError: minute}, nil
+		return &cache.Entry{Body: fmt.Append(nil, l.version[i].Load()), AsOf: asOf, Tags: []string{fmt.Sprint("thing:",
+			i)}, Fresh: minute, OnError: minute}, nil
 	}))
 	l.answers.Add(1)
 	if err != nil {

@@ -124,7 +124,8 @@ func TestBytesAreBounded(t *testing.T) {
 			t.Errorf("got %d accounted, at least %d held, want both within %d and it well used", used, held, bound)
 		}
 		if int64(kept)+evicted.Load()+dropped.Load() != n {
-			t.Errorf("entries: got %d kept, %d evicted, %d dropped, want %d in sum", kept, evicted.Load(), dropped.Load(), n)
+			t.Errorf("entries: got %d kept, %d evicted, %d dropped, want %d in sum", kept, evicted.Load(),
+				dropped.Load(), n)
 		}
 	})
 }
@@ -176,7 +177,10 @@ func TestEntryIsACopy(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 { // for the race detector
 		wg.Go(func() {
-			_, _, err := c.Fetch(context.Background(), fmt.Sprint(i), func(context.Context) (*cache.Entry, error) { return shared, nil })
+			_, _, err := c.Fetch(context.Background(), fmt.Sprint(i), func(context.Context) (*cache.Entry,
+				error) {
+				return shared, nil
+			})
 			if err != nil {
 				t.Error(err)
 			}

@@ -87,5 +87,6 @@ func TestForgedRedisEntryIsNotServed(t *testing.T) {
 // withCRC appends the checksum of version 1 of the encoding.
 func withCRC(entry string) string {
 	sum := crc32.Checksum([]byte(entry), crc32.MakeTable(crc32.Castagnoli))
-	return string(bytes.Join([][]byte{[]byte(entry), {byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}}, nil))
+	return string(bytes.Join([][]byte{[]byte(entry), {byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}},
+		nil))
 }

@@ -39,14 +39,19 @@ type function struct {
 }
 
 var mnemonics = map[string]byte{
-	"unreachable": 0, "nop": 1, "block": 2, "loop": 3, "if": 4, "else": 5, "end": 0x0b, "br": 0x0c, "br_if": 0x0d, "return": 0x0f,
-	"call": 0x10, "drop": 0x1a, "select": 0x1b, "local.get": 0x20, "local.set": 0x21, "local.tee": 0x22, "global.get": 0x23, "global.set": 0x24,
+	"unreachable": 0, "nop": 1, "block": 2, "loop": 3, "if": 4, "else": 5, "end": 0x0b, "br": 0x0c, "br_if": 0x0d,
+	"return": 0x0f,
+	"call":   0x10, "drop": 0x1a, "select": 0x1b, "local.get": 0x20, "local.set": 0x21, "local.tee": 0x22,
+	"global.get": 0x23, "global.set": 0x24,
 	"i32.load": 0x28, "i64.load": 0x29, "i32.load8_u": 0x2d, "i32.store": 0x36, "i64.store": 0x37, "i32.store8": 0x3a,
 	"memory.size": 0x3f, "memory.grow": 0x40, "i32.const": 0x41, "i64.const": 0x42, "f64.const": 0x44,
-	"i32.eqz": 0x45, "i32.eq": 0x46, "i32.ne": 0x47, "i32.lt_s": 0x48, "i64.eqz": 0x50, "i64.ne": 0x52, "i64.lt_s": 0x53,
-	"i32.add": 0x6a, "i32.sub": 0x6b, "i32.mul": 0x6c, "i32.div_s": 0x6d, "i32.and": 0x71, "i32.or": 0x72, "i32.xor": 0x73, "i32.shr_u": 0x76,
+	"i32.eqz": 0x45, "i32.eq": 0x46, "i32.ne": 0x47, "i32.lt_s": 0x48, "i64.eqz": 0x50, "i64.ne": 0x52,
+	"i64.lt_s": 0x53,
+	"i32.add":  0x6a, "i32.sub": 0x6b, "i32.mul": 0x6c, "i32.div_s": 0x6d, "i32.and": 0x71, "i32.or": 0x72,
+	"i32.xor": 0x73, "i32.shr_u": 0x76,
 	"i64.add": 0x7c, "i64.sub": 0x7d, "i64.mul": 0x7e, "i64.div_s": 0x7f, "i64.and": 0x83, "i64.xor": 0x85,
-	"f64.sqrt": 0x9f, "f64.add": 0xa0, "f64.div": 0xa3, "i32.wrap_i64": 0xa7, "i32.trunc_f64_s": 0xaa, "i64.extend_i32_u": 0xad, "f64.convert_i64_s": 0xb9,
+	"f64.sqrt": 0x9f, "f64.add": 0xa0, "f64.div": 0xa3, "i32.wrap_i64": 0xa7, "i32.trunc_f64_s": 0xaa,
+	"i64.extend_i32_u": 0xad, "f64.convert_i64_s": 0xb9,
 }
 
 // assemble turns a fixture into a module. The lines of its want come back too.
@@ -218,7 +223,8 @@ func (a *assembly) module() []byte {
 	all := []section{
 		{1, []byte{2, 0x60, 0, 1, 0x7f, 0x60, 0, 0}}, {2, a.raw[2]}, {3, count(len(types), types)}, {4, a.table},
 		{5, binary.AppendUvarint(limits, uint64(a.memory[1]))}, {6, count(len(a.globals), globals)},
-		{7, count(exports, names)}, {8, a.raw[8]}, {9, a.elems}, {10, count(len(a.funcs), code)}, {11, count(1, append(data, answer...))},
+		{7, count(exports, names)}, {8, a.raw[8]}, {9, a.elems}, {10, count(len(a.funcs), code)},
+		{11, count(1, append(data, answer...))},
 	}
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	if a.header != nil {
@@ -246,7 +252,8 @@ type section struct {
 func stamp(t testing.TB, module []byte, pages int) []byte {
 	t.Helper()
 	manifest := abi.Manifest{
-		Name: "fixture", Version: "1.0.0", ABI: abi.Name, Methodology: fieldmark.Methodology{ID: "fixture", Version: "1.0", URL: "/fixture"},
+		Name: "fixture", Version: "1.0.0", ABI: abi.Name, Methodology: fieldmark.Methodology{ID: "fixture",
+			Version: "1.0", URL: "/fixture"},
 		Author: "Nobody", Licence: "MIT", Inputs: []abi.Input{{Name: "a", Unit: "count", Direction: abi.None}},
 		Components: []abi.Component{{ID: "c", Label: "C", Weight: 100, Signals: []abi.Signal{
 			{ID: "c.s", Label: "S", Points: 100, Inputs: []string{"a"}, Unit: "count", Advice: "None."}}}},
@@ -258,7 +265,8 @@ func stamp(t testing.TB, module []byte, pages int) []byte {
 	}
 	var vectors []abi.Vector
 	for i := range abi.MinVectors {
-		vectors = append(vectors, abi.Vector{Values: []int64{int64(i)}, States: "1", Score: abi.NoScore, Marks: []int32{abi.MarkUnknown}})
+		vectors = append(vectors, abi.Vector{Values: []int64{int64(i)}, States: "1", Score: abi.NoScore,
+			Marks: []int32{abi.MarkUnknown}})
 	}
 	golden, err := abi.AppendVectors(nil, vectors)
 	if err != nil {

@@ -57,7 +57,8 @@ func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 		case fieldmark.Measured:
 			// Milliseconds read as seconds would give a wrong score, not an error.
 			if fact.Unit != in.Unit {
-				return binding{}, &Fault{Kind: FaultInput, Err: fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)}
+				return binding{}, &Fault{Kind: FaultInput,
+					Err: fmt.Errorf("fact %s is in %q, the module reads it in %q", in.Name, fact.Unit, in.Unit)}
 			}
 			b.values[i], b.states[i] = fact.Value, abi.StateMeasured
 		case fieldmark.NotApplicable:

@@ -26,9 +26,11 @@ func bakery() *fieldmark.Facts {
 	at := func(path, text string) []fieldmark.Evidence {
 		return []fieldmark.Evidence{{URL: "https://bakery.example" + path, Fact: text}}
 	}
-	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://bakery.example/", Pages: 4, AsOf: fieldmark.At(auditedAt)}
+	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://bakery.example/", Pages: 4,
+		AsOf: fieldmark.At(auditedAt)}
 	measured := func(id, unit string, value int64, evidence []fieldmark.Evidence) {
-		f.Facts = append(f.Facts, fieldmark.Fact{ID: id, State: fieldmark.Measured, Value: value, Unit: unit, Evidence: evidence})
+		f.Facts = append(f.Facts, fieldmark.Fact{ID: id, State: fieldmark.Measured, Value: value, Unit: unit,
+			Evidence: evidence})
 	}
 	for id, value := range map[string]int64{
 		"home.reachable": 1000, "home.indexable": 1000, "sitemap.found": 1000, "sitemap.valid": 0,
@@ -156,7 +158,8 @@ func TestEvidenceIsBounded(t *testing.T) {
 	for i := range f.Facts {
 		f.Facts[i].Evidence = nil
 		for j := range fieldmark.MaxEvidence {
-			f.Facts[i].Evidence = append(f.Facts[i].Evidence, fieldmark.Evidence{URL: f.Facts[i].ID, Fact: strings.Repeat("x", j)})
+			f.Facts[i].Evidence = append(f.Facts[i].Evidence, fieldmark.Evidence{URL: f.Facts[i].ID,
+				Fact: strings.Repeat("x", j)})
 		}
 	}
 	a, err := m.Assess(t.Context(), f, auditedAt)

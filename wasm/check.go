@@ -100,7 +100,8 @@ func (f *outcome) String() string {
 	if f.fault != "" {
 		return fmt.Sprintf("%s after %d units", f.fault, f.fuel)
 	}
-	return fmt.Sprintf("score %d, gates %#x, marks %v, %d units", f.result.Score, f.result.Gates, f.result.Marks, f.fuel)
+	return fmt.Sprintf("score %d, gates %#x, marks %v, %d units", f.result.Score, f.result.Gates, f.result.Marks,
+		f.fuel)
 }
 
 // run scores once. A fault is recorded by its kind and text.
@@ -225,7 +226,8 @@ func (t *checker) compareEngines(ctx context.Context) {
 		spent += e.got.fuel
 		other := t.run(ctx, t.modules[1], e.values, e.states)
 		if !other.equal(&e.got) {
-			t.reportOnce("engines", "values %v, states %v: the compiler says %s, the interpreter %s", e.values, e.states, &e.got, &other)
+			t.reportOnce("engines", "values %v, states %v: the compiler says %s, the interpreter %s", e.values,
+				e.states, &e.got, &other)
 			continue
 		}
 		t.report.Measurements.Compared++
@@ -341,7 +343,8 @@ func (t *checker) checkDirections(ctx context.Context) {
 			}
 			if after.fault == "" && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
 				t.reportOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
-					in.Name, in.Direction, old, base.values[j], t.manifest.Shown(&before.result), t.manifest.Shown(&after.result), base.values, base.states)
+					in.Name, in.Direction, old, base.values[j], t.manifest.Shown(&before.result),
+					t.manifest.Shown(&after.result), base.values, base.states)
 			}
 			base.values[j] = old
 		}

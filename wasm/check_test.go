@@ -18,10 +18,12 @@ func TestCheckOfTheBuiltIn(t *testing.T) {
 	if len(r.Problems) > 0 {
 		t.Fatalf("complaints: %q", r.Problems)
 	}
-	if r.Manifest.Name != "geo-readiness" || r.Vectors < 10 || len(r.Imports) != 0 || !slices.Contains(r.Exports, "scorer_v1_score") {
+	if r.Manifest.Name != "geo-readiness" || r.Vectors < 10 || len(r.Imports) != 0 || !slices.Contains(r.Exports,
+		"scorer_v1_score") {
 		t.Errorf("got %+v", r)
 	}
-	if tr := r.Measurements; tr.Compared < 100 || tr.Directions < 1000 || tr.WorstFuel < tr.Fuel || tr.WorstShare <= 0 || tr.WorstShare > 1 {
+	if tr := r.Measurements; tr.Compared < 100 || tr.Directions < 1000 || tr.WorstFuel < tr.Fuel ||
+		tr.WorstShare <= 0 || tr.WorstShare > 1 {
 		t.Errorf("got %+v", tr)
 	}
 	inspected := wasm.Inspect(t.Context(), geo.Module())
@@ -52,7 +54,8 @@ func TestCheckComplains(t *testing.T) {
 		{"endless", sometimes("score\nloop\nbr 0\nend"), []string{"fuel: used more than"}},
 		{"nested", sometimes("score\ncall 2\nfunc\ncall 2"), []string{"depth"}},
 		{"declines", sometimes("score\ni32.const 0\nreturn"), []string{"declined"}},
-		{"broken everywhere", []byte("\x00asm\x01\x00\x00\x00"), []string{"no memory", "no exported function scorer_v1_score", "scorer.manifest", "scorer.vectors"}},
+		{"broken everywhere", []byte("\x00asm\x01\x00\x00\x00"), []string{"no memory",
+			"no exported function scorer_v1_score", "scorer.manifest", "scorer.vectors"}},
 		{"no module", []byte("(module)"), []string{"not a WebAssembly module"}},
 	} {
 		r := wasm.Check(t.Context(), tt.module)

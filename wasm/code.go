@@ -133,7 +133,8 @@ func (w *bodyValidator) step() bool {
 		w.open = w.open[:len(w.open)-1]
 	case bytecode.BrTable:
 		n := int(w.c.U32())
-		if !w.p.checkLimit(&w.p.used.branchTable, n, maxBranchTable, "function %d: br_table of %d targets", w.function, n) {
+		if !w.p.checkLimit(&w.p.used.branchTable, n, maxBranchTable, "function %d: br_table of %d targets", w.function,
+			n) {
 			return false
 		}
 		for range n + 1 {
@@ -146,7 +147,8 @@ func (w *bodyValidator) step() bool {
 			return true
 		}
 		w.b.calls = true
-		w.b.insertions = append(w.b.insertions, insertion{kind: insertCall, at: at, after: w.c.Pos, callee: callee - uint32(w.p.imported)})
+		w.b.insertions = append(w.b.insertions, insertion{kind: insertCall, at: at, after: w.c.Pos,
+			callee: callee - uint32(w.p.imported)})
 		if n := w.p.imported + len(w.p.functions); int(callee) >= n {
 			return w.reject("call of function %d, there are %d", callee, n)
 		}

@@ -22,7 +22,8 @@ const (
 // the time now, and returns what activating the second would change. Brands without
 // facts are ignored. An error of each ends the comparison. A fault of the old
 // module is an error too; faults of the new one are counted.
-func Compare(ctx context.Context, from, to []byte, now time.Time, each func(func(fieldmark.BrandState) error) error) (_ fieldmark.ModuleComparison, err error) {
+func Compare(ctx context.Context, from, to []byte, now time.Time,
+	each func(func(fieldmark.BrandState) error) error) (_ fieldmark.ModuleComparison, err error) {
 	engine, err := New(Config{Instances: 1, WASI: true})
 	if err != nil {
 		return fieldmark.ModuleComparison{}, err
@@ -142,7 +143,8 @@ func (c *comparison) checkDirections(ctx context.Context, state *fieldmark.Brand
 			if ok && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
 				if c.out.DirectionsBroken++; c.out.DirectionsBroken == 1 {
 					c.out.FirstDirection = fmt.Sprintf("%s: %s is declared %s, but from %s to %s the score goes from %s to %s", state.Brand.Slug, in.Name,
-						in.Direction, fieldmark.Milli(own), fieldmark.Milli(own+step), scoreText(before), scoreText(after))
+						in.Direction, fieldmark.Milli(own), fieldmark.Milli(own+step), scoreText(before),
+						scoreText(after))
 				}
 				return nil
 			}

@@ -91,7 +91,8 @@ func New(c Config) (*Engine, error) {
 	if c.Instances == 0 {
 		c.Instances = instancesPerCPU * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{instances: c.Instances, wasi: c.WASI, interpret: c.Interpret, observe: c.Observer, open: map[*Module]struct{}{}}, nil
+	return &Engine{instances: c.Instances, wasi: c.WASI, interpret: c.Interpret, observe: c.Observer,
+		open: map[*Module]struct{}{}}, nil
 }
 
 // Load validates a module, rewrites it to count fuel, compiles it and runs its
@@ -125,7 +126,8 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 // ErrWASI is returned for a module of the class wasi-null if Config.WASI is false.
 var ErrWASI = errors.New("modules of the class wasi-null are disabled here")
 
-func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module, error) {
+func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module,
+	error) {
 	if p.class == abi.ClassWASI && !e.wasi {
 		return nil, ErrWASI
 	}

@@ -7,9 +7,10 @@ type FaultKind string
 
 // The kinds of faults. A fault affects only its own call.
 const (
-	FaultFuel     FaultKind = "fuel"     // it exceeded its fuel budget
-	FaultDepth    FaultKind = "depth"    // its calls were nested too deeply
-	FaultTrap     FaultKind = "trap"     // a WebAssembly trap, for example an address out of bounds or a division by zero
+	FaultFuel  FaultKind = "fuel"  // it exceeded its fuel budget
+	FaultDepth FaultKind = "depth" // its calls were nested too deeply
+	// a WebAssembly trap, for example an address out of bounds or a division by zero
+	FaultTrap     FaultKind = "trap"
 	FaultOutput   FaultKind = "output"   // its result is invalid
 	FaultGrowth   FaultKind = "growth"   // its memory grew
 	FaultDeclined FaultKind = "declined" // it reported that it cannot score the inputs

@@ -123,7 +123,8 @@ func findMeterCost(t *testing.T) {
 
 // findFuel: what a call costs is a property of the inputs alone.
 func findFuel(t *testing.T) {
-	compiled, interpreted := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1, Interpret: true})
+	compiled, interpreted := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1,
+		Interpret: true})
 	a, b := load(t, compiled, geo.Module()), load(t, interpreted, geo.Module())
 	r := rand.New(rand.NewPCG(5, 5))
 	values, states, _ := defaultInputs()
@@ -160,7 +161,8 @@ func findReset(t *testing.T) {
 // no context ends it; so what is above the limits is refused unread.
 func findCompileBombs(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
-	for _, name := range []string{"branch-table-bomb", "loop-bomb", "if-bomb", "block-bomb", "long-function", "locals-bomb"} {
+	for _, name := range []string{"branch-table-bomb", "loop-bomb", "if-bomb", "block-bomb", "long-function",
+		"locals-bomb"} {
 		module := hostile(t, name)
 		_, err := engine.Load(t.Context(), module)
 		if err == nil || !strings.Contains(err.Error(), "at most") {
@@ -173,7 +175,8 @@ func findCompileBombs(t *testing.T) {
 // refused; the recursion stops early and leaves no stack behind.
 func findTables(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 1})
-	if _, err := engine.Load(t.Context(), hostile(t, "table-bomb")); err == nil || !strings.Contains(err.Error(), "entries, at most") {
+	if _, err := engine.Load(t.Context(), hostile(t, "table-bomb")); err == nil || !strings.Contains(err.Error(),
+		"entries, at most") {
 		t.Errorf("table of 762 MB: %v", err)
 	}
 	for _, name := range []string{"recursion", "big-frame"} {
@@ -221,7 +224,8 @@ func findEngines(t *testing.T) {
 	}
 	engine := newEngine(t, wasm.Config{Instances: 1})
 	for _, name := range []string{"simd", "atomics", "tail-call", "table-growth"} {
-		if _, err := engine.Load(t.Context(), hostile(t, name)); err == nil || !strings.Contains(err.Error(), "not allowed") {
+		if _, err := engine.Load(t.Context(), hostile(t, name)); err == nil || !strings.Contains(err.Error(),
+			"not allowed") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -42,7 +42,8 @@ func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", firstLine(err))
 	}
-	in := &instance{module: module, memory: module.ExportedMemory(abi.ExportMemory), run: module.ExportedFunction(abi.ExportScore), budget: p.fuel}
+	in := &instance{module: module, memory: module.ExportedMemory(abi.ExportMemory),
+		run: module.ExportedFunction(abi.ExportScore), budget: p.fuel}
 	if err := p.prepare(ctx, in); err != nil {
 		in.close()
 		return nil, fmt.Errorf("instantiate: %w", err)

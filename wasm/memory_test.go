@@ -13,7 +13,8 @@ import (
 // TestMemories holds the memory of this system and the portable one to the same
 // conduct: they begin empty, keep what they hold while they grow, and end.
 func TestMemories(t *testing.T) {
-	for name, make := range map[string]func(initial, limit uint64) experimental.LinearMemory{"system": wasm.MapMemory, "portable": wasm.HeapMemory} {
+	for name, make := range map[string]func(initial, limit uint64) experimental.LinearMemory{"system": wasm.MapMemory,
+		"portable": wasm.HeapMemory} {
 		t.Run(name, func(t *testing.T) {
 			m := make(abi.PageSize, 4*abi.PageSize)
 			first := m.Reallocate(abi.PageSize)
@@ -23,7 +24,8 @@ func TestMemories(t *testing.T) {
 			first[7], first[abi.PageSize-1] = 1, 2
 			grown := m.Reallocate(3 * abi.PageSize)
 			if len(grown) != 3*abi.PageSize || grown[7] != 1 || grown[abi.PageSize-1] != 2 || grown[abi.PageSize] != 0 {
-				t.Errorf("grown to %d bytes: %d %d %d", len(grown), grown[7], grown[abi.PageSize-1], grown[abi.PageSize])
+				t.Errorf("grown to %d bytes: %d %d %d", len(grown), grown[7], grown[abi.PageSize-1],
+					grown[abi.PageSize])
 			}
 			if over := m.Reallocate(5 * abi.PageSize); over != nil {
 				t.Errorf("grew to %d bytes, past its limit", len(over))

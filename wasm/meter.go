@@ -195,14 +195,16 @@ func (m *meter) chargeBulk(b []byte, scratch uint32) []byte {
 func (m *meter) subtractFuel(b []byte) []byte {
 	b = m.global(append(b, bytecode.I64Sub), bytecode.GlobalSet, m.fuel)
 	b = m.global(b, bytecode.GlobalGet, m.fuel)
-	return append(b, bytecode.I64Const, 0, bytecode.I64LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable, bytecode.End)
+	return append(b, bytecode.I64Const, 0, bytecode.I64LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable,
+		bytecode.End)
 }
 
 func (m *meter) enterCall(b []byte, frame int64) []byte {
 	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.depth), bytecode.I32Const), frame)
 	b = m.global(append(b, bytecode.I32Sub), bytecode.GlobalSet, m.depth)
 	b = m.global(b, bytecode.GlobalGet, m.depth)
-	return append(b, bytecode.I32Const, 0, bytecode.I32LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable, bytecode.End)
+	return append(b, bytecode.I32Const, 0, bytecode.I32LtS, bytecode.If, bytecode.TypeEmpty, bytecode.Unreachable,
+		bytecode.End)
 }
 
 func (m *meter) leaveCall(b []byte, frame int64) []byte {

@@ -82,9 +82,11 @@ func anyCode(s *script, r *rand.Rand, functions, depth int) {
 		case 5:
 			s.add("i32.const %d\ncall_indirect", r.IntN(4))
 		case 6:
-			s.add("i32.const %d\ni32.const %d\ni32.const %d\nmemory.fill", 2048+r.IntN(1000), r.IntN(256), r.IntN(70_000))
+			s.add("i32.const %d\ni32.const %d\ni32.const %d\nmemory.fill", 2048+r.IntN(1000), r.IntN(256),
+				r.IntN(70_000))
 		case 7:
-			s.add("i32.const %d\ni32.const %d\ni32.const %d\nmemory.copy", 2048+r.IntN(1000), r.IntN(4000), r.IntN(3000))
+			s.add("i32.const %d\ni32.const %d\ni32.const %d\nmemory.copy", 2048+r.IntN(1000), r.IntN(4000),
+				r.IntN(3000))
 		case 8:
 			value()
 			s.add("global.set %d", r.IntN(2))
@@ -130,7 +132,8 @@ func run(t testing.TB, m *wasm.Module, values []int64, states []byte) outcome {
 // TestMeterIsDeterministic runs random programs by both engines, several times
 // each: they stop, and fuel and outcome agree to the unit.
 func TestMeterIsDeterministic(t *testing.T) {
-	compiler, interpreter := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1, Interpret: true})
+	compiler, interpreter := newEngine(t, wasm.Config{Instances: 1}), newEngine(t, wasm.Config{Instances: 1,
+		Interpret: true})
 	kinds := map[wasm.FaultKind]int{}
 	for seed := range uint64(100) {
 		text := anyProgram(rand.New(rand.NewPCG(seed, 1)))

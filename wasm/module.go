@@ -78,7 +78,8 @@ func (m *Module) Fuel() int64 { return m.fuel }
 // inputs use the same fuel on every machine and with both engines.
 func (m *Module) Measure(ctx context.Context, values []int64, states []byte, out *abi.Result) (fuel int64, err error) {
 	if len(values) != len(m.manifest.Inputs) || len(states) != len(values) {
-		return 0, fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states), len(m.manifest.Inputs))
+		return 0, fmt.Errorf("module %s: %d values and %d states for %d inputs", m.ref.Digest, len(values), len(states),
+			len(m.manifest.Inputs))
 	}
 	in, err := m.pool.acquire(ctx)
 	if err != nil {

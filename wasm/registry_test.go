@@ -174,7 +174,8 @@ func TestSwapSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	modules := [][]byte{
-		compilePlain(t), compileCard(t, strings.Replace(plain, "1.0.0", "1.0.1", 1)), compileCard(t, strings.Replace(plain, "1.0.0", "1.0.2", 1)),
+		compilePlain(t), compileCard(t, strings.Replace(plain, "1.0.0", "1.0.1", 1)), compileCard(t,
+			strings.Replace(plain, "1.0.0", "1.0.2", 1)),
 	}
 	activate(t, r, modules[0])
 	before := heap()
@@ -185,7 +186,8 @@ func TestSwapSoak(t *testing.T) {
 			var out abi.Result
 			for i := caller; ctx.Err() == nil; i++ {
 				value := i % 1001
-				if err := r.Score(t.Context(), []int64{value}, []byte{1}, &out); err != nil || int64(out.Score) != 100*value {
+				if err := r.Score(t.Context(), []int64{value}, []byte{1}, &out); err != nil ||
+					int64(out.Score) != 100*value {
 					t.Errorf("value %d: score %d, error %v", value, out.Score, err)
 					return
 				}

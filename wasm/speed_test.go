@@ -130,7 +130,8 @@ func defaultInputs() (values []int64, states []byte, n int) {
 }
 
 // bare runs code by the engine alone; fuel is nil unless it is metered.
-func bare(b testing.TB, code []byte) (score func(context.Context, []uint64) error, memory []byte, fuel api.MutableGlobal) {
+func bare(b testing.TB, code []byte) (score func(context.Context, []uint64) error, memory []byte,
+	fuel api.MutableGlobal) {
 	rt := wazero.NewRuntime(b.Context())
 	b.Cleanup(func() { _ = rt.Close(context.Background()) })
 	module, err := rt.Instantiate(b.Context(), code)

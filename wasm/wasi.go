@@ -60,7 +60,8 @@ func nullWASI(ctx context.Context, rt wazero.Runtime) error {
 		"random_get":          {types(2), fixedRandom},
 		"sched_yield":         {types(0), returnSuccess},
 	} {
-		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module,
+			stack []uint64) {
 			stack[0] = uint64(f.run(m, stack))
 		}), f.params, types(1)).Export(name)
 	}

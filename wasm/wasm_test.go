@@ -184,7 +184,8 @@ func TestMemoryMustNotGrow(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{Instances: 1}), grows)
 	var out abi.Result
 	for range 2 {
-		if err := m.Score(t.Context(), []int64{trigger}, []byte{1}, &out); err == nil || !strings.Contains(err.Error(), "grow") {
+		if err := m.Score(t.Context(), []int64{trigger}, []byte{1}, &out); err == nil || !strings.Contains(err.Error(),
+			"grow") {
 			t.Errorf("got error %v, want one about growth", err)
 		}
 	}
@@ -199,14 +200,19 @@ func TestLoadRefuses(t *testing.T) {
 		module []byte
 		want   string
 	}{
-		"nothing":         {nil, "not a WebAssembly module"},
-		"an import":       {bytes.Replace(sound, []byte("\x03\x03\x02\x00\x00"), []byte("\x02\x07\x01\x01a\x01b\x00\x00\x03\x03\x02\x00\x00"), 1), "imports"},
-		"invalid code":    {tamper(t, 0x1a), "invalid function"},
-		"SIMD":            {tamper(t, 0xfd, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a), "simd"},
-		"wrong signature": {bytes.Replace(sound, []byte("\x01\x05\x01\x60\x00\x01\x7f\x03\x03\x02\x00\x00"), []byte("\x01\x0a\x02\x60\x00\x01\x7f\x60\x01\x7f\x01\x7f\x03\x03\x02\x01\x00"), 1), "signature"},
-		"a false vector":  {bytes.Replace(sound, []byte(`"score":-1,"gates":0,"marks":[-2]`), []byte(`"score":0,"gates":0,"marks":[0]`), 1), "golden vector"},
-		"odd address":     {bytes.Replace(sound, []byte("\x00\x41\x10\x0b"), []byte("\x00\x41\x11\x0b"), 1), "inputs of 9 bytes at 17"},
-		"address far out": {bytes.Replace(sound, []byte("\x04\x00\x41\x10\x0b"), []byte("\x04\x00\x41\x78\x0b"), 1), "inputs of 9 bytes"},
+		"nothing": {nil, "not a WebAssembly module"},
+		"an import": {bytes.Replace(sound, []byte("\x03\x03\x02\x00\x00"),
+			[]byte("\x02\x07\x01\x01a\x01b\x00\x00\x03\x03\x02\x00\x00"), 1), "imports"},
+		"invalid code": {tamper(t, 0x1a), "invalid function"},
+		"SIMD":         {tamper(t, 0xfd, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a), "simd"},
+		"wrong signature": {bytes.Replace(sound, []byte("\x01\x05\x01\x60\x00\x01\x7f\x03\x03\x02\x00\x00"),
+			[]byte("\x01\x0a\x02\x60\x00\x01\x7f\x60\x01\x7f\x01\x7f\x03\x03\x02\x01\x00"), 1), "signature"},
+		"a false vector": {bytes.Replace(sound, []byte(`"score":-1,"gates":0,"marks":[-2]`),
+			[]byte(`"score":0,"gates":0,"marks":[0]`), 1), "golden vector"},
+		"odd address": {bytes.Replace(sound, []byte("\x00\x41\x10\x0b"), []byte("\x00\x41\x11\x0b"), 1),
+			"inputs of 9 bytes at 17"},
+		"address far out": {bytes.Replace(sound, []byte("\x04\x00\x41\x10\x0b"), []byte("\x04\x00\x41\x78\x0b"), 1),
+			"inputs of 9 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if bytes.Equal(tt.module, sound) {
@@ -284,7 +290,8 @@ func TestManyCallers(t *testing.T) {
 			var out abi.Result
 			for i := range int64(200) {
 				value := (caller*200 + i) % 1001
-				if err := m.Score(t.Context(), []int64{value}, []byte{1}, &out); err != nil || int64(out.Score) != 100*value {
+				if err := m.Score(t.Context(), []int64{value}, []byte{1}, &out); err != nil ||
+					int64(out.Score) != 100*value {
 					t.Errorf("value %d: score %d, error %v", value, out.Score, err)
 					return
 				}

@@ -49,7 +49,8 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 
 // parseAsctime parses the form that C's asctime produces.
 func parseAsctime(s string) (time.Time, bool) {
-	if len(s) != len("Sun Nov  6 08:49:37 1994") || !isWeekday(s[:3], 3) || s[3] != ' ' || s[7] != ' ' || s[10] != ' ' || s[19] != ' ' {
+	if len(s) != len("Sun Nov  6 08:49:37 1994") || !isWeekday(s[:3], 3) || s[3] != ' ' || s[7] != ' ' ||
+		s[10] != ' ' || s[19] != ' ' {
 		return time.Time{}, false
 	}
 	day := s[8:10]
@@ -61,7 +62,8 @@ func parseAsctime(s string) (time.Time, bool) {
 
 // makeTime returns the time of these parts; clock is " 08:49:37 GMT".
 func makeTime(year, month, day, clock string) (time.Time, bool) {
-	if len(clock) != len(" 08:49:37 GMT") || clock[0] != ' ' || clock[3] != ':' || clock[6] != ':' || !strings.EqualFold(clock[9:], " GMT") {
+	if len(clock) != len(" 08:49:37 GMT") || clock[0] != ' ' || clock[3] != ':' || clock[6] != ':' ||
+		!strings.EqualFold(clock[9:], " GMT") {
 		return time.Time{}, false
 	}
 	var n [5]int

@@ -11,11 +11,13 @@ import (
 // FuzzPolicy: no field makes reading a policy panic, give a negative or endless
 // lifetime, or let a later copy of the same lines say something else.
 func FuzzPolicy(f *testing.F) {
-	for _, seed := range []string{"max-age=60", `private="a, b", s-maxage=1`, `no-cache="\"", max-age="1`, "=,=,;", "max-age=99999999999999999999"} {
+	for _, seed := range []string{"max-age=60", `private="a, b", s-maxage=1`, `no-cache="\"", max-age="1`, "=,=,;",
+		"max-age=99999999999999999999"} {
 		f.Add(seed, seed, "Sat, 21 Nov 2026 12:00:00 GMT", "7")
 	}
 	f.Fuzz(func(t *testing.T, control, targeted, expires, age string) {
-		h := http.Header{"Cache-Control": {control}, "Cdn-Cache-Control": {targeted}, "Expires": {expires}, "Age": {age}}
+		h := http.Header{"Cache-Control": {control}, "Cdn-Cache-Control": {targeted}, "Expires": {expires},
+			"Age": {age}}
 		p := rfc9111.ReadPolicy(200, h, came)
 		if p.Lifetime < 0 || p.StaleWhileRevalidate < 0 || p.StaleIfError < 0 {
 			t.Errorf("%v: %+v has a negative time", h, p)
@@ -24,7 +26,8 @@ func FuzzPolicy(f *testing.F) {
 		if r.Age(came) < 0 || r.RetainFor(time.Hour) < 0 {
 			t.Errorf("%v: age %s, kept for %s", h, r.Age(came), r.RetainFor(time.Hour))
 		}
-		if r.Fresh(came) > 0 && rfc9111.RFC.Reuse(&rfc9111.RequestDirectives{}, r, came, false) == rfc9111.Validate && !p.NoCache {
+		if r.Fresh(came) > 0 && rfc9111.RFC.Reuse(&rfc9111.RequestDirectives{}, r, came, false) == rfc9111.Validate &&
+			!p.NoCache {
 			t.Errorf("%v: fresh, yet to be validated", h)
 		}
 	})

@@ -38,7 +38,8 @@ func Invalidates(method string, status int, target *url.URL, host string, h http
 			continue
 		}
 		at := target.ResolveReference(ref)
-		if ref.Host != "" && !strings.EqualFold(ref.Host, host) || ref.Scheme != "" && ref.Scheme != "http" && ref.Scheme != "https" {
+		if ref.Host != "" && !strings.EqualFold(ref.Host, host) || ref.Scheme != "" && ref.Scheme != "http" &&
+			ref.Scheme != "https" {
 			continue // a site must not invalidate another
 		}
 		targets = append(targets, at.RequestURI())

@@ -118,19 +118,24 @@ func TestStorable(t *testing.T) {
 		{"GET", "", "Cache-Control: max-age=60, No-Store", 200, rfc9111.ReasonNoStore, rfc9111.ReasonNoStore},
 		{"GET", "", "Cache-Control: max-age=60, private", 200, rfc9111.ReasonPrivate, rfc9111.ReasonPrivate},
 		{"GET", "", `Cache-Control: max-age=60, private="x-a, x-b"`, 200, ok, ok},
-		{"GET", "", `Cache-Control: max-age=60, private="x-a", private`, 200, rfc9111.ReasonPrivate, rfc9111.ReasonPrivate},
-		{"GET", "Cache-Control: no-store", "Cache-Control: max-age=60", 200, rfc9111.ReasonRequest, rfc9111.ReasonRequest},
-		{"GET", "Authorization: x", "Cache-Control: max-age=60", 200, rfc9111.ReasonAuthorization, rfc9111.ReasonAuthorization},
+		{"GET", "", `Cache-Control: max-age=60, private="x-a", private`, 200, rfc9111.ReasonPrivate,
+			rfc9111.ReasonPrivate},
+		{"GET", "Cache-Control: no-store", "Cache-Control: max-age=60", 200, rfc9111.ReasonRequest,
+			rfc9111.ReasonRequest},
+		{"GET", "Authorization: x", "Cache-Control: max-age=60", 200, rfc9111.ReasonAuthorization,
+			rfc9111.ReasonAuthorization},
 		{"GET", "Authorization: x", "Cache-Control: max-age=60, public", 200, ok, ok},
 		{"GET", "Authorization: x", "Cache-Control: s-maxage=60", 200, ok, ok},
 		{"GET", "Authorization: x", "Cache-Control: max-age=60, must-revalidate", 200, ok, ok},
-		{"GET", "Authorization: x", "Cache-Control: max-age=60, proxy-revalidate", 200, rfc9111.ReasonAuthorization, rfc9111.ReasonAuthorization},
+		{"GET", "Authorization: x", "Cache-Control: max-age=60, proxy-revalidate", 200, rfc9111.ReasonAuthorization,
+			rfc9111.ReasonAuthorization},
 		{"GET", "", "Cache-Control: max-age=60 | Vary: a, *, b", 200, rfc9111.ReasonVary, rfc9111.ReasonVary},
 		{"GET", "", "Cache-Control: max-age=60 | Vary: a | Vary: *", 200, rfc9111.ReasonVary, rfc9111.ReasonVary},
 		{"GET", "", "Cache-Control: max-age=60 | Set-Cookie: a=b", 200, rfc9111.ReasonCookie, ok},
 		{"GET", "", "Cache-Control: max-age=60, public | Set-Cookie: a=b", 200, ok, ok},
 		{"GET", "", "Cache-Control: s-maxage=60 | Set-Cookie: a=b", 200, ok, ok},
-		{"GET", "", "Last-Modified: " + date(-1000) + " | Set-Cookie: a=b", 200, rfc9111.ReasonCookie, rfc9111.ReasonCookie},
+		{"GET", "", "Last-Modified: " + date(-1000) + " | Set-Cookie: a=b", 200, rfc9111.ReasonCookie,
+			rfc9111.ReasonCookie},
 		{"GET", "", "", 200, rfc9111.ReasonNoLifetime, rfc9111.ReasonNoLifetime},
 		{"GET", "", "Cache-Control: max-age=0", 200, rfc9111.ReasonNoLifetime, rfc9111.ReasonNoLifetime},
 		{"GET", "", `Etag: "a"`, 200, ok, ok},
@@ -138,7 +143,8 @@ func TestStorable(t *testing.T) {
 		{"GET", "", `Etag: "a"`, 500, rfc9111.ReasonStatus, rfc9111.ReasonStatus},
 		{"GET", "", "Cache-Control: max-age=60", 503, ok, ok},
 		{"GET", "", "CDN-Cache-Control: max-age=60 | Cache-Control: private, no-store", 200, ok, ok},
-		{"GET", "", "CDN-Cache-Control: no-store | Cache-Control: max-age=60", 200, rfc9111.ReasonNoStore, rfc9111.ReasonNoStore},
+		{"GET", "", "CDN-Cache-Control: no-store | Cache-Control: max-age=60", 200, rfc9111.ReasonNoStore,
+			rfc9111.ReasonNoStore},
 	} {
 		for profile, want := range map[rfc9111.Profile]rfc9111.Reason{rfc9111.Strict: tt.strict, rfc9111.RFC: tt.rfc} {
 			q := rfc9111.Request{Method: tt.method, Header: head(tt.ask)}
@@ -146,7 +152,8 @@ func TestStorable(t *testing.T) {
 			h := head(tt.head)
 			policy := rfc9111.ReadPolicy(tt.status, h, came)
 			if got := profile.Storable(&q, tt.status, h, &policy); got != want {
-				t.Errorf("%s %s [%s] answered %d [%s]: %q, want %q", profile, tt.method, tt.ask, tt.status, tt.head, got, want)
+				t.Errorf("%s %s [%s] answered %d [%s]: %q, want %q", profile, tt.method, tt.ask, tt.status, tt.head,
+					got, want)
 			}
 		}
 	}
@@ -177,7 +184,8 @@ func TestAge(t *testing.T) {
 	} {
 		r := rfc9111.NewResponse(200, head(tt.head), came.Add(time.Duration(-tt.delay)*time.Second), came)
 		if got := int(r.Age(came.Add(time.Duration(tt.wait)*time.Second)) / time.Second); got != tt.want {
-			t.Errorf("%q after %d s of asking and %d s of waiting: age %d, want %d", tt.head, tt.delay, tt.wait, got, tt.want)
+			t.Errorf("%q after %d s of asking and %d s of waiting: age %d, want %d", tt.head, tt.delay, tt.wait, got,
+				tt.want)
 		}
 		if got := r.Header.Get("Age"); got != "" {
 			t.Errorf("%q: Age %q is stored", tt.head, got)

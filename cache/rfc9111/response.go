@@ -22,7 +22,8 @@ type Response struct {
 // NewResponse prepares a response for storing: it copies h without hop-by-hop
 // fields and without the fields its policy excludes.
 func NewResponse(status int, h http.Header, requested, received time.Time) *Response {
-	r := &Response{Status: status, Header: h.Clone(), Policy: ReadPolicy(status, h, received), Requested: requested, Received: received}
+	r := &Response{Status: status, Header: h.Clone(), Policy: ReadPolicy(status, h, received), Requested: requested,
+		Received: received}
 	RemoveHopByHop(r.Header)
 	for _, name := range r.Policy.Omit {
 		r.Header.Del(name)
@@ -89,8 +90,10 @@ var hopByHopFields = []string{
 // changes the meaning of a message: a client could remove the authorization or
 // forwarding fields that the origin relies on (RFC 9110, 7.6.1).
 var protectedFields = map[string]bool{
-	"Authorization": true, "Cache-Control": true, "Content-Length": true, "Content-Type": true, "Cookie": true, "Host": true,
-	"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true, "X-Request-Id": true,
+	"Authorization": true, "Cache-Control": true, "Content-Length": true, "Content-Type": true, "Cookie": true,
+	"Host":      true,
+	"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true,
+	"X-Request-Id":     true,
 	"Fieldmark-Client": true, "Fieldmark-Node": true,
 }
 

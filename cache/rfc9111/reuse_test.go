@@ -46,7 +46,8 @@ func TestReuse(t *testing.T) {
 		{"", "Cache-Control: s-maxage=60, stale-while-revalidate=10", 61, ask, ask},
 		{"", "Cache-Control: max-age=60, stale-while-revalidate=x", 61, ask, ask},
 	} {
-		for profile, want := range map[rfc9111.Profile]rfc9111.Decision{rfc9111.Strict: tt.strict, rfc9111.RFC: tt.rfc} {
+		for profile, want := range map[rfc9111.Profile]rfc9111.Decision{rfc9111.Strict: tt.strict,
+			rfc9111.RFC: tt.rfc} {
 			r := rfc9111.NewResponse(200, head(tt.head), came, came)
 			a := profile.ParseRequestDirectives(head(tt.ask))
 			now := came.Add(time.Duration(tt.after) * time.Second)
@@ -85,7 +86,8 @@ func TestUseOnError(t *testing.T) {
 			t.Errorf("[%s] finds [%s] after %d s, origin away: %v, want %v", tt.ask, tt.head, tt.after, got, tt.away)
 		}
 		if got := rfc9111.RFC.UseOnError(&a, r, now, rfc9111.ServerError); got != tt.with5xxes {
-			t.Errorf("[%s] finds [%s] after %d s, origin failing: %v, want %v", tt.ask, tt.head, tt.after, got, tt.with5xxes)
+			t.Errorf("[%s] finds [%s] after %d s, origin failing: %v, want %v", tt.ask, tt.head, tt.after, got,
+				tt.with5xxes)
 		}
 	}
 }
@@ -187,7 +189,8 @@ func TestParseRange(t *testing.T) {
 	} {
 		kind, start, length := rfc9111.ParseRange(tt.field, 10)
 		if kind != tt.kind || start != tt.start || length != tt.length {
-			t.Errorf("%q of 10 bytes: %d %d+%d, want %d %d+%d", tt.field, kind, start, length, tt.kind, tt.start, tt.length)
+			t.Errorf("%q of 10 bytes: %d %d+%d, want %d %d+%d", tt.field, kind, start, length, tt.kind, tt.start,
+				tt.length)
 		}
 	}
 }
@@ -239,7 +242,8 @@ func TestFieldsNotStored(t *testing.T) {
 	for name := range r.Header {
 		names = append(names, name)
 	}
-	if len(names) != 3 || r.Header.Get("X-K") != "1" || r.Header.Get("Date") == "" || r.Header.Get("Cache-Control") == "" {
+	if len(names) != 3 || r.Header.Get("X-K") != "1" || r.Header.Get("Date") == "" ||
+		r.Header.Get("Cache-Control") == "" {
 		t.Errorf("stored %v, want Cache-Control, Date and X-K", names)
 	}
 }
@@ -263,7 +267,8 @@ func TestInvalidates(t *testing.T) {
 		{"OPTIONS", 200, "", ""},
 		{"TRACE", 200, "", ""},
 	} {
-		if got := strings.Join(rfc9111.Invalidates(tt.method, tt.status, target, "here", head(tt.head)), " "); got != tt.want {
+		if got := strings.Join(rfc9111.Invalidates(tt.method, tt.status, target, "here", head(tt.head)),
+			" "); got != tt.want {
 			t.Errorf("%s answered %d [%s] invalidates %q, want %q", tt.method, tt.status, tt.head, got, tt.want)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 var targetedFields = [...]string{"Cdn-Cache-Control"}
 
 // secondsDirectives take a number of seconds.
-var secondsDirectives = map[string]bool{"max-age": true, "s-maxage": true, "stale-while-revalidate": true, "stale-if-error": true}
+var secondsDirectives = map[string]bool{"max-age": true, "s-maxage": true, "stale-while-revalidate": true,
+	"stale-if-error": true}
 
 // fieldDirectives may take a list of field names.
 var fieldDirectives = map[string]bool{"private": true, "no-cache": true}

@@ -43,27 +43,32 @@ func TestRecorded(t *testing.T) {
 			"- firing: LinkDown (device=rtr-7, site=Linz 2): Uplink of Linz 2 is down, since 2026-11-21T08:00:00Z\n" +
 			"- resolved: LinkFlaps (device=rtr-7, site=Linz 2), since 2026-11-21T07:59:00Z\n" +
 			"source: http://prometheus:9090/graph?g0.expr=up\nsource: http://prometheus:9090/graph?g0.expr=flaps\nalerts: http://alertmanager:9093",
-		Location: &fieldmark.Location{Name: "Linz 2", Address: &fieldmark.Address{Line1: "Hafenstraße 4, 4020 Linz"}, Geo: &fieldmark.Geo{Lat: 48.3, Lng: 14.29}},
-		Links:    []fieldmark.Link{{Href: "https://runbooks.example/link-down", Text: "runbook"}},
-		Labels:   map[string]string{"device": "rtr-7", "site": "Linz 2"},
+		Location: &fieldmark.Location{Name: "Linz 2", Address: &fieldmark.Address{Line1: "Hafenstraße 4, 4020 Linz"},
+			Geo: &fieldmark.Geo{Lat: 48.3, Lng: 14.29}},
+		Links:  []fieldmark.Link{{Href: "https://runbooks.example/link-down", Text: "runbook"}},
+		Labels: map[string]string{"device": "rtr-7", "site": "Linz 2"},
 	}
 	freezer := fieldmark.MissionRequest{
 		Source: "am", Title: "Freezer 3 at -9 °C", Priority: fieldmark.PriorityHigh,
 		Description: "- firing: Freezer warm (grafana_folder=Stores): Freezer 3 at -9 °C, since 2026-11-21T08:00:00Z",
 		Location:    &fieldmark.Location{Name: "Store 12"},
-		Links: []fieldmark.Link{{Href: "https://grafana.example/alerting/1afz29v7z/edit", Text: "source"}, {Href: "https://grafana.example/d/abc", Text: "dashboard"},
-			{Href: "https://grafana.example/d/abc?viewPanel=2", Text: "panel"}, {Href: "https://grafana.example/alerting/silence/new", Text: "silence"},
+		Links: []fieldmark.Link{{Href: "https://grafana.example/alerting/1afz29v7z/edit", Text: "source"},
+			{Href: "https://grafana.example/d/abc", Text: "dashboard"},
+			{Href: "https://grafana.example/d/abc?viewPanel=2", Text: "panel"},
+			{Href: "https://grafana.example/alerting/silence/new", Text: "silence"},
 			{Href: "https://grafana.example/", Text: "alerts"}},
 		Labels: map[string]string{"alertname": "Freezer warm", "grafana_folder": "Stores", "severity": "major"},
 	}
 	warmed := freezer
 	warmed.Description = strings.Replace(freezer.Description, "firing", "resolved", 1)
-	warmed.Links = []fieldmark.Link{{Href: "https://grafana.example/alerting/grafana/c1/view", Text: "source"}, freezer.Links[3], freezer.Links[4]}
+	warmed.Links = []fieldmark.Link{{Href: "https://grafana.example/alerting/grafana/c1/view", Text: "source"},
+		freezer.Links[3], freezer.Links[4]}
 	disk := fieldmark.MissionRequest{
 		Source: "am", Title: "DiskFull", Priority: fieldmark.PriorityHigh,
 		Description: "Swap the disk.\n\n- firing: DiskFull (host=db1, priority=P2), since 2026-11-21T08:00:00Z\n- and 3 more",
-		Links:       []fieldmark.Link{{Href: "https://prometheus.example/graph", Text: "source"}, {Href: "https://alerts.example", Text: "alerts"}},
-		Labels:      map[string]string{"alertname": "DiskFull", "priority": "P2"},
+		Links: []fieldmark.Link{{Href: "https://prometheus.example/graph", Text: "source"},
+			{Href: "https://alerts.example", Text: "alerts"}},
+		Labels: map[string]string{"alertname": "DiskFull", "priority": "P2"},
 	}
 	at8 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -84,19 +89,23 @@ func TestRecorded(t *testing.T) {
 			}
 			s := all[0]
 			if s.Firing != tt.firing || !s.Starts.Equal(tt.starts) || len(s.Key) != 32 {
-				t.Errorf("firing %v since %v under %q, want %v since %v", s.Firing, s.Starts, s.Key, tt.firing, tt.starts)
+				t.Errorf("firing %v since %v under %q, want %v since %v", s.Firing, s.Starts, s.Key, tt.firing,
+					tt.starts)
 			}
 			if diff := cmp.Diff(tt.want, s.Request); diff != "" {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
 		})
 	}
-	fires, ends := signals(t, recorded(t, "grafana-9.json"), alert.Options{}), signals(t, recorded(t, "grafana-12.json"), alert.Options{})
-	if fires[0].Key != ends[0].Key || fires[0].ExternalID(1) != fires[0].Key+"-1795248000" || fires[0].ExternalID(3) != fires[0].Key+"-1795248000-3" {
+	fires, ends := signals(t, recorded(t, "grafana-9.json"), alert.Options{}),
+		signals(t, recorded(t, "grafana-12.json"), alert.Options{})
+	if fires[0].Key != ends[0].Key || fires[0].ExternalID(1) != fires[0].Key+"-1795248000" ||
+		fires[0].ExternalID(3) != fires[0].Key+"-1795248000-3" {
 		t.Errorf("keys %q and %q, id %q; want one key and its start", fires[0].Key, ends[0].Key, fires[0].ExternalID(1))
 	}
 	single := signals(t, recorded(t, "alertmanager-0.25.json"), alert.Options{PerAlert: true})
-	if len(single) != 2 || single[0].Key != "1f2e3d4c5b6a7980" || !single[0].Firing || single[1].Firing || single[1].Key != "0011223344556677" {
+	if len(single) != 2 || single[0].Key != "1f2e3d4c5b6a7980" || !single[0].Firing || single[1].Firing ||
+		single[1].Key != "0011223344556677" {
 		t.Errorf("per alert: %+v, want the two fingerprints, one firing", single)
 	}
 }
@@ -107,11 +116,13 @@ func TestMapping(t *testing.T) {
 		return []byte(`{"status":"firing","alerts":[{"status":"firing","labels":` + labels + `}]}`)
 	}
 	for labels, want := range map[string]fieldmark.Priority{
-		`{"severity":"critical"}`: "CRITICAL", `{"severity":"page"}`: "CRITICAL", `{"severity":"Emergency"}`: "CRITICAL", `{"severity":"disaster"}`: "CRITICAL",
+		`{"severity":"critical"}`: "CRITICAL", `{"severity":"page"}`: "CRITICAL",
+		`{"severity":"Emergency"}`: "CRITICAL", `{"severity":"disaster"}`: "CRITICAL",
 		`{"severity":"error"}`: "HIGH", `{"severity":"major"}`: "HIGH", `{"severity":"high"}`: "HIGH",
 		`{"severity":"warning"}`: "MEDIUM", `{"severity":"average"}`: "MEDIUM", `{"severity":"minor"}`: "MEDIUM",
 		`{"severity":"info"}`: "LOW", `{"severity":"low"}`: "LOW", `{"severity":"none"}`: "LOW",
-		`{"priority":"P1"}`: "CRITICAL", `{"severity":"odd","priority":"high"}`: "HIGH", `{"severity":"odd"}`: "HIGH", `{}`: "HIGH",
+		`{"priority":"P1"}`: "CRITICAL", `{"severity":"odd","priority":"high"}`: "HIGH", `{"severity":"odd"}`: "HIGH",
+		`{}`: "HIGH",
 	} {
 		s := signals(t, one(labels), alert.Options{WatchdogAlerts: true, Priority: fieldmark.PriorityHigh})
 		if s[0].Request.Priority != want {
@@ -148,7 +159,8 @@ func TestRefused(t *testing.T) {
 		{string(recorded(t, "grafana-8.json")), fieldmark.CodeValidationFailed, "before version 9"},
 		{`{}`, fieldmark.CodeValidationFailed, "Alertmanager"}, {`[]`, fieldmark.CodeValidationFailed, "Alertmanager"},
 		{`{"alerts":[{}` + strings.Repeat(",{}", 10_000) + `]}`, fieldmark.CodeBodyTooLarge, "10000 alerts"},
-		{`{`, fieldmark.CodeMalformedJSON, ""}, {``, fieldmark.CodeMalformedJSON, ""}, {`{} x`, fieldmark.CodeMalformedJSON, ""},
+		{`{`, fieldmark.CodeMalformedJSON, ""}, {``, fieldmark.CodeMalformedJSON, ""},
+		{`{} x`, fieldmark.CodeMalformedJSON, ""},
 	} {
 		_, err := alert.Decode([]byte(tt.body))
 		if !fieldmark.IsCode(err, tt.code) || !strings.Contains(err.Error(), tt.says) {
@@ -166,8 +178,10 @@ func TestTolerance(t *testing.T) {
 	}
 	body, err := json.Marshal(map[string]any{
 		"status": "firing", "groupKey": long, "receiver": 7, "truncatedAlerts": "many", "commonLabels": labels,
-		"commonAnnotations": map[string]any{"summary": "a\r\n\x00b" + long, "description": long, "lat": "91", "lng": 5, "site": "  "},
-		"alerts":            []any{map[string]any{"status": 1, "labels": labels, "startsAt": "yesterday", "fingerprint": "../..", "generatorURL": "javascript:1"}, 5, nil},
+		"commonAnnotations": map[string]any{"summary": "a\r\n\x00b" + long, "description": long, "lat": "91", "lng": 5,
+			"site": "  "},
+		"alerts": []any{map[string]any{"status": 1, "labels": labels, "startsAt": "yesterday",
+			"fingerprint": "../..", "generatorURL": "javascript:1"}, 5, nil},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +194,8 @@ func TestTolerance(t *testing.T) {
 			}
 		}
 	}
-	if s := signals(t, body, alert.Options{Source: "x"})[0]; !strings.HasPrefix(s.Request.Title, "a b") || !strings.HasSuffix(s.Request.Title, "…") || len(s.Request.Labels) != 64 {
+	if s := signals(t, body, alert.Options{Source: "x"})[0]; !strings.HasPrefix(s.Request.Title, "a b") ||
+		!strings.HasSuffix(s.Request.Title, "…") || len(s.Request.Labels) != 64 {
 		t.Errorf("title %.20q, %d labels; want it on one line and cut, and 64", s.Request.Title, len(s.Request.Labels))
 	}
 }
@@ -202,11 +217,13 @@ func checkBounds(t *testing.T, s alert.Signal) {
 		}
 	}
 	for _, l := range r.Links {
-		if !strings.HasPrefix(l.Href, "https://") || utf8.RuneCountInString(l.Href) > 2048 || utf8.RuneCountInString(l.Text) > 120 {
+		if !strings.HasPrefix(l.Href, "https://") || utf8.RuneCountInString(l.Href) > 2048 ||
+			utf8.RuneCountInString(l.Text) > 120 {
 			t.Errorf("link %+v", l)
 		}
 	}
-	if l := r.Location; l != nil && (utf8.RuneCountInString(l.Name) > 200 || l.Address != nil && utf8.RuneCountInString(l.Address.Line1) > 200) {
+	if l := r.Location; l != nil && (utf8.RuneCountInString(l.Name) > 200 || l.Address != nil &&
+		utf8.RuneCountInString(l.Address.Line1) > 200) {
 		t.Errorf("location %+v", l)
 	}
 	if len(r.Links) > 10 {
@@ -216,14 +233,16 @@ func checkBounds(t *testing.T, s alert.Signal) {
 
 // FuzzDecode: whatever comes in, what comes out can be opened.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"alertmanager-0.25.json", "alertmanager-0.34.json", "grafana-9.json", "grafana-12.json", "grafana-8.json"} {
+	for _, name := range []string{"alertmanager-0.25.json", "alertmanager-0.34.json", "grafana-9.json",
+		"grafana-12.json", "grafana-8.json"} {
 		f.Add(recorded(f, name), false)
 		f.Add(recorded(f, name), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, perAlert bool) {
 		n, err := alert.Decode(body)
 		if err != nil {
-			if c := fieldmark.AsError(err).Code; c != fieldmark.CodeMalformedJSON && c != fieldmark.CodeValidationFailed {
+			if c := fieldmark.AsError(err).Code; c != fieldmark.CodeMalformedJSON &&
+				c != fieldmark.CodeValidationFailed {
 				t.Errorf("input %q: %v", body, err)
 			}
 			return

@@ -100,20 +100,25 @@ func Decode(body []byte) (Notification, error) {
 	err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &w)
 	// Members of the wrong type are ignored.
 	if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mistyped {
-		return Notification{}, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON, Detail: "the notification is not valid JSON"}
+		return Notification{}, &fieldmark.Error{Code: fieldmark.CodeMalformedJSON,
+			Detail: "the notification is not valid JSON"}
 	}
 	if len(w.Alerts) > maxAlerts {
-		return Notification{}, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "a notification has at most %d alerts: set max_alerts of the receiver", maxAlerts)
+		return Notification{}, fieldmark.Errorf(fieldmark.CodeBodyTooLarge,
+			"a notification has at most %d alerts: set max_alerts of the receiver", maxAlerts)
 	}
 	if len(w.Alerts) == 0 && (w.EvalMatches != nil || w.RuleID != nil) {
-		return Notification{}, validationError("/alerts", "this is the format of Grafana before version 9: change the contact point to Grafana's unified alerting")
+		return Notification{}, validationError("/alerts",
+			"this is the format of Grafana before version 9: change the contact point to Grafana's unified alerting")
 	}
 	if len(w.Alerts) == 0 && w.Status == "" {
-		return Notification{}, validationError("/alerts", "must be the alerts of a notification by Alertmanager (version 4) or Grafana (version 1)")
+		return Notification{}, validationError("/alerts",
+			"must be the alerts of a notification by Alertmanager (version 4) or Grafana (version 1)")
 	}
 	n := Notification{
-		groupKey: w.GroupKey, status: w.Status, receiver: w.Receiver, externalURL: w.ExternalURL, truncated: max(w.Truncated, 0),
-		group: w.Group, common: w.Common, annotations: w.Annotations,
+		groupKey: w.GroupKey, status: w.Status, receiver: w.Receiver, externalURL: w.ExternalURL,
+		truncated: max(w.Truncated, 0),
+		group:     w.Group, common: w.Common, annotations: w.Annotations,
 	}
 	for _, raw := range w.Alerts {
 		var a wireAlert
@@ -134,7 +139,8 @@ func validationError(pointer, detail string) error {
 // firing treats every status except those for the end as firing, so that no alert
 // is lost.
 func firing(status string) bool {
-	return !slices.Contains([]string{"resolved", "ok", "inactive", "recovered"}, strings.ToLower(strings.TrimSpace(status)))
+	return !slices.Contains([]string{"resolved", "ok", "inactive", "recovered"},
+		strings.ToLower(strings.TrimSpace(status)))
 }
 
 func (a *wireAlert) decode() alertData {
@@ -143,8 +149,10 @@ func (a *wireAlert) decode() alertData {
 		starts = time.Time{}
 	}
 	return alertData{
-		firing: firing(a.Status), labels: a.Labels, annotations: a.Annotations, starts: starts, fingerprint: a.Fingerprint,
-		links: []link{{"source", a.GeneratorURL}, {"runbook", a.Annotations["runbook_url"]}, {"dashboard", a.DashboardURL},
+		firing: firing(a.Status), labels: a.Labels, annotations: a.Annotations, starts: starts,
+		fingerprint: a.Fingerprint,
+		links: []link{{"source", a.GeneratorURL}, {"runbook", a.Annotations["runbook_url"]},
+			{"dashboard", a.DashboardURL},
 			{"panel", a.PanelURL}, {"silence", a.SilenceURL}},
 	}
 }

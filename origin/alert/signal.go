@@ -180,8 +180,9 @@ func (n *Notification) name(a alertData) string {
 
 // severities maps the names that tools use for severities.
 var severities = map[string]fieldmark.Priority{
-	"critical": fieldmark.PriorityCritical, "page": fieldmark.PriorityCritical, "emergency": fieldmark.PriorityCritical, "disaster": fieldmark.PriorityCritical,
-	"error": fieldmark.PriorityHigh, "major": fieldmark.PriorityHigh, "high": fieldmark.PriorityHigh,
+	"critical": fieldmark.PriorityCritical, "page": fieldmark.PriorityCritical, "emergency": fieldmark.PriorityCritical,
+	"disaster": fieldmark.PriorityCritical,
+	"error":    fieldmark.PriorityHigh, "major": fieldmark.PriorityHigh, "high": fieldmark.PriorityHigh,
 	"warning": fieldmark.PriorityMedium, "average": fieldmark.PriorityMedium, "minor": fieldmark.PriorityMedium,
 	"info": fieldmark.PriorityLow, "low": fieldmark.PriorityLow, "none": fieldmark.PriorityLow,
 }
@@ -273,7 +274,8 @@ func (n *Notification) links(alerts []alertData) (links []fieldmark.Link, others
 	seen := map[string]bool{}
 	add := func(l link) {
 		href := strings.TrimSpace(l.href)
-		if seen[href] || utf8.RuneCountInString(href) > maxHref || strings.ContainsFunc(href, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		if seen[href] || utf8.RuneCountInString(href) > maxHref || strings.ContainsFunc(href,
+			func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
 			return
 		}
 		seen[href] = true

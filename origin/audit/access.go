@@ -23,11 +23,14 @@ const maxNosnippetShare = 50
 func (f *site) reachable(found findings) {
 	switch {
 	case f.home != nil:
-		found.set("home.reachable", one, newEvidence(f.home.url.String(), "responded %d with an HTML page", f.front.status))
+		found.set("home.reachable", one, newEvidence(f.home.url.String(), "responded %d with an HTML page",
+			f.front.status))
 	case f.front.refused():
-		found.unknown("home.reachable", newEvidence(f.front.asked, "not fetched: %s", f.front.outcome()), newEvidence(f.robots.url, "%s", f.robots.describe(f.front.url)))
+		found.unknown("home.reachable", newEvidence(f.front.asked, "not fetched: %s", f.front.outcome()),
+			newEvidence(f.robots.url, "%s", f.robots.describe(f.front.url)))
 	case f.parseErr != nil:
-		found.unknown("home.reachable", newEvidence(f.front.url.String(), "responded %d, but the page could not be read: %s", f.front.status, f.parseErr))
+		found.unknown("home.reachable", newEvidence(f.front.url.String(),
+			"responded %d, but the page could not be read: %s", f.front.status, f.parseErr))
 	case f.front.ok():
 		found.set("home.reachable", 0, newEvidence(f.front.asked, "responded %d without an HTML page", f.front.status))
 	default:
@@ -66,13 +69,17 @@ func (f *site) crawlers(found findings) {
 		open, asked, example := f.countAllowed(c.token)
 		t.open, t.asked = t.open+open, t.asked+asked
 		if asked > 0 {
-			t.seen = append(t.seen, newEvidence(f.robots.url, "%s may fetch %d of %d sampled addresses; %s", c.token, open, asked, example))
+			t.seen = append(t.seen, newEvidence(f.robots.url, "%s may fetch %d of %d sampled addresses; %s", c.token,
+				open, asked, example))
 		}
 	}
 	for _, id := range order {
 		t := tallies[id]
 		if len(t.seen) > 1 { // blocks first, so that a bounded list keeps what costs points
-			slices.SortStableFunc(t.seen, func(a, b fieldmark.Evidence) int { return strings.Compare(blockedFirst(a), blockedFirst(b)) })
+			slices.SortStableFunc(t.seen, func(a, b fieldmark.Evidence) int {
+				return strings.Compare(blockedFirst(a),
+					blockedFirst(b))
+			})
 		}
 		found.setShare(id, t.open, t.asked, t.seen...)
 	}
@@ -141,7 +148,8 @@ func directivesOf(p *page) metaDirectives {
 }
 
 // directivesWithValue are written with a colon and are not names of crawlers.
-var directivesWithValue = map[string]bool{"max-snippet": true, "max-image-preview": true, "max-video-preview": true, "unavailable_after": true}
+var directivesWithValue = map[string]bool{"max-snippet": true, "max-image-preview": true, "max-video-preview": true,
+	"unavailable_after": true}
 
 func (d *metaDirectives) add(all bool, what string) {
 	switch {
@@ -187,7 +195,8 @@ func (f *site) snippets(found findings) {
 			good++
 		}
 	}
-	found.setShare("page.snippet_eligible", good, len(f.pages), f.withSummary("%d of %d pages may be quoted", good, bad)...)
+	found.setShare("page.snippet_eligible", good, len(f.pages), f.withSummary("%d of %d pages may be quoted", good,
+		bad)...)
 }
 
 // withSummary puts a count over the sampled pages before the evidence of the pages
@@ -214,11 +223,13 @@ func (f *site) sitemaps(found findings) {
 		}
 		return
 	}
-	found.set("sitemap.found", one, newEvidence(s.files[0], "%s; %s in %s", s.outcome, plural(s.total, "address", "addresses"), plural(len(s.files), "file", "files")))
+	found.set("sitemap.found", one, newEvidence(s.files[0], "%s; %s in %s", s.outcome, plural(s.total, "address",
+		"addresses"), plural(len(s.files), "file", "files")))
 	if s.invalid != "" {
 		found.set("sitemap.valid", 0, newEvidence(s.files[0], "%s", s.invalid))
 	} else {
-		found.set("sitemap.valid", one, newEvidence(s.files[0], "well-formed, within %d addresses and %d MiB", maxSitemapURLs, maxSitemapBytes>>20))
+		found.set("sitemap.valid", one, newEvidence(s.files[0], "well-formed, within %d addresses and %d MiB",
+			maxSitemapURLs, maxSitemapBytes>>20))
 	}
 	f.liveness(found)
 }
@@ -277,7 +288,8 @@ func (f *site) response(found findings) {
 	sum := newEvidence(base, "%d of %d pages responded with 2xx", good, len(f.visits))
 	found.setShare("response.ok", good, len(f.visits), append([]fieldmark.Evidence{sum}, bad...)...)
 	wait := roundWait(median(waits))
-	found.set("response.ttfb", wait*one, newEvidence(base, "median over %s: at most %d ms to the first byte", plural(len(waits), "page", "pages"), wait))
+	found.set("response.ttfb", wait*one, newEvidence(base, "median over %s: at most %d ms to the first byte",
+		plural(len(waits), "page", "pages"), wait))
 }
 
 // roundWait rounds a waiting time up to 200, 400, 800 ms and then to multiples of
@@ -317,7 +329,8 @@ func (f *site) https(found findings) {
 	case field == "":
 		found.set("https.hsts", 0, newEvidence(base, "no Strict-Transport-Security header"))
 	default:
-		found.setBool("https.hsts", ok && age >= int64(minHSTSAge/time.Second), newEvidence(base, "Strict-Transport-Security: %s", field))
+		found.setBool("https.hsts", ok && age >= int64(minHSTSAge/time.Second), newEvidence(base,
+			"Strict-Transport-Security: %s", field))
 	}
 }
 
@@ -329,7 +342,8 @@ func (f *site) redirect(found findings, secure bool) {
 	case !secure:
 		found.set(id, 0, newEvidence(base, "http serves the page without a redirect"))
 	case strings.HasPrefix(f.front.asked, "http://"):
-		found.setBool(id, strings.HasPrefix(f.front.hops[0], "https://"), newEvidence(f.front.asked, "redirects to %s", f.front.hops[0]))
+		found.setBool(id, strings.HasPrefix(f.front.hops[0], "https://"), newEvidence(f.front.asked, "redirects to %s",
+			f.front.hops[0]))
 	case f.plain == nil:
 		found.notApplicable(id, newEvidence(base, "on a non-default port, which has no http counterpart"))
 	case f.plain.refused():

@@ -37,7 +37,8 @@ func (f *site) llmsFile(found findings) {
 		found.set("llms.errors", 0, newEvidence(at, "absent: every path returns the same page"))
 	default:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(trimBOM(l.visit.body))), "\n")
-		found.set("llms.level", int64(l.report.Level)*one, newEvidence(at, "level %d of %d; starts with: %s", l.report.Level, llms.LevelLinked, first))
+		found.set("llms.level", int64(l.report.Level)*one, newEvidence(at, "level %d of %d; starts with: %s",
+			l.report.Level, llms.LevelLinked, first))
 		seen := []fieldmark.Evidence{newEvidence(at, "%s", plural(l.report.Errors(), "error", "errors"))}
 		for _, i := range l.report.Issues {
 			if i.Severity == llms.SeverityError {
@@ -58,7 +59,8 @@ func (f *site) describedBy(found findings) {
 			}
 		}
 	}
-	found.set("agent.describedby", 0, newEvidence(f.home.url.String(), "no describedby link to an llms.txt on %s", plural(len(f.pages), "page", "pages")))
+	found.set("agent.describedby", 0, newEvidence(f.home.url.String(), "no describedby link to an llms.txt on %s",
+		plural(len(f.pages), "page", "pages")))
 }
 
 // markdownPages measures whether pages are available as Markdown, by a link or by
@@ -70,11 +72,14 @@ func (f *site) markdownPages(found findings) {
 		return
 	}
 	if f.markdown == nil || f.markdown.unanswered() {
-		found.unknown(id, newEvidence(f.home.url.String(), "no alternate of type text/markdown, and content negotiation could not be tested"))
+		found.unknown(id, newEvidence(f.home.url.String(),
+			"no alternate of type text/markdown, and content negotiation could not be tested"))
 		return
 	}
 	kind, _, _ := mime.ParseMediaType(f.markdown.header.Get("Content-Type"))
-	found.setBool(id, f.markdown.ok() && kind == "text/markdown", newEvidence(f.markdown.asked, "no alternate of type text/markdown; a request with Accept: text/markdown returned %d %s", f.markdown.status, kind))
+	found.setBool(id, f.markdown.ok() && kind == "text/markdown", newEvidence(f.markdown.asked,
+		"no alternate of type text/markdown; a request with Accept: text/markdown returned %d %s", f.markdown.status,
+		kind))
 }
 
 func (f *site) feed(found findings) {
@@ -86,7 +91,8 @@ func (f *site) feed(found findings) {
 			}
 		}
 	}
-	found.set("agent.feed", 0, newEvidence(f.home.url.String(), "no RSS, Atom or JSON feed linked on %s", plural(len(f.pages), "page", "pages")))
+	found.set("agent.feed", 0, newEvidence(f.home.url.String(), "no RSS, Atom or JSON feed linked on %s",
+		plural(len(f.pages), "page", "pages")))
 }
 
 // manipulation measures whether the site addresses models without its readers
@@ -110,7 +116,8 @@ func (f *site) manipulation(found findings) {
 		}
 	}
 	if len(seen) == 0 {
-		found.set(id, 0, newEvidence(f.home.url.String(), "no instructions to models in llms.txt or in hidden text of %s", plural(len(f.pages), "page", "pages")))
+		found.set(id, 0, newEvidence(f.home.url.String(),
+			"no instructions to models in llms.txt or in hidden text of %s", plural(len(f.pages), "page", "pages")))
 		return
 	}
 	found.set(id, one, seen...)

@@ -58,7 +58,8 @@ func New(c Config) (*Auditor, error) {
 		problems = append(problems, errors.New("configure auditor: HTTP is missing"))
 	}
 	if c.MaxRequests < 0 {
-		problems = append(problems, fmt.Errorf("configure auditor: MaxRequests is %d, must not be negative", c.MaxRequests))
+		problems = append(problems, fmt.Errorf("configure auditor: MaxRequests is %d, must not be negative",
+			c.MaxRequests))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -237,8 +238,10 @@ func (r *crawl) readLLMS(ctx context.Context, base *url.URL) llmsFile {
 		return l
 	}
 	sum := sha256.Sum256([]byte(base.Host))
-	missing := r.get(ctx, request{url: &url.URL{Scheme: base.Scheme, Host: base.Host, Path: "/fieldmark-" + hex.EncodeToString(sum[:8]) + ".txt"}, accept: "text/plain,*/*;q=0.5"})
-	l.soft = missing.ok() && (bytes.Equal(missing.body, l.visit.body) || looksLikeHTML(missing.body) && looksLikeHTML(l.visit.body))
+	missing := r.get(ctx, request{url: &url.URL{Scheme: base.Scheme, Host: base.Host, Path: "/fieldmark-" +
+		hex.EncodeToString(sum[:8]) + ".txt"}, accept: "text/plain,*/*;q=0.5"})
+	l.soft = missing.ok() && (bytes.Equal(missing.body, l.visit.body) || looksLikeHTML(missing.body) &&
+		looksLikeHTML(l.visit.body))
 	return l
 }
 

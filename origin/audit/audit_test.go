@@ -40,7 +40,8 @@ func goodSite() web {
 		"/sitemap.xml": {kind: "application/xml", body: `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url><url><loc>https://example.com/about</loc><lastmod>2026-01-02</lastmod></url><url><loc>https://example.com/news</loc></url></urlset>`},
 	}
-	for path, title := range map[string]string{"/about": "About the people", "/contact": "Contact the people", "/pricing": "Pricing of things", "/news": "News about things"} {
+	for path, title := range map[string]string{"/about": "About the people", "/contact": "Contact the people",
+		"/pricing": "Pricing of things", "/news": "News about things"} {
 		w[path] = page(path, title, body)
 	}
 	w["/"].header["Link"] = `</index.md>; rel="alternate"; type="text/markdown"`
@@ -51,8 +52,10 @@ func TestGoodSite(t *testing.T) {
 	facts := goodSite().audit(t)
 	checkShape(t, facts)
 	want := map[string]string{
-		"stat.numbers": "9.375", "quote.spans": "3.125", "cite.domains": "0.625", "fresh.age": "10", "answer.kinds": "2", "response.ttfb": "200",
-		"home.words": "320", "text.words": "320", "sameas.profiles": "2", "llms.level": "4", "llms.errors": "0", "manipulation.found": "0", "lang.hreflang": "not_applicable",
+		"stat.numbers": "9.375", "quote.spans": "3.125", "cite.domains": "0.625", "fresh.age": "10",
+		"answer.kinds": "2", "response.ttfb": "200",
+		"home.words": "320", "text.words": "320", "sameas.profiles": "2", "llms.level": "4", "llms.errors": "0",
+		"manipulation.found": "0", "lang.hreflang": "not_applicable",
 	}
 	for _, fact := range facts.Facts {
 		w, ok := want[fact.ID]
@@ -78,7 +81,8 @@ func TestSameSiteSameDigest(t *testing.T) {
 	}
 	if b, _ := second.Digest(); a != b {
 		first.AsOf = second.AsOf
-		t.Errorf("two audits have digests %s and %s; difference:\n%s", a, b, cmp.Diff(first, second, cmp.Comparer(func(a, b fieldmark.Time) bool { return true })))
+		t.Errorf("two audits have digests %s and %s; difference:\n%s", a, b, cmp.Diff(first, second,
+			cmp.Comparer(func(a, b fieldmark.Time) bool { return true })))
 	}
 }
 
@@ -109,7 +113,8 @@ func TestOrderOfPages(t *testing.T) {
 // TestAccessNeverLowers takes one rule after the other away from a robots.txt
 // that blocks crawlers: no share ever falls.
 func TestAccessNeverLowers(t *testing.T) {
-	rules := []string{"User-agent: Googlebot\nDisallow: /\n\n", "User-agent: OAI-SearchBot\nDisallow: /about\n\n", "User-agent: Claude-User\nDisallow: /\n\n", "User-agent: *\nDisallow: /pricing\n\n"}
+	rules := []string{"User-agent: Googlebot\nDisallow: /\n\n", "User-agent: OAI-SearchBot\nDisallow: /about\n\n",
+		"User-agent: Claude-User\nDisallow: /\n\n", "User-agent: *\nDisallow: /pricing\n\n"}
 	var before map[string]int64
 	for i := range len(rules) + 1 {
 		site := goodSite()
@@ -157,7 +162,8 @@ func TestRequestsAreFewAndInOrder(t *testing.T) {
 	before := len(s.requests())
 	facts, err = a.Audit(t.Context(), audit.Subject{URL: home}, nil)
 	if err != nil || len(s.requests())-before > 4 || facts.Pages != 1 {
-		t.Errorf("with four requests: %d asked, %d pages, %v; want at most 4, 1 page", len(s.requests())-before, facts.Pages, err)
+		t.Errorf("with four requests: %d asked, %d pages, %v; want at most 4, 1 page", len(s.requests())-before,
+			facts.Pages, err)
 	}
 	checkShape(t, facts)
 }
@@ -191,10 +197,14 @@ func TestUnreachable(t *testing.T) {
 		{"forbidden", web{"/": {status: 403, body: "no"}}, home, "responded 403"},
 		{"server error", web{"/": {status: 500}}, home, "responded 500"},
 		{"not a page", web{"/": {kind: "application/pdf", body: "%PDF"}}, home, "without an HTML page"},
-		{"redirect loop", web{"/": loop, "/a": {status: 302, location: "/b"}, "/b": {status: 302, location: "/a"}}, home, "too many redirects"},
-		{"redirects inward", web{"/": {status: 302, location: "http://169.254.169.254/latest/"}}, home, "address not allowed"},
-		{"long redirect chain", web{"/": {status: 302, location: "/1"}, "/1": {status: 302, location: "/2"}, "/2": {status: 302, location: "/3"}, "/3": {status: 302, location: "/4"},
-			"/4": {status: 302, location: "/5"}, "/5": {status: 302, location: "/6"}, "/6": html("", "x")}, home, "too many redirects"},
+		{"redirect loop", web{"/": loop, "/a": {status: 302, location: "/b"}, "/b": {status: 302, location: "/a"}},
+			home, "too many redirects"},
+		{"redirects inward", web{"/": {status: 302, location: "http://169.254.169.254/latest/"}}, home,
+			"address not allowed"},
+		{"long redirect chain", web{"/": {status: 302, location: "/1"}, "/1": {status: 302, location: "/2"},
+			"/2": {status: 302, location: "/3"}, "/3": {status: 302, location: "/4"},
+			"/4": {status: 302, location: "/5"}, "/5": {status: 302, location: "/6"}, "/6": html("", "x")}, home,
+			"too many redirects"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +246,8 @@ func TestEndlessHeaders(t *testing.T) {
 			}
 		}}}
 		facts := site.audit(t)
-		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no response") {
+		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got,
+			"no response") {
 			t.Errorf("%s: home.reachable = %s, seen %q", name, say(facts, "home.reachable"), got)
 		}
 		if sent := sent.Load(); sent >= 64<<20 {
@@ -247,9 +258,11 @@ func TestEndlessHeaders(t *testing.T) {
 
 func TestBadCertificate(t *testing.T) {
 	s := web{"/": html("", "x")}.serve(t, 0)
-	s.client = safehttp.New(safehttp.Config{Allow: s.allow, ConnectTo: s.connectTo}) // which trusts the public authorities only
+	// which trusts the public authorities only
+	s.client = safehttp.New(safehttp.Config{Allow: s.allow, ConnectTo: s.connectTo})
 	facts := auditOf(t, s, audit.Subject{URL: home})
-	if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "no valid TLS certificate") {
+	if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got,
+		"no valid TLS certificate") {
 		t.Errorf("home.reachable = %s, seen %q; want 0 for its certificate", say(facts, "home.reachable"), got)
 	}
 }
@@ -260,8 +273,10 @@ func TestSlowSite(t *testing.T) {
 	site := goodSite()
 	site["/about"] = answer{handler: func(http.ResponseWriter, *http.Request) { <-stop }}
 	facts := auditOf(t, site.serve(t, 300*time.Millisecond), audit.Subject{URL: home, Name: "Example"})
-	if got := say(facts, "response.ok"); got != "0.8" || !strings.Contains(seen(facts, "response.ok"), "/about no response in time") {
-		t.Errorf("response.ok = %s, want 0.8 with a page that gave no response in time; seen:\n%s", got, seen(facts, "response.ok"))
+	if got := say(facts, "response.ok"); got != "0.8" || !strings.Contains(seen(facts, "response.ok"),
+		"/about no response in time") {
+		t.Errorf("response.ok = %s, want 0.8 with a page that gave no response in time; seen:\n%s", got,
+			seen(facts, "response.ok"))
 	}
 }
 
@@ -285,7 +300,8 @@ func TestDecompression(t *testing.T) {
 	t.Run("bomb", func(t *testing.T) {
 		site := web{"/": packed(strings.Repeat(" ", 64<<20))}
 		facts := site.audit(t)
-		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got, "decompresses to far more") {
+		if got := seen(facts, "home.reachable"); say(facts, "home.reachable") != "0" || !strings.Contains(got,
+			"decompresses to far more") {
 			t.Errorf("home.reachable of a bomb = %s, seen %q", say(facts, "home.reachable"), got)
 		}
 	})
@@ -293,7 +309,8 @@ func TestDecompression(t *testing.T) {
 		site := web{"/": html("<title>t</title>", words(10)+strings.Repeat("<!-- filler -->", 500_000))}
 		facts := site.audit(t)
 		if say(facts, "home.words") != "10" || say(facts, "page.light") != "0" {
-			t.Errorf("a page of 7 MB: home.words = %s, page.light = %s; want 10, 0", say(facts, "home.words"), say(facts, "page.light"))
+			t.Errorf("a page of 7 MB: home.words = %s, page.light = %s; want 10, 0", say(facts, "home.words"),
+				say(facts, "page.light"))
 		}
 	})
 	t.Run("not what was asked for", func(t *testing.T) {
@@ -342,8 +359,10 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, raw := range []string{"", "example.com", "ftp://example.com/", "https://u:p@example.com/", "https://", "/about", "https://example.com/" + strings.Repeat("a", 2048)} {
-		if _, err := a.Audit(t.Context(), audit.Subject{URL: raw}, nil); !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
+	for _, raw := range []string{"", "example.com", "ftp://example.com/", "https://u:p@example.com/", "https://",
+		"/about", "https://example.com/" + strings.Repeat("a", 2048)} {
+		if _, err := a.Audit(t.Context(), audit.Subject{URL: raw}, nil); !fieldmark.IsCode(err,
+			fieldmark.CodeInvalidParameter) {
 			t.Errorf("audit of %.40q: %v, want code %s", raw, err, fieldmark.CodeInvalidParameter)
 		}
 	}
@@ -356,7 +375,10 @@ func TestProgress(t *testing.T) {
 	s := goodSite().serve(t, 0)
 	a, _ := audit.New(audit.Config{HTTP: s.client, Delay: -1})
 	var steps []string
-	if _, err := a.Audit(t.Context(), audit.Subject{URL: home}, func(step string) { steps = append(steps, step) }); err != nil {
+	if _, err := a.Audit(t.Context(), audit.Subject{URL: home}, func(step string) {
+		steps = append(steps,
+			step)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(steps) < 5 || steps[0] != "robots.txt" || steps[1] != "home page" {

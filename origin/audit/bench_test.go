@@ -31,7 +31,8 @@ func corpus() (pages [][]byte) {
 			fmt.Fprintf(&b, `<h2>Part %d: how does it work?</h2><p>%s In 2025 the share was %d.%d %% of 1,%03d tonnes, and <a href="https://source%d.example/">a source</a> says so.</p><p>“%s”, said Anna Muster of the works.</p><ul><li>one<li>two</ul>`,
 				j, words(80), j, i, j, j%11, words(12))
 		}
-		b.WriteString("<table><tr><th>a<th>b<tr><td>1<td>2</table></main><footer>" + words(60) + "</footer></body></html>")
+		b.WriteString("<table><tr><th>a<th>b<tr><td>1<td>2</table></main><footer>" + words(60) +
+			"</footer></body></html>")
 		pages = append(pages, []byte(b.String()))
 	}
 	return pages

@@ -180,9 +180,11 @@ func (p *page) findByline(doc *html.Node) string {
 		if n.Type != html.ElementNode || n.Data == "link" || n.Data == "meta" || looked == maxBylines {
 			continue
 		}
-		marked := slices.Contains(fields(attr(n, "rel")), "author") || slices.Contains(fields(attr(n, "itemprop")), "author")
+		marked := slices.Contains(fields(attr(n, "rel")), "author") || slices.Contains(fields(attr(n, "itemprop")),
+			"author")
 		for _, class := range fields(attr(n, "class")) {
-			marked = marked || class == "author" || class == "byline" || class == "post-author" || class == "entry-author" || class == "p-author"
+			marked = marked || class == "author" || class == "byline" || class == "post-author" ||
+				class == "entry-author" || class == "p-author"
 		}
 		if marked && !isHidden(n) {
 			looked++
@@ -202,7 +204,10 @@ func (p *page) readText(main []*html.Node) {
 		writeText(&all, m, maxText, func(*html.Node) bool { return false })
 		writeText(&figures, m, maxText, isCodeElement)
 		writeText(&prose, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isQuotation(n) })
-		writeText(&kept, m, maxText, func(n *html.Node) bool { return n.Type == html.ElementNode && hasAttr(n, "data-nosnippet") })
+		writeText(&kept, m, maxText, func(n *html.Node) bool {
+			return n.Type == html.ElementNode && hasAttr(n,
+				"data-nosnippet")
+		})
 		visible(m, func(n *html.Node) {
 			if isQuotation(n) && !within(n, "blockquote") {
 				if s := collapse(textUpTo(n, maxLine)); width(s) >= minQuote && !messageTrailer.MatchString(s) {

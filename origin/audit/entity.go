@@ -21,27 +21,43 @@ func setOf(names ...string) map[string]bool {
 
 // organizationTypes are Organization and its subtypes in schema.org, with the most
 // common kinds of LocalBusiness.
-var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperative", "Corporation", "EducationalOrganization", "CollegeOrUniversity", "School",
-	"FundingScheme", "GovernmentOrganization", "LibrarySystem", "LocalBusiness", "MedicalOrganization", "NGO", "NewsMediaOrganization", "OnlineBusiness", "OnlineStore",
-	"PerformingGroup", "PoliticalParty", "Project", "ResearchOrganization", "ResearchProject", "SearchRescueOrganization", "SportsOrganization", "SportsTeam", "WorkersUnion",
-	"AutoRepair", "AutomotiveBusiness", "Bakery", "BarOrPub", "BedAndBreakfast", "Brewery", "CafeOrCoffeeShop", "Campground", "Dentist", "EmploymentAgency", "EntertainmentBusiness",
-	"FinancialService", "FoodEstablishment", "GeneralContractor", "HealthAndBeautyBusiness", "HomeAndConstructionBusiness", "Hostel", "Hotel", "InsuranceAgency", "LegalService", "Attorney",
-	"LodgingBusiness", "MedicalBusiness", "MedicalClinic", "Museum", "Notary", "Pharmacy", "Physician", "ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
-	"SportsActivityLocation", "Store", "BookStore", "BikeStore", "ClothingStore", "ElectronicsStore", "Florist", "FurnitureStore", "GardenStore", "GroceryStore", "JewelryStore", "TravelAgency", "Winery")
+var organizationTypes = setOf("Organization", "Airline", "Consortium", "Cooperative", "Corporation",
+	"EducationalOrganization", "CollegeOrUniversity", "School",
+	"FundingScheme", "GovernmentOrganization", "LibrarySystem", "LocalBusiness", "MedicalOrganization", "NGO",
+	"NewsMediaOrganization", "OnlineBusiness", "OnlineStore",
+	"PerformingGroup", "PoliticalParty", "Project", "ResearchOrganization", "ResearchProject",
+	"SearchRescueOrganization", "SportsOrganization", "SportsTeam", "WorkersUnion",
+	"AutoRepair", "AutomotiveBusiness", "Bakery", "BarOrPub", "BedAndBreakfast", "Brewery", "CafeOrCoffeeShop",
+	"Campground", "Dentist", "EmploymentAgency", "EntertainmentBusiness",
+	"FinancialService", "FoodEstablishment", "GeneralContractor", "HealthAndBeautyBusiness",
+	"HomeAndConstructionBusiness", "Hostel", "Hotel", "InsuranceAgency", "LegalService", "Attorney",
+	"LodgingBusiness", "MedicalBusiness", "MedicalClinic", "Museum", "Notary", "Pharmacy", "Physician",
+	"ProfessionalService", "RealEstateAgent", "Resort", "Restaurant",
+	"SportsActivityLocation", "Store", "BookStore", "BikeStore", "ClothingStore", "ElectronicsStore", "Florist",
+	"FurnitureStore", "GardenStore", "GroceryStore", "JewelryStore", "TravelAgency", "Winery")
 
 // contentTypes say what a page is about. FAQPage is not included: it describes a
 // layout, and engines stopped showing it.
-var contentTypes = setOf("Product", "ProductGroup", "Service", "SoftwareApplication", "WebApplication", "MobileApplication", "Article", "NewsArticle", "BlogPosting", "TechArticle",
-	"ScholarlyArticle", "Report", "Event", "Course", "Recipe", "HowTo", "Book", "Movie", "JobPosting", "Dataset", "Offer", "TouristAttraction", "TouristTrip", "Accommodation", "Apartment", "CreativeWork",
-	"LocalBusiness", "Restaurant", "Hotel", "Store", "Bakery", "Brewery", "CafeOrCoffeeShop", "LodgingBusiness", "BedAndBreakfast", "ProfessionalService", "FinancialService", "MedicalBusiness", "Dentist",
-	"Physician", "LegalService", "Attorney", "RealEstateAgent", "TravelAgency", "Museum", "FoodEstablishment", "OnlineStore", "HomeAndConstructionBusiness", "GeneralContractor", "Winery")
+var contentTypes = setOf("Product", "ProductGroup", "Service", "SoftwareApplication", "WebApplication",
+	"MobileApplication", "Article", "NewsArticle", "BlogPosting", "TechArticle",
+	"ScholarlyArticle", "Report", "Event", "Course", "Recipe", "HowTo", "Book", "Movie", "JobPosting", "Dataset",
+	"Offer", "TouristAttraction", "TouristTrip", "Accommodation", "Apartment", "CreativeWork",
+	"LocalBusiness", "Restaurant", "Hotel", "Store", "Bakery", "Brewery", "CafeOrCoffeeShop", "LodgingBusiness",
+	"BedAndBreakfast", "ProfessionalService", "FinancialService", "MedicalBusiness", "Dentist",
+	"Physician", "LegalService", "Attorney", "RealEstateAgent", "TravelAgency", "Museum", "FoodEstablishment",
+	"OnlineStore", "HomeAndConstructionBusiness", "GeneralContractor", "Winery")
 
 // profileDomains are sites where brands have profiles that anyone can check.
-var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com", "tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
-	"github.com", "gitlab.com", "codeberg.org", "bitbucket.org", "huggingface.co", "npmjs.com", "crunchbase.com", "xing.com", "kununu.com", "glassdoor.com", "trustpilot.com", "g2.com", "capterra.com",
-	"yelp.com", "tripadvisor.com", "vimeo.com", "medium.com", "substack.com", "reddit.com", "discord.gg", "discord.com", "t.me", "telegram.me", "whatsapp.com", "weibo.com", "zhihu.com", "bilibili.com",
-	"vk.com", "ok.ru", "line.me", "note.com", "qiita.com", "naver.com", "soundcloud.com", "spotify.com", "apple.com", "google.com", "goo.gl", "orcid.org", "imdb.com", "opencorporates.com", "isni.org",
-	"viaf.org", "mastodon.social", "producthunt.com", "angel.co", "wellfound.com", "behance.net", "dribbble.com", "flickr.com", "etsy.com", "patreon.com", "musicbrainz.org", "discogs.com", "openstreetmap.org")
+var profileDomains = setOf("linkedin.com", "facebook.com", "instagram.com", "twitter.com", "x.com", "youtube.com",
+	"tiktok.com", "pinterest.com", "threads.net", "threads.com", "bsky.app",
+	"github.com", "gitlab.com", "codeberg.org", "bitbucket.org", "huggingface.co", "npmjs.com", "crunchbase.com",
+	"xing.com", "kununu.com", "glassdoor.com", "trustpilot.com", "g2.com", "capterra.com",
+	"yelp.com", "tripadvisor.com", "vimeo.com", "medium.com", "substack.com", "reddit.com", "discord.gg", "discord.com",
+	"t.me", "telegram.me", "whatsapp.com", "weibo.com", "zhihu.com", "bilibili.com",
+	"vk.com", "ok.ru", "line.me", "note.com", "qiita.com", "naver.com", "soundcloud.com", "spotify.com", "apple.com",
+	"google.com", "goo.gl", "orcid.org", "imdb.com", "opencorporates.com", "isni.org",
+	"viaf.org", "mastodon.social", "producthunt.com", "angel.co", "wellfound.com", "behance.net", "dribbble.com",
+	"flickr.com", "etsy.com", "patreon.com", "musicbrainz.org", "discogs.com", "openstreetmap.org")
 
 // referenceDomains are the encyclopedias that answer engines take names from.
 var referenceDomains = setOf("wikidata.org", "wikipedia.org")
@@ -98,7 +114,8 @@ func (f *site) organization() *organization {
 
 // isOwnOrganization reports whether an organization is the owner of the site.
 func (f *site) isOwnOrganization(p *page, t *thing, name string) bool {
-	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) || saysName(t.first("alternateName"), f.subject.Name)) {
+	if name != "" && f.subject.Name != "" && (sameName(name, f.subject.Name) || saysName(name, f.subject.Name) ||
+		saysName(t.first("alternateName"), f.subject.Name)) {
 		return true
 	}
 	if p != f.home {
@@ -111,7 +128,8 @@ func (f *site) isOwnOrganization(p *page, t *thing, name string) bool {
 // add merges the properties of one item.
 func (o *organization) add(p *page, t *thing) {
 	for field, properties := range map[string][]string{
-		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description", "slogan"},
+		"name": {"name", "legalName"}, "url": {"url"}, "logo": {"logo", "image"}, "description": {"description",
+			"slogan"},
 		"contact": {"contactPoint", "address", "email", "telephone"},
 	} {
 		for _, property := range properties {
@@ -133,7 +151,8 @@ func (f *site) organizationFields(found findings, o *organization) {
 	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
 		switch {
 		case o == nil:
-			found.set("org."+field, 0, newEvidence(f.home.url.String(), "no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.pages), "page", "pages")))
+			found.set("org."+field, 0, newEvidence(f.home.url.String(),
+				"no Organization of this brand in JSON-LD or microdata on %s", plural(len(f.pages), "page", "pages")))
 		case o.fields[field] == "":
 			found.set("org."+field, 0, newEvidence(o.where, "%s %q has no %s", o.kind, o.name, field))
 		default:
@@ -248,12 +267,14 @@ func (f *site) purposeLinks(found findings) {
 	for i := range purposes[:2] {
 		id := "link." + purposes[i].name
 		if _, ok := f.lexiconOf(f.home); ok {
-			found.set(id, 0, newEvidence(f.home.url.String(), "no link to such a page on %s", plural(len(f.pages), "page", "pages")))
+			found.set(id, 0, newEvidence(f.home.url.String(), "no link to such a page on %s", plural(len(f.pages),
+				"page", "pages")))
 		} else {
 			found.unknown(id, f.noLexicon())
 		}
 		for _, p := range f.pages {
-			if a, ok := findPurpose(p, &purposes[i], func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
+			if a, ok := findPurpose(p, &purposes[i],
+				func(u *url.URL) bool { return domain(u) == domain(f.home.url) }); ok {
 				found.set(id, one, newEvidence(p.url.String(), "links to %s with the text %q", a.url, a.text))
 				break
 			}
@@ -281,13 +302,15 @@ func (f *site) typed(found findings) {
 			}
 			name := cmp.Or(t.first("name"), t.first("headline"))
 			if name != "" && containsWords(shows, nameWords(name)) {
-				found.set("schema.typed", one, newEvidence(p.url.String(), "%s %q, which the page shows", strings.Join(t.types, ", "), name))
+				found.set("schema.typed", one, newEvidence(p.url.String(), "%s %q, which the page shows",
+					strings.Join(t.types, ", "), name))
 				return
 			}
 			unseen = fmt.Sprintf("%s %q is not on the page", strings.Join(t.types, ", "), name)
 		}
 	}
-	found.set("schema.typed", 0, newEvidence(f.home.url.String(), "%s", cmp.Or(unseen, "no structured data says what a page is about")))
+	found.set("schema.typed", 0, newEvidence(f.home.url.String(), "%s", cmp.Or(unseen,
+		"no structured data says what a page is about")))
 }
 
 // openGraph measures the Open Graph fields of the home page.

@@ -20,16 +20,23 @@ func TestOrganization(t *testing.T) {
 		{"a customer", one(ld(`{"@type":"Review","author":{"@type":"Organization","name":"Some Client","url":"https://client.example/"}}`), "x"), []string{none}},
 		{"another name, this domain", one(ld(`{"@type":"Organization","name":"Holding","url":"https://www.example.com/"}`), "x"), []string{"org.name 1"}},
 		{"broken script beside a good one", one(ld(`{"@type":"Organization",`)+ld(`{"@type":"Organization","name":"Example"}`), "x"), []string{"org.name 1"}},
-		{"wrapped in a comment", one(ld("<!--\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n-->"), "x"), []string{"org.name 1"}},
-		{"wrapped in CDATA", one(ld("//<![CDATA[\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n//]]>"), "x"), []string{"org.name 1"}},
+		{"wrapped in a comment", one(ld("<!--\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n-->"), "x"),
+			[]string{"org.name 1"}},
+		{"wrapped in CDATA", one(ld("//<![CDATA[\n{\"@type\":\"Organization\",\"name\":\"Example\"}\n//]]>"), "x"),
+			[]string{"org.name 1"}},
 		{"raw line feeds and a semicolon", one(ld("{\"@type\":\"Organization\",\"name\":\"Exam\tple\",\"description\":\"a\nb\",\"alternateName\":\"Example\"};"), "x"), []string{"org.description 1"}},
-		{"byte order mark", one(ld("\uFEFF{\"@type\":\"Organization\",\"name\":\"Example\"}"), "x"), []string{"org.name 1"}},
-		{"nested too deep", one(ld(`{"@type":"Organization","name":"Example","x":`+repeat(`{"y":`, 40)+`1`+repeat(`}`, 40)+`}`), "x"), []string{none}},
-		{"not JSON-LD", one(`<script type="application/json">{"@type":"Organization","name":"Example"}</script>`, "x"), []string{none}},
+		{"byte order mark", one(ld("\uFEFF{\"@type\":\"Organization\",\"name\":\"Example\"}"), "x"),
+			[]string{"org.name 1"}},
+		{"nested too deep", one(ld(`{"@type":"Organization","name":"Example","x":`+repeat(`{"y":`, 40)+`1`+repeat(`}`,
+			40)+`}`), "x"), []string{none}},
+		{"not JSON-LD", one(`<script type="application/json">{"@type":"Organization","name":"Example"}</script>`, "x"),
+			[]string{none}},
 		{"microdata", one("", `<div itemscope itemtype="https://schema.org/Organization"><span itemprop=name>Example</span><a itemprop=url href="/">x</a><img itemprop=logo src=/l.png>
 			<p itemprop=description>We do.</p><div itemprop=address itemscope itemtype="https://schema.org/PostalAddress"><span itemprop=addressLocality>Wien</span></div><a itemprop=sameAs href="https://github.com/x">x</a></div>`),
-			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1", "sameas.profiles 1"}},
-		{"spread over pages", web{"/": html(ld(`{"@type":"Organization","name":"Example"}`), "<a href=/about>About</a>"), "/about": html(ld(`{"@type":"Organization","name":"Example","description":"We do."}`), "x")}, []string{"org.name 1", "org.description 1"}},
+			[]string{"org.name 1", "org.url 1", "org.logo 1", "org.description 1", "org.contact 1",
+				"sameas.profiles 1"}},
+		{"spread over pages", web{"/": html(ld(`{"@type":"Organization","name":"Example"}`),
+			"<a href=/about>About</a>"), "/about": html(ld(`{"@type":"Organization","name":"Example","description":"We do."}`), "x")}, []string{"org.name 1", "org.description 1"}},
 		{"profiles", one(ld(`{"@type":"Organization","name":"Example","sameAs":["https://en.wikipedia.org/wiki/Example","https://x.com/e","https://www.linkedin.com/company/e","https://linkedin.com/e2","https://unknown.example/e","not a url"]}`), "x"),
 			[]string{"sameas.reference 1", "sameas.profiles 2"}},
 		{"one profile as text", one(ld(`{"@type":"Organization","name":"Example","sameAs":"https://www.wikidata.org/wiki/Q1"}`), "x"), []string{"sameas.reference 1", "sameas.profiles 0"}},
@@ -38,11 +45,16 @@ func TestOrganization(t *testing.T) {
 
 func TestTyped(t *testing.T) {
 	runFacts(t, []factTest{
-		{"product", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The blue kettle</h1>"), []string{"schema.typed 1"}},
-		{"product nobody sees", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The red pan</h1>"), []string{"schema.typed 0"}},
-		{"questions are neutral", one(ld(`{"@type":"FAQPage","name":"Questions","mainEntity":[]}`), "<h1>Questions</h1>"), []string{"schema.typed 0"}},
-		{"article", one(ld(`{"@type":"NewsArticle","headline":"It rains"}`), "<h1>It rains!</h1>"), []string{"schema.typed 1"}},
-		{"microdata", one("", `<div itemscope itemtype="http://schema.org/Service"><b itemprop=name>Repairs</b></div>`), []string{"schema.typed 1"}},
+		{"product", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The blue kettle</h1>"),
+			[]string{"schema.typed 1"}},
+		{"product nobody sees", one(ld(`{"@type":"Product","name":"Blue Kettle"}`), "<h1>The red pan</h1>"),
+			[]string{"schema.typed 0"}},
+		{"questions are neutral", one(ld(`{"@type":"FAQPage","name":"Questions","mainEntity":[]}`),
+			"<h1>Questions</h1>"), []string{"schema.typed 0"}},
+		{"article", one(ld(`{"@type":"NewsArticle","headline":"It rains"}`), "<h1>It rains!</h1>"),
+			[]string{"schema.typed 1"}},
+		{"microdata", one("", `<div itemscope itemtype="http://schema.org/Service"><b itemprop=name>Repairs</b></div>`),
+			[]string{"schema.typed 1"}},
 	})
 }
 
@@ -84,7 +96,8 @@ func TestNames(t *testing.T) {
 		{"桂花有限责任公司", "桂花 首页", true},
 		{"บริษัท ดาว จำกัด", "ดาว หน้าแรก", true},
 	} {
-		facts := auditOf(t, one("<title>"+tt.title+"</title>", "x").serve(t, 0), audit.Subject{URL: home, Name: tt.brand})
+		facts := auditOf(t, one("<title>"+tt.title+"</title>", "x").serve(t, 0), audit.Subject{URL: home,
+			Name: tt.brand})
 		want := "0"
 		if tt.same {
 			want = "1"

@@ -14,7 +14,9 @@ import (
 const minDensityWords = 300
 
 // articleTypes are the kinds of page that should name an author.
-var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report", "OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting", "AdvertiserContentArticle", "MedicalScholarlyArticle")
+var articleTypes = setOf("Article", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle", "Report",
+	"OpinionNewsArticle", "AnalysisNewsArticle", "ReviewNewsArticle", "LiveBlogPosting", "SocialMediaPosting",
+	"AdvertiserContentArticle", "MedicalScholarlyArticle")
 
 // evidence measures whether the claims of the pages can be verified.
 func (f *site) evidence(found findings) {
@@ -67,7 +69,9 @@ func (f *site) citations(found findings, words int) {
 		}
 	}
 	slices.Sort(domains)
-	seen := []fieldmark.Evidence{newEvidence(f.home.url.String(), "%s linked in %s on %s: %s", plural(len(domains), "other domain", "other domains"), plural(words, "word", "words"), plural(len(f.pages), "page", "pages"), cmp.Or(strings.Join(domains, ", "), "none"))}
+	seen := []fieldmark.Evidence{newEvidence(f.home.url.String(), "%s linked in %s on %s: %s", plural(len(domains),
+		"other domain", "other domains"), plural(words, "word", "words"), plural(len(f.pages), "page", "pages"),
+		cmp.Or(strings.Join(domains, ", "), "none"))}
 	for _, d := range domains {
 		seen = append(seen, first[d])
 	}
@@ -89,7 +93,8 @@ func (f *site) pagesWithLexicon() (pages []*page, words int) {
 // noLexicon is the evidence of a fact that is unknown because the language has no
 // lexicon.
 func (f *site) noLexicon() fieldmark.Evidence {
-	return newEvidence(f.home.url.String(), "the language of these pages is not supported: %s", cmp.Or(f.home.lang, f.subject.Language))
+	return newEvidence(f.home.url.String(), "the language of these pages is not supported: %s", cmp.Or(f.home.lang,
+		f.subject.Language))
 }
 
 func (f *site) statistics(found findings) {
@@ -107,7 +112,8 @@ func (f *site) statistics(found findings) {
 			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(examples, " | ")))
 		}
 	}
-	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "statistic", "statistics"), plural(words, "word", "words"), plural(len(pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "statistic", "statistics"),
+		plural(words, "word", "words"), plural(len(pages), "page", "pages"))
 	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
@@ -124,10 +130,12 @@ func (f *site) quotations(found findings) {
 		n, examples := quotations(p.prose, tag)
 		n += len(p.quotes)
 		if total += n; n > 0 {
-			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...), " | ")))
+			seen = append(seen, newEvidence(p.url.String(), "%d: %s", n, strings.Join(append(examples, p.quotes...),
+				" | ")))
 		}
 	}
-	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "quotation", "quotations"), plural(words, "word", "words"), plural(len(pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s in %s on %s", plural(total, "quotation", "quotations"),
+		plural(words, "word", "words"), plural(len(pages), "page", "pages"))
 	found.set("quote.spans", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
@@ -141,7 +149,8 @@ func (f *site) freshness(found findings) {
 		if served {
 			lastModified = p.header.Get("Last-Modified")
 		}
-		if d, ok := p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now); ok && (on == nil || d.at.After(best.at)) {
+		if d, ok := p.newestDate(f.lastmods[pageKey(p.url)], lastModified, f.now); ok &&
+			(on == nil || d.at.After(best.at)) {
 			best, on = d, p
 		}
 	}
@@ -176,7 +185,8 @@ func (f *site) authorship(found findings) {
 		}
 	}
 	if all == 0 {
-		found.notApplicable("author.share", newEvidence(f.home.url.String(), "no article among %s", plural(len(f.pages), "page", "pages")))
+		found.notApplicable("author.share", newEvidence(f.home.url.String(), "no article among %s", plural(len(f.pages),
+			"page", "pages")))
 		return
 	}
 	sum := newEvidence(f.home.url.String(), "%d of %s with an author", good, plural(all, "article", "articles"))

@@ -21,7 +21,8 @@ func TryPage(body []byte, contentType, robots string) fieldmark.Facts {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	header := http.Header{"Content-Type": {contentType}, "Link": {contentType}, "X-Robots-Tag": {contentType}}
 	v := visit{asked: u.String(), url: u, status: 200, header: header, body: body}
-	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v, sample: []*url.URL{u}, visits: []visit{v},
+	f := &site{subject: Subject{Name: "Example"}, now: time.Unix(1_800_000_000, 0), front: v, sample: []*url.URL{u},
+		visits: []visit{v},
 		robots: newRobots(visit{asked: u.String() + "robots.txt", status: 200, body: []byte(robots)})}
 	if f.home, f.parseErr = parsePage(context.Background(), u, header, body); f.parseErr != nil {
 		return f.facts()
@@ -112,7 +113,8 @@ type HeaderLink struct {
 
 // TryLinks reads Link header fields.
 func TryLinks(fields ...string) (list []HeaderLink) {
-	for _, l := range headerLinks(&url.URL{Scheme: "https", Host: "example.com", Path: "/"}, http.Header{"Link": fields}) {
+	for _, l := range headerLinks(&url.URL{Scheme: "https", Host: "example.com", Path: "/"},
+		http.Header{"Link": fields}) {
 		list = append(list, HeaderLink{l.rels, l.url})
 	}
 	return list
@@ -121,7 +123,8 @@ func TryLinks(fields ...string) (list []HeaderLink) {
 // TryDirectives says whether a meta element and header fields close a page to
 // all crawlers, or to one that answers.
 func TryDirectives(name, content string, tags ...string) (closed, partial bool) {
-	p := &page{header: http.Header{"X-Robots-Tag": tags}, metas: []meta{{strings.ToLower(strings.TrimSpace(name)), content}}}
+	p := &page{header: http.Header{"X-Robots-Tag": tags}, metas: []meta{{strings.ToLower(strings.TrimSpace(name)),
+		content}}}
 	d := directivesOf(p)
 	return d.blocked != "", d.blockedForOne != ""
 }
@@ -176,7 +179,8 @@ const (
 // links it kept, and whether any of those is no web address.
 func TryHead(head string) (links int, odd bool, canonical, translations string) {
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
-	p, err := parsePage(context.Background(), u, http.Header{}, []byte("<!doctype html><html><head>"+head+"</head><body><main>x</main></body></html>"))
+	p, err := parsePage(context.Background(), u, http.Header{},
+		[]byte("<!doctype html><html><head>"+head+"</head><body><main>x</main></body></html>"))
 	if err != nil {
 		return 0, false, "", ""
 	}
@@ -204,7 +208,8 @@ func LexiconOf(tag string) map[string][]string {
 		if l.tag == tag {
 			return map[string][]string{
 				"about": splitWords(l.about), "contact": splitWords(l.contact), "offer": splitWords(l.offer),
-				"says": append(splitWords(l.says), splitWords(strings.ToLower(l.saysPattern))...), "units": splitWords(l.units),
+				"says":  append(splitWords(l.says), splitWords(strings.ToLower(l.saysPattern))...),
+				"units": splitWords(l.units),
 			}
 		}
 	}

@@ -29,7 +29,8 @@ const (
 func (f *site) extract(found findings) {
 	f.wordCounts(found)
 	f.titles(found)
-	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words", f.headingsFault)
+	f.share(found, "headings.good", "%d of %d pages have an H1, no skipped level and a heading per 300 words",
+		f.headingsFault)
 	f.share(found, "canonical.good", "%d of %d pages have one absolute canonical URL on this domain", f.canonicalFault)
 	f.share(found, "lang.html", "%d of %d pages declare their language", langFault)
 	f.hreflang(found)
@@ -40,15 +41,16 @@ func (f *site) extract(found findings) {
 		}
 		return fmt.Sprintf("%d bytes of HTML", p.bytes)
 	})
-	f.share(found, "page.early_text", "%d of %d pages start their main text within the first 100 kB", func(p *page) string {
-		switch {
-		case p.textStart < 0:
-			return "no main text"
-		case p.textStart > earlyBytes:
-			return fmt.Sprintf("main text starts at byte %d", p.textStart)
-		}
-		return ""
-	})
+	f.share(found, "page.early_text", "%d of %d pages start their main text within the first 100 kB",
+		func(p *page) string {
+			switch {
+			case p.textStart < 0:
+				return "no main text"
+			case p.textStart > earlyBytes:
+				return fmt.Sprintf("main text starts at byte %d", p.textStart)
+			}
+			return ""
+		})
 }
 
 // share measures the share of sampled pages for which fault returns "".
@@ -82,7 +84,8 @@ func (f *site) wordCounts(found findings) {
 	}
 	seen = append([]fieldmark.Evidence{newEvidence(base, "%s", sum)}, seen...)
 	found.set("text.words", int64(mid)*one, seen...)
-	found.set("home.words", int64(f.home.words)*one, newEvidence(base, "%s of main text: %s", plural(f.home.words, "word", "words"), cmp.Or(f.home.text, "(none)")))
+	found.set("home.words", int64(f.home.words)*one, newEvidence(base, "%s of main text: %s", plural(f.home.words,
+		"word", "words"), cmp.Or(f.home.text, "(none)")))
 }
 
 // titles measures titles and descriptions, and whether they are distinct.
@@ -90,9 +93,10 @@ func (f *site) titles(found findings) {
 	f.share(found, "title.good", "%d of %d pages have a title of 10 to 70 characters", func(p *page) string {
 		return lengthFault("title", p.title, minTitle, maxTitle)
 	})
-	f.share(found, "description.good", "%d of %d pages have a description of 50 to 300 characters", func(p *page) string {
-		return lengthFault("description", p.description, minDescription, maxDescription)
-	})
+	f.share(found, "description.good", "%d of %d pages have a description of 50 to 300 characters",
+		func(p *page) string {
+			return lengthFault("description", p.description, minDescription, maxDescription)
+		})
 	count := map[string]int{}
 	for _, p := range f.pages {
 		count[p.title+"\x00"+p.description]++
@@ -132,7 +136,8 @@ func (f *site) headingsFault(p *page) string {
 		last = h.level
 	}
 	if p.words > wordsPerHeading*len(p.headings) {
-		return fmt.Sprintf("%s for %s", plural(len(p.headings), "heading", "headings"), plural(p.words, "word", "words"))
+		return fmt.Sprintf("%s for %s", plural(len(p.headings), "heading", "headings"), plural(p.words, "word",
+			"words"))
 	}
 	return ""
 }
@@ -308,9 +313,11 @@ func (f *site) answerKinds(found findings) {
 		total += p.blocks.kinds()
 		seen = append(seen, newEvidence(p.url.String(), "%s, %s, %s, %s with a short answer",
 			plural(p.blocks.lists, "list", "lists"), plural(p.blocks.tables, "table", "tables"),
-			plural(p.blocks.definitions, "definition list", "definition lists"), plural(p.blocks.questions, "question", "questions")))
+			plural(p.blocks.definitions, "definition list", "definition lists"), plural(p.blocks.questions, "question",
+				"questions")))
 	}
 	mean := divide(int64(total)*one, int64(len(f.pages)))
-	sum := newEvidence(f.home.url.String(), "%s kinds of answer blocks per page over %s", fieldmark.Milli(mean), plural(len(f.pages), "page", "pages"))
+	sum := newEvidence(f.home.url.String(), "%s kinds of answer blocks per page over %s", fieldmark.Milli(mean),
+		plural(len(f.pages), "page", "pages"))
 	found.set("answer.kinds", mean, append([]fieldmark.Evidence{sum}, seen...)...)
 }

@@ -161,7 +161,8 @@ func (f findings) sorted() []fieldmark.Fact {
 // newEvidence returns one entry of evidence. It may quote text from the site, so
 // invisible characters are removed and its length is limited.
 func newEvidence(url, format string, args ...any) fieldmark.Evidence {
-	return fieldmark.Evidence{URL: shorten(url, fieldmark.MaxBrandURL), Fact: shorten(fmt.Sprintf(format, args...), fieldmark.MaxEvidenceText)}
+	return fieldmark.Evidence{URL: shorten(url, fieldmark.MaxBrandURL), Fact: shorten(fmt.Sprintf(format, args...),
+		fieldmark.MaxEvidenceText)}
 }
 
 // canonical sorts and limits evidence, so that the same findings have the same

@@ -83,7 +83,8 @@ func (v *visit) outcome() string {
 		return fmt.Sprintf("responded %d", v.status)
 	case errors.Is(v.err, safehttp.ErrNotAllowed):
 		return "address not allowed"
-	case errors.Is(v.err, errDisallowed), errors.Is(v.err, errNoRequestsLeft), errors.Is(v.err, errRedirects), errors.Is(v.err, errRatio), errors.Is(v.err, errTruncated):
+	case errors.Is(v.err, errDisallowed), errors.Is(v.err, errNoRequestsLeft), errors.Is(v.err, errRedirects),
+		errors.Is(v.err, errRatio), errors.Is(v.err, errTruncated):
 		return v.err.Error()
 	case isTimeout(v.err):
 		return "no response in time"
@@ -170,7 +171,8 @@ func (f *fetcher) robots(ctx context.Context, u *url.URL) robots {
 	if r, ok := f.rules[key]; ok {
 		return r
 	}
-	r := newRobots(f.get(ctx, request{url: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}, accept: "text/plain,*/*;q=0.5", free: true}))
+	r := newRobots(f.get(ctx, request{url: &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"},
+		accept: "text/plain,*/*;q=0.5", free: true}))
 	f.rules[key] = r
 	return r
 }
@@ -192,7 +194,8 @@ func (v *visit) redirect(from *url.URL) *url.URL {
 		return nil
 	}
 	switch v.status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 	default:
 		return nil
 	}

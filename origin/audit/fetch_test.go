@@ -62,12 +62,14 @@ func TestRefreshBounds(t *testing.T) {
 		{"a chain", chain, "0", "too many redirects"},
 		{"a circle", web{"/": to("/a"), "/a": to("/b"), "/b": to("/a")}, "0", "too many redirects"},
 		{"inward", web{"/": to("http://169.254.169.254/latest/")}, "0", "address not allowed"},
-		{"forbidden", web{"/": to("/en/"), "/en/": html("", "x"), "/robots.txt": text("User-agent: *\nDisallow: /en/")}, "unknown", "robots.txt does not allow this crawler"},
+		{"forbidden", web{"/": to("/en/"), "/en/": html("", "x"), "/robots.txt": text("User-agent: *\nDisallow: /en/")},
+			"unknown", "robots.txt does not allow this crawler"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.site
 			facts := s.audit(t)
-			if got, why := say(facts, "home.reachable"), seen(facts, "home.reachable"); got != tt.want || !strings.Contains(why, tt.why) {
+			if got, why := say(facts, "home.reachable"), seen(facts, "home.reachable"); got != tt.want ||
+				!strings.Contains(why, tt.why) {
 				t.Errorf("home.reachable = %s, seen %q; want %s, %q", got, why, tt.want, tt.why)
 			}
 		})

@@ -42,7 +42,8 @@ func FuzzLinks(f *testing.F) {
 			t.Errorf("%d links in %q", len(list), field)
 		}
 		for _, l := range list {
-			if len(l.Rels) == 0 || l.URL != nil && (l.URL.Host == "" || l.URL.Scheme != "http" && l.URL.Scheme != "https") {
+			if len(l.Rels) == 0 || l.URL != nil && (l.URL.Host == "" || l.URL.Scheme != "http" &&
+				l.URL.Scheme != "https") {
 				t.Errorf("link %v to %v in %q", l.Rels, l.URL, field)
 			}
 		}
@@ -59,7 +60,8 @@ func FuzzDirectives(f *testing.F) {
 		closed, partial := audit.TryDirectives(name, content, tag)
 		more, morePartial := audit.TryDirectives(name, content, tag, "none")
 		if !more || partial && !morePartial {
-			t.Errorf("%q %q %q and none: closed %v, partial %v; without none %v, %v", name, content, tag, more, morePartial, closed, partial)
+			t.Errorf("%q %q %q and none: closed %v, partial %v; without none %v, %v", name, content, tag, more,
+				morePartial, closed, partial)
 		}
 		if shut, _ := audit.TryDirectives("robots", content+",noindex", tag); !shut {
 			t.Errorf("robots %q,noindex leaves the page open", content)
@@ -68,7 +70,8 @@ func FuzzDirectives(f *testing.F) {
 }
 
 func FuzzPageDate(f *testing.F) {
-	for _, s := range []string{"2026-01-31", "2026-01-31T10:00:00+02:00", "2026", "Wed, 07 Oct 2026 12:35:07 GMT", "0001-01-01", "2026-02-30", " 2026-01 "} {
+	for _, s := range []string{"2026-01-31", "2026-01-31T10:00:00+02:00", "2026", "Wed, 07 Oct 2026 12:35:07 GMT",
+		"0001-01-01", "2026-02-30", " 2026-01 "} {
 		f.Add(s)
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -80,7 +83,8 @@ func FuzzPageDate(f *testing.F) {
 		if at.Year() < 1994 || at.After(now.AddDate(0, 0, 1)) || at.Location() != time.UTC {
 			t.Errorf("%q is %v, which cannot be", s, at)
 		}
-		if again, ok := audit.ParseDate(at.Format(time.RFC3339Nano), now); at.Year() >= 1995 && (!ok || !again.Equal(at)) {
+		if again, ok := audit.ParseDate(at.Format(time.RFC3339Nano), now); at.Year() >= 1995 &&
+			(!ok || !again.Equal(at)) {
 			t.Errorf("%q is %v; written out it is %v, %v", s, at, again, ok)
 		}
 	})
@@ -145,7 +149,8 @@ func FuzzNames(f *testing.F) {
 		if len(audit.NameWords(a)) > 0 && (!audit.SameName(a, a) || !audit.SaysName(a, a)) {
 			t.Errorf("%q is not itself", a)
 		}
-		if len(audit.NameWords(a)) > 0 && !strings.ContainsAny(b+c, "(株有限合同会社一般団法人司公份주식회사בע\"מ״)") && !audit.SaysName(b+" | "+a+" | "+c, a) {
+		if len(audit.NameWords(a)) > 0 && !strings.ContainsAny(b+c, "(株有限合同会社一般団法人司公份주식회사בע\"מ״)") &&
+			!audit.SaysName(b+" | "+a+" | "+c, a) {
 			t.Errorf("%q | %q | %q does not name it", b, a, c)
 		}
 	})

@@ -13,9 +13,11 @@ import (
 
 func FuzzPage(f *testing.F) {
 	f.Add([]byte(goodSite()["/"].body), "text/html", "User-agent: *\nDisallow: /x")
-	f.Add([]byte("<main><table><tr><td>1<td>2</table><ul><li>a<li>b</ul><h2>Why?</h2><p>because it is so"), `</llms.txt>; rel="describedby", <`, "")
+	f.Add([]byte("<main><table><tr><td>1<td>2</table><ul><li>a<li>b</ul><h2>Why?</h2><p>because it is so"),
+		`</llms.txt>; rel="describedby", <`, "")
 	f.Add([]byte("\xff\xfe<\x00p\x00>"), "text/html; charset=utf-16", "Sitemap: x")
-	f.Add([]byte(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name address" itemscope>x`), "googlebot: noindex, max-snippet: 0", "disallow")
+	f.Add([]byte(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name address" itemscope>x`),
+		"googlebot: noindex, max-snippet: 0", "disallow")
 	f.Add([]byte("<base href=//x><a href=%zz><link rel=canonical href=':'><meta name=robots content=none><svg><title>x"), "", "\x00")
 	f.Fuzz(func(t *testing.T, body []byte, contentType, robots string) {
 		facts := audit.TryPage(body, contentType, robots)
@@ -39,7 +41,8 @@ func FuzzPage(f *testing.F) {
 func FuzzJSONLD(f *testing.F) {
 	for _, s := range []string{
 		`{"@context":"https://schema.org","@graph":[{"@type":["Organization","Brand"],"@id":"#o","name":{"@value":"x"},"sameAs":["a",{"@id":"b"}]}]}`,
-		"<!--\n[{\"@type\":\"x\",\"a\":[[[1,null,true]]]}]\n-->", "//<![CDATA[\n{}\n//]]>;", `{"@graph":{"@graph":[]},"@type":1}`, strings.Repeat("[", 100), "\"\\",
+		"<!--\n[{\"@type\":\"x\",\"a\":[[[1,null,true]]]}]\n-->", "//<![CDATA[\n{}\n//]]>;",
+		`{"@graph":{"@graph":[]},"@type":1}`, strings.Repeat("[", 100), "\"\\",
 	} {
 		f.Add([]byte(s))
 	}
@@ -53,7 +56,9 @@ func FuzzJSONLD(f *testing.F) {
 func FuzzSitemap(f *testing.F) {
 	for _, s := range []string{
 		`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url></urlset>`,
-		`<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>`, `<urlset><url><url><loc>x</loc></url></url>`, `<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc>`, "",
+		`<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>`,
+		`<urlset><url><url><loc>x</loc></url></url>`, `<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc>`,
+		"",
 	} {
 		f.Add([]byte(s))
 	}
@@ -65,7 +70,8 @@ func FuzzSitemap(f *testing.F) {
 }
 
 func FuzzRobots(f *testing.F) {
-	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /\r\nSitemap: https://example.com/s.xml", "FieldmarkBot", "a/b?c=%41#d")
+	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /\r\nSitemap: https://example.com/s.xml", "FieldmarkBot",
+		"a/b?c=%41#d")
 	f.Add("disallow /x\nuser agent fieldmarkbot\n\xef\xbb\xbf", "FieldmarkBot", "\x00")
 	f.Add("User-agent: FieldmarkBot\n\nAllow: /index.html", "Googlebot", "index.html")
 	f.Fuzz(func(t *testing.T, body, token, path string) {

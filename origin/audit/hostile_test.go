@@ -56,28 +56,44 @@ func TestParserMemory(t *testing.T) {
 		most  uint64
 		want  string // the error
 	}{
-		{"HTML: formatting elements left open", page("<html><body><main><p>" + numbered("<b id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
-		{"HTML: the same inside a drawing", page("<svg><title>" + numbered("<B id=%d>", 200) + "</title></svg>" + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
-		{"HTML: the same in capitals, by slashes", page(numbered("<STRONG/id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: formatting elements left open", page("<html><body><main><p>" + numbered("<b id=%d>", 400) +
+			strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: the same inside a drawing", page("<svg><title>" + numbered("<B id=%d>", 200) + "</title></svg>" +
+			strings.Repeat("<p>x", 20_000)), 40 * mb, ""},
+		{"HTML: the same in capitals, by slashes", page(numbered("<STRONG/id=%d>", 400) + strings.Repeat("<p>x",
+			20_000)), 40 * mb, ""},
 		{"HTML: links left open", page(numbered("<a id=%d>", 400) + strings.Repeat("<p>x", 20_000)), 60 * mb, ""},
-		{"HTML: links left open in cells", page("<table>" + strings.Repeat("<tr><td><a href=x><object>", 5_000)), 60 * mb, ""},
+		{"HTML: links left open in cells", page("<table>" + strings.Repeat("<tr><td><a href=x><object>", 5_000)),
+			60 * mb, ""},
 		{"HTML: more tags than are read", page(strings.Repeat("<p>", 400_001)), 8 * mb, ""},
 		{"HTML: attributes to merge", page(numbered("<html a%d=1>", 20_000)), 4 * mb, ""},
 		{"HTML: attributes of one tag", page("<p" + numbered(" a%d", 50_000) + ">"), 40 * mb, ""},
 		{"HTML: text between tags that are ignored", page(strings.Repeat("x</z>", 100_000)), 40 * mb, ""},
-		{"HTML: long links inside each other", page(strings.Repeat("<object><a href=x>", 150) + strings.Repeat("long text ", 1_000)), 60 * mb, ""},
-		{"microdata: many names for one item", page(strings.Repeat(fmt.Sprintf(item, numbered("n%d ", 700)), 200)), 60 * mb, ""},
-		{"microdata: text below many properties", page("<div itemscope>" + numbered("<span itemprop=n%d>", 400) + strings.Repeat("long text ", 1_000)), 60 * mb, ""},
+		{"HTML: long links inside each other", page(strings.Repeat("<object><a href=x>", 150) +
+			strings.Repeat("long text ", 1_000)), 60 * mb, ""},
+		{"microdata: many names for one item", page(strings.Repeat(fmt.Sprintf(item, numbered("n%d ", 700)), 200)),
+			60 * mb, ""},
+		{"microdata: text below many properties", page("<div itemscope>" + numbered("<span itemprop=n%d>", 400) +
+			strings.Repeat("long text ", 1_000)), 60 * mb, ""},
 		{"JSON-LD: a list of empty objects", graph("[" + strings.Repeat("{},", 100_000) + "{}]"), 80 * mb, ""},
-		{"JSON-LD: nested lists", graph(`{"a":` + strings.Repeat("[", 30) + strings.Repeat("[],", 100_000) + "1" + strings.Repeat("]", 30) + "}"), 80 * mb, ""},
+		{"JSON-LD: nested lists", graph(`{"a":` + strings.Repeat("[", 30) + strings.Repeat("[],", 100_000) + "1" +
+			strings.Repeat("]", 30) + "}"), 80 * mb, ""},
 		{"JSON-LD: many names", graph(numbered(`{"n%d":`, 31) + "1" + strings.Repeat("}", 31)), mb, ""},
-		{"sitemap: deep", sitemap("<urlset>" + strings.Repeat("<a>", 500_000)), mb, "elements nested more than 32 deep"},
-		{"sitemap: deep inside an entry", sitemap("<urlset><url><loc>" + strings.Repeat("<a>", 500_000)), mb, "elements nested more than 32 deep"},
-		{"sitemap: one tag of many attributes", sitemap("<urlset><url" + numbered(` a%d=""`, 500_000) + "/></urlset>"), 60 * mb, "an element or text of more than 256 KiB"},
-		{"sitemap: one long text", sitemap("<urlset><url><loc>" + strings.Repeat("x", 8*mb)), 4 * mb, "an element or text of more than 256 KiB"},
-		{"sitemap: one long comment", sitemap("<urlset><!--" + strings.Repeat("x", 8*mb)), 4 * mb, "an element or text of more than 256 KiB"},
-		{"sitemap: an index of long addresses", sitemap("<sitemapindex>" + strings.Repeat("<sitemap><loc>https://example.com/"+strings.Repeat("x", 1900)+"</loc></sitemap>", 2_000) + "</sitemapindex>"), 120 * mb, ""},
-		{"robots.txt: wildcards", rules("User-agent: *\n" + strings.Repeat("Disallow: /*"+strings.Repeat("a", 400)+"*b\n", 300)), 80 * mb, ""},
+		{"sitemap: deep", sitemap("<urlset>" + strings.Repeat("<a>", 500_000)), mb,
+			"elements nested more than 32 deep"},
+		{"sitemap: deep inside an entry", sitemap("<urlset><url><loc>" + strings.Repeat("<a>", 500_000)), mb,
+			"elements nested more than 32 deep"},
+		{"sitemap: one tag of many attributes", sitemap("<urlset><url" + numbered(` a%d=""`, 500_000) + "/></urlset>"),
+			60 * mb, "an element or text of more than 256 KiB"},
+		{"sitemap: one long text", sitemap("<urlset><url><loc>" + strings.Repeat("x", 8*mb)), 4 * mb,
+			"an element or text of more than 256 KiB"},
+		{"sitemap: one long comment", sitemap("<urlset><!--" + strings.Repeat("x", 8*mb)), 4 * mb,
+			"an element or text of more than 256 KiB"},
+		{"sitemap: an index of long addresses", sitemap("<sitemapindex>" +
+			strings.Repeat("<sitemap><loc>https://example.com/"+strings.Repeat("x", 1900)+"</loc></sitemap>", 2_000) +
+			"</sitemapindex>"), 120 * mb, ""},
+		{"robots.txt: wildcards", rules("User-agent: *\n" + strings.Repeat("Disallow: /*"+strings.Repeat("a",
+			400)+"*b\n", 300)), 80 * mb, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var err error
@@ -105,11 +121,15 @@ func TestUnreadPages(t *testing.T) {
 		page   answer
 		reason string
 	}{
-		{"too deep", html("", strings.Repeat("<div>", 600)+words(50)), "responded 200, but the page could not be read: the HTML nests elements more than 512 deep"},
-		{"too many tags", html("", strings.Repeat("<p>", 400_001)), "responded 200, but the page could not be read: the HTML has more than 400000 tags"},
-		{"tags to merge", html("", numbered("<body a%d>", 300)), "responded 200, but the page could not be read: the HTML has more than 200 html and body tags"},
+		{"too deep", html("", strings.Repeat("<div>", 600)+words(50)),
+			"responded 200, but the page could not be read: the HTML nests elements more than 512 deep"},
+		{"too many tags", html("", strings.Repeat("<p>", 400_001)),
+			"responded 200, but the page could not be read: the HTML has more than 400000 tags"},
+		{"tags to merge", html("", numbered("<body a%d>", 300)),
+			"responded 200, but the page could not be read: the HTML has more than 200 html and body tags"},
 		{"empty", answer{body: ""}, "responded 200, but the page could not be read: the body is empty"},
-		{"nothing but space", answer{body: " \r\n\t"}, "responded 200, but the page could not be read: the body is empty"},
+		{"nothing but space", answer{body: " \r\n\t"},
+			"responded 200, but the page could not be read: the body is empty"},
 		{"broken off", answer{handler: broken}, "responded 200, but the page could not be read: the response ended early"},
 	} {
 		t.Run("home page "+tt.name, func(t *testing.T) {
@@ -122,7 +142,8 @@ func TestUnreadPages(t *testing.T) {
 					continue // robots.txt was read
 				}
 				if got := say(facts, fact.ID); got != "unknown" || !strings.Contains(seen(facts, fact.ID), tt.reason) {
-					t.Errorf("%s = %s, want unknown because %q; seen: %s", fact.ID, got, tt.reason, seen(facts, fact.ID))
+					t.Errorf("%s = %s, want unknown because %q; seen: %s", fact.ID, got, tt.reason,
+						seen(facts, fact.ID))
 				}
 			}
 			if facts.Pages != 0 {
@@ -144,7 +165,8 @@ func TestUnreadPages(t *testing.T) {
 				return
 			}
 			_, why, _ := strings.Cut(tt.reason, "the page was ")
-			if got := seen(facts, "text.words"); !strings.Contains(got, "1 page not read") || !strings.Contains(got, "/about "+why) {
+			if got := seen(facts, "text.words"); !strings.Contains(got, "1 page not read") || !strings.Contains(got,
+				"/about "+why) {
 				t.Errorf("text.words: seen %s, want that /about was %s", got, why)
 			}
 		})
@@ -174,7 +196,8 @@ func TestUnansweredFiles(t *testing.T) {
 func TestFormattingIsInline(t *testing.T) {
 	const body = `<main><h1>The <%[1]s>page</%[1]s></h1><p><%[1]s class=author>Ada</%[1]s> wrote <a href=/about><%[1]s>About</%[1]s> us</a> <%[1]s hidden>x y</%[1]s> 10 kg.</p><%[1]s>open<p>next</p></main>`
 	want := one("", fmt.Sprintf(body, "span")).audit(t)
-	for _, name := range []string{"b", "BIG", "code", "em", "font", "I", "nobr", "s", "small", "strike", "strong", "tt", "u"} {
+	for _, name := range []string{"b", "BIG", "code", "em", "font", "I", "nobr", "s", "small", "strike", "strong", "tt",
+		"u"} {
 		got := one("", fmt.Sprintf(body, name)).audit(t)
 		for i, fact := range got.Facts {
 			if fact.Value != want.Facts[i].Value || fact.State != want.Facts[i].State {

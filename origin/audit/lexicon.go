@@ -154,7 +154,8 @@ func namesSpeaker(text, tag string) bool {
 	}
 	// The patterns are for scripts from Thai on in Unicode, which most texts do not
 	// use.
-	return strings.ContainsFunc(text, func(r rune) bool { return r >= 'ก' && unicode.IsLetter(r) }) && saysPattern.MatchString(text)
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= 'ก' && unicode.IsLetter(r) }) &&
+		saysPattern.MatchString(text)
 }
 
 // unitNames are the units of all languages.

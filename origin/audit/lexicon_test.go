@@ -24,7 +24,8 @@ func TestLexiconsComplete(t *testing.T) {
 				t.Errorf("%s has no words for %s", tag, field)
 			}
 			for i, word := range words {
-				if strings.Trim(word, " *=") == "" || word != strings.ToLower(word) || slices.Contains(words[:i], word) {
+				if strings.Trim(word, " *=") == "" || word != strings.ToLower(word) || slices.Contains(words[:i],
+					word) {
 					t.Errorf("%s %s: word %d is %q: empty, not in lower case, or there before", tag, field, i, word)
 				}
 			}
@@ -34,40 +35,60 @@ func TestLexiconsComplete(t *testing.T) {
 
 // inLanguage is a page in a language, with a thousand words of main text.
 func inLanguage(tag, main string) web {
-	return web{"/": {body: "<!doctype html><html lang='" + tag + "'><head></head><body><main><div>" + main + "</div><p>" + words(1000) + "</p></main></body></html>"}}
+	return web{"/": {body: "<!doctype html><html lang='" + tag + "'><head></head><body><main><div>" + main +
+		"</div><p>" + words(1000) + "</p></main></body></html>"}}
 }
 
 // spoken is one sample of each kind in a language: the text of links to an about,
 // a contact and an offer page, a quotation and a figure.
 var spoken = []struct{ tag, about, contact, offer, quotation, figure string }{
-	{"en", "Who we are", "Get in touch", "Pricing", "“The first week I rode around for nothing at all”, says Ada.", "30 minutes"},
+	{"en", "Who we are", "Get in touch", "Pricing", "“The first week I rode around for nothing at all”, says Ada.",
+		"30 minutes"},
 	{"ar", "من نحن", "اتصل بنا", "الأسعار", "«هذا أفضل شيء حدث لنا في هذه المدينة منذ سنوات»، وقال أحمد.", "70 عامًا"},
-	{"cs", "O nás", "Kontaktujte nás", "Ceník", "„Celý první týden jsem jezdila jen tak pro radost“, říká Jana.", "12 let"},
-	{"da", "Om virksomheden", "Kontakt os", "Ydelser", "»Den første uge kørte jeg rundt uden noget mål«, siger Mette.", "12 dage"},
-	{"de", "Über uns", "Kontakt", "Leistungen", "„Die erste Woche bin ich nur so herumgefahren“, erzählt Anna.", "5 Jahre"},
-	{"el", "Σχετικά με εμάς", "ΕΠΙΚΟΙΝΩΝΙΑ", "Υπηρεσίες", "«Την πρώτη εβδομάδα έκανα βόλτες χωρίς λόγο», λέει η Μαρία.", "12 χρόνια"},
-	{"es", "Quiénes somos", "Contáctanos", "Servicios", "«La primera semana di vueltas por el barrio sin motivo», cuenta Ana.", "12 semanas"},
+	{"cs", "O nás", "Kontaktujte nás", "Ceník", "„Celý první týden jsem jezdila jen tak pro radost“, říká Jana.",
+		"12 let"},
+	{"da", "Om virksomheden", "Kontakt os", "Ydelser", "»Den første uge kørte jeg rundt uden noget mål«, siger Mette.",
+		"12 dage"},
+	{"de", "Über uns", "Kontakt", "Leistungen", "„Die erste Woche bin ich nur so herumgefahren“, erzählt Anna.",
+		"5 Jahre"},
+	{"el", "Σχετικά με εμάς", "ΕΠΙΚΟΙΝΩΝΙΑ", "Υπηρεσίες", "«Την πρώτη εβδομάδα έκανα βόλτες χωρίς λόγο», λέει η Μαρία.",
+		"12 χρόνια"},
+	{"es", "Quiénes somos", "Contáctanos", "Servicios",
+		"«La primera semana di vueltas por el barrio sin motivo», cuenta Ana.", "12 semanas"},
 	{"fa", "درباره ما", "تماس با ما", "محصولات", "«هفتهٔ اول فقط برای شادی بچه\u200cها دور محله می\u200cگشتم»، مریم گفت.", "۱۲ سال"},
-	{"fi", "Tietoa meistä", "Ota yhteyttä", "Palvelut", "”Ensimmäisen viikon ajelin vain huvin vuoksi ympäriinsä”, sanoo Aino.", "12 vuotta"},
-	{"fr", "Qui sommes-nous", "Contactez-nous", "Nos tarifs", "« La première semaine, j’ai fait le tour du quartier pour rien », raconte Maëlle.", "12 ans"},
+	{"fi", "Tietoa meistä", "Ota yhteyttä", "Palvelut",
+		"”Ensimmäisen viikon ajelin vain huvin vuoksi ympäriinsä”, sanoo Aino.", "12 vuotta"},
+	{"fr", "Qui sommes-nous", "Contactez-nous", "Nos tarifs",
+		"« La première semaine, j’ai fait le tour du quartier pour rien », raconte Maëlle.", "12 ans"},
 	{"he", "מי אנחנו", "צור קשר", "מחירון", "\"בשבוע הראשון נסעתי סתם סביב השכונה כל היום\", אמרה מאיה.", "12 חודשים"},
-	{"hi", "हमारे बारे में", "संपर्क करें", "सेवाएँ", "“पहले हफ़्ते मैं बस यूँ ही मोहल्ले में घूमती रही”, मीरा ने कहा।", "१२ दिन"},
-	{"hu", "Rólunk", "Elérhetőség", "Szolgáltatások", "„Az első héten csak úgy köröztem a környéken”, mondja Anna.", "12 év"},
-	{"id", "Tentang kami", "Hubungi kami", "Layanan", "“Minggu pertama saya hanya berkeliling tanpa tujuan”, kata Ayu.", "12 tahun"},
+	{"hi", "हमारे बारे में", "संपर्क करें", "सेवाएँ", "“पहले हफ़्ते मैं बस यूँ ही मोहल्ले में घूमती रही”, मीरा ने कहा।",
+		"१२ दिन"},
+	{"hu", "Rólunk", "Elérhetőség", "Szolgáltatások", "„Az első héten csak úgy köröztem a környéken”, mondja Anna.",
+		"12 év"},
+	{"id", "Tentang kami", "Hubungi kami", "Layanan", "“Minggu pertama saya hanya berkeliling tanpa tujuan”, kata Ayu.",
+		"12 tahun"},
 	{"it", "Chi siamo", "Contattaci", "Servizi", "«La prima settimana ho girato il quartiere per niente», racconta Anna.", "12 anni"},
 	{"ja", "店について", "お問い合わせはこちら", "料金プラン", "「断られた理由を書いてくれる店は、ここだけだ」と言う人もいます。", "12週間"},
 	{"ko", "회사 소개", "문의하기", "요금", "“첫 주에는 그냥 동네를 이유 없이 한 바퀴 돌았어요”라고 말했다.", "12년간"},
-	{"nb", "Om oss", "Kontakt oss", "Tjenester", "«Den første uken kjørte jeg rundt uten noe mål», sier Kari.", "12 døgn"},
-	{"nl", "Over ons", "Neem contact op", "Diensten", "“De eerste week reed ik zomaar wat rond”, vertelt Sanne.", "12 dagen"},
-	{"pl", "O firmie", "Skontaktuj się z nami", "Usługi", "„W pierwszym tygodniu jeździłam tak po prostu”, mówi Anna.", "12 godzin"},
-	{"pt", "Quem somos", "Fale conosco", "Serviços", "“Na primeira semana andei pelo bairro sem motivo”, disse Ana.", "12 meses"},
-	{"ro", "Despre noi", "Contactați-ne", "Servicii", "„În prima săptămână m-am plimbat fără rost”, spune Ana.", "20 de ani"},
+	{"nb", "Om oss", "Kontakt oss", "Tjenester", "«Den første uken kjørte jeg rundt uten noe mål», sier Kari.",
+		"12 døgn"},
+	{"nl", "Over ons", "Neem contact op", "Diensten", "“De eerste week reed ik zomaar wat rond”, vertelt Sanne.",
+		"12 dagen"},
+	{"pl", "O firmie", "Skontaktuj się z nami", "Usługi", "„W pierwszym tygodniu jeździłam tak po prostu”, mówi Anna.",
+		"12 godzin"},
+	{"pt", "Quem somos", "Fale conosco", "Serviços", "“Na primeira semana andei pelo bairro sem motivo”, disse Ana.",
+		"12 meses"},
+	{"ro", "Despre noi", "Contactați-ne", "Servicii", "„În prima săptămână m-am plimbat fără rost”, spune Ana.",
+		"20 de ani"},
 	{"ru", "О компании", "Контакты", "Услуги", "«Первую неделю я каталась просто так», — говорит Анна.", "12 лет"},
-	{"sv", "Om oss", "Kontakta oss", "Tjänster", "”Den första veckan åkte jag runt utan mål”, säger Anna.", "12 timmar"},
-	{"th", "เกี่ยวกับเรา", "ติดต่อเราได้ที่นี่", "บริการ", "“สัปดาห์แรกฉันขี่เล่นไปรอบหมู่บ้าน” มาลีกล่าวว่าดีมาก", "๑๒ ปี"},
+	{"sv", "Om oss", "Kontakta oss", "Tjänster", "”Den första veckan åkte jag runt utan mål”, säger Anna.",
+		"12 timmar"},
+	{"th", "เกี่ยวกับเรา", "ติดต่อเราได้ที่นี่", "บริการ", "“สัปดาห์แรกฉันขี่เล่นไปรอบหมู่บ้าน” มาลีกล่าวว่าดีมาก",
+		"๑๒ ปี"},
 	{"tr", "HAKKIMIZDA", "İletişim", "Hizmetler", "“İlk hafta mahallede öylesine dolaştım durdum”, dedi Ayşe.", "%50"},
 	{"uk", "Про нас", "Контакти", "Послуги", "«Перший тиждень я каталася просто так», — каже Оксана.", "12 годин"},
-	{"vi", "Về chúng tôi", "Liên hệ", "Dịch vụ", "“Tuần đầu tiên tôi chỉ đạp xe quanh xóm cho vui”, chị Lan cho biết.", "12 năm"},
+	{"vi", "Về chúng tôi", "Liên hệ", "Dịch vụ", "“Tuần đầu tiên tôi chỉ đạp xe quanh xóm cho vui”, chị Lan cho biết.",
+		"12 năm"},
 	{"zh", "公司简介", "联系我们", "价格", "“第一个星期我只是骑着车到处转转，没有目的，也不着急”，李女士说。", "12个月"},
 }
 
@@ -135,12 +156,15 @@ func TestWordBoundaries(t *testing.T) {
 func TestLanguageWithoutLexicon(t *testing.T) {
 	swahili := `<a href=/x>Kuhusu sisi</a><p>Tuna miaka 20, na asilimia 40 ya wateja.</p>`
 	runFacts(t, []factTest{
-		{"no words", inLanguage("sw", swahili), []string{"link.about unknown", "link.contact unknown", "stat.numbers unknown", "quote.spans unknown"}},
-		{"a path", inLanguage("sw", `<a href=/about>Kuhusu sisi</a>`), []string{"link.about 1", "link.contact unknown"}},
+		{"no words", inLanguage("sw", swahili), []string{"link.about unknown", "link.contact unknown",
+			"stat.numbers unknown", "quote.spans unknown"}},
+		{"a path", inLanguage("sw", `<a href=/about>Kuhusu sisi</a>`), []string{"link.about 1",
+			"link.contact unknown"}},
 		{"words", inLanguage("en", swahili), []string{"link.about 0", "stat.numbers 0", "quote.spans 0"}},
 		{"another tag of a language with words", inLanguage("nn", "x"), []string{"link.about 0", "stat.numbers 0"}},
 		{"no language", inLanguage("", "<p>5 Jahre</p>"), []string{"link.about 0", "stat.numbers 0.998"}},
-		{"one page of two", web{"/": inLanguage("sw", `<a href=/about>x</a>`)["/"], "/about": inLanguage("en", "<p>5 kg</p>")["/"]}, []string{"stat.numbers 0.998"}},
+		{"one page of two", web{"/": inLanguage("sw", `<a href=/about>x</a>`)["/"], "/about": inLanguage("en",
+			"<p>5 kg</p>")["/"]}, []string{"stat.numbers 0.998"}},
 	})
 }
 

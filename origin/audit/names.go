@@ -133,7 +133,8 @@ func containsWords(whole, part []string) bool {
 // spaced reports whether the script of a text puts spaces between words.
 func spaced(s string) bool {
 	for _, r := range s {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+			unicode.Myanmar) {
 			return false
 		}
 	}
@@ -151,11 +152,15 @@ func (f *site) siteName(o *organization) string {
 	label := hostLabel(f.home.url.Hostname())
 	candidates := []string{label, f.home.meta("og:site_name"), f.structuredName(o)}
 	joined := strings.Join(plainWords(label), "")
-	for _, part := range strings.FieldsFunc(f.home.title, func(r rune) bool { return strings.ContainsRune("|–—·:-", r) }) {
+	for _, part := range strings.FieldsFunc(f.home.title, func(r rune) bool {
+		return strings.ContainsRune("|–—·:-",
+			r)
+	}) {
 		words := plainWords(part)
 		name := strings.Join(words, "")
 		// For example Git at git-scm.com, Acme Tools at acme.com.
-		if len(words) > 0 && len(words) <= maxTitleName && (strings.HasPrefix(joined, name) || strings.HasPrefix(name, joined)) {
+		if len(words) > 0 && len(words) <= maxTitleName && (strings.HasPrefix(joined, name) || strings.HasPrefix(name,
+			joined)) {
 			candidates = append(candidates, strings.TrimSpace(part))
 		}
 	}
@@ -200,7 +205,8 @@ func withoutSuffixes(text string) string {
 		if _, after, ok := strings.Cut(w, "://"); ok {
 			w = after
 		}
-		if suffix, icann := publicsuffix.PublicSuffix(w); icann && len(suffix) < len(w) && !strings.ContainsAny(w, "/@") {
+		if suffix, icann := publicsuffix.PublicSuffix(w); icann && len(suffix) < len(w) && !strings.ContainsAny(w,
+			"/@") {
 			words[i] = hostLabel(w)
 		}
 	}

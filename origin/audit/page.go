@@ -175,7 +175,8 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 			p.addLink(n, base)
 		case "a":
 			if u := resolve(base, attr(n, "href")); u != nil && len(p.anchors) < maxAnchors {
-				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: shown[n], rels: fields(attr(n, "rel"))})
+				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: shown[n],
+					rels: fields(attr(n, "rel"))})
 			}
 		}
 	}

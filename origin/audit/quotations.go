@@ -25,7 +25,8 @@ func quotations(text, tag string) (n int, examples []string) {
 			}
 			span := line[start:end]
 			at = end
-			if !isQuoteLength(width(span)-2) || isSample(line, start, end) || !namesSpeaker(aroundQuote(line, start, end), tag) {
+			if !isQuoteLength(width(span)-2) || isSample(line, start, end) || !namesSpeaker(aroundQuote(line, start,
+				end), tag) {
 				continue
 			}
 			if n++; len(examples) < 2 {

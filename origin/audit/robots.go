@@ -103,7 +103,8 @@ func (r *robots) parse() {
 	}
 	if wildcards > maxWildcards {
 		r.lines, r.fixed = nil, undecided
-		r.reason = fmt.Sprintf("robots.txt has more than %d kB of rules with wildcards, which are not evaluated", maxWildcards>>10)
+		r.reason = fmt.Sprintf("robots.txt has more than %d kB of rules with wildcards, which are not evaluated",
+			maxWildcards>>10)
 	}
 }
 
@@ -158,7 +159,8 @@ func newRobots(v visit) robots {
 	case v.status >= 400 && v.status < 500 && v.status != http.StatusTooManyRequests:
 		r.fixed, r.reason = allowed, fmt.Sprintf("robots.txt returned %d, which counts as no rules", v.status)
 	default:
-		r.fixed, r.reason = disallowed, fmt.Sprintf("robots.txt returned %d, so crawlers may not fetch anything: %s", v.status, remedyRobots)
+		r.fixed, r.reason = disallowed, fmt.Sprintf("robots.txt returned %d, so crawlers may not fetch anything: %s",
+			v.status, remedyRobots)
 	}
 	return r
 }

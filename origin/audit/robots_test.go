@@ -35,7 +35,8 @@ func TestGoogleRobots(t *testing.T) {
 			for _, c := range group.Cases {
 				expectations++
 				if got, err := audit.JudgeRobots(group.Robots, c.Agent, c.URL); got != c.Allowed || err != nil {
-					t.Errorf("%s may fetch %q: %v, %v; want %v under\n%s", c.Agent, c.URL, got, err, c.Allowed, group.Robots)
+					t.Errorf("%s may fetch %q: %v, %v; want %v under\n%s", c.Agent, c.URL, got, err, c.Allowed,
+						group.Robots)
 				}
 			}
 		})
@@ -49,7 +50,8 @@ func TestGoogleRobots(t *testing.T) {
 func TestTokensMatchWhole(t *testing.T) {
 	const robots = "User-agent: Googlebot\nDisallow: /\n\nUser-agent: Applebot\nDisallow: /\n\nUser-agent: GPTBot/1.0\nDisallow: /\n"
 	for token, want := range map[string]bool{
-		"Googlebot": false, "Google-Extended": true, "Applebot": false, "Applebot-Extended": true, "GPTBot": false, "ClaudeBot": true,
+		"Googlebot": false, "Google-Extended": true, "Applebot": false, "Applebot-Extended": true, "GPTBot": false,
+		"ClaudeBot": true,
 	} {
 		if got, err := audit.JudgeRobots(robots, token, "https://example.com/a"); got != want || err != nil {
 			t.Errorf("%s: %v, %v; want %v", token, got, err, want)

@@ -207,19 +207,22 @@ func checkShape(t *testing.T, f fieldmark.Facts) {
 			t.Errorf("fact %s is %s with value %d", fact.ID, fact.State, fact.Value)
 		}
 		if len(fact.Evidence) > fieldmark.MaxEvidence {
-			t.Errorf("fact %s has %d entries of evidence, at most %d", fact.ID, len(fact.Evidence), fieldmark.MaxEvidence)
+			t.Errorf("fact %s has %d entries of evidence, at most %d", fact.ID, len(fact.Evidence),
+				fieldmark.MaxEvidence)
 		}
 		for _, e := range fact.Evidence {
 			if n := len([]rune(e.Fact)); n > fieldmark.MaxEvidenceText || n == 0 || e.URL == "" {
 				t.Errorf("fact %s has evidence of %d characters at %q: %s", fact.ID, n, e.URL, e.Fact)
 			}
 		}
-		if bound := int64(1000); (fact.Unit == "bool" || fact.Unit == "share") && (fact.Value < 0 || fact.Value > bound) {
+		if bound := int64(1000); (fact.Unit == "bool" || fact.Unit == "share") && (fact.Value < 0 ||
+			fact.Value > bound) {
 			t.Errorf("fact %s = %d, want 0 to %d", fact.ID, fact.Value, bound)
 		}
 	}
 	if len(f.Facts) != 53 || f.Version != fieldmark.FactsVersion || f.AsOf.IsZero() {
-		t.Errorf("%d facts of version %q as of %v, want all 53 of %s", len(f.Facts), f.Version, f.AsOf, fieldmark.FactsVersion)
+		t.Errorf("%d facts of version %q as of %v, want all 53 of %s", len(f.Facts), f.Version, f.AsOf,
+			fieldmark.FactsVersion)
 	}
 }
 

@@ -20,10 +20,11 @@ const (
 	maxSitemapFiles = 10       // read per audit: one index and its first files
 	maxLoc          = 2048     // bytes of an address, by the protocol
 
-	maxSitemapToken    = 256 << 10 // bytes of one tag, text or comment, which the parser holds in memory
-	maxSitemapDepth    = 32        // nested elements; real files have five
-	maxSitemapKept     = 16 << 20  // bytes of addresses kept per audit: as many as the protocol allows, of 335 bytes each
-	maxSitemapChildren = 100       // addresses kept of an index, of which maxSitemapFiles are read
+	maxSitemapToken = 256 << 10 // bytes of one tag, text or comment, which the parser holds in memory
+	maxSitemapDepth = 32        // nested elements; real files have five
+	// bytes of addresses kept per audit: as many as the protocol allows, of 335 bytes each
+	maxSitemapKept     = 16 << 20
+	maxSitemapChildren = 100 // addresses kept of an index, of which maxSitemapFiles are read
 )
 
 // Why a sitemap is not valid. The texts are shown to users as evidence.
@@ -75,7 +76,8 @@ func parseSitemap(r io.Reader, room int) (f sitemapFile, err error) {
 	dec := xml.NewDecoder(limited)
 	dec.Strict = true
 	dec.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
-		if strings.EqualFold(label, "us-ascii") || strings.EqualFold(label, "iso-8859-1") || strings.EqualFold(label, "latin1") {
+		if strings.EqualFold(label, "us-ascii") || strings.EqualFold(label, "iso-8859-1") || strings.EqualFold(label,
+			"latin1") {
 			return in, nil // addresses are ASCII
 		}
 		return nil, errSitemapXML
@@ -253,7 +255,8 @@ func readSitemaps(ctx context.Context, f *fetcher, base *url.URL, listed []strin
 func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 	var parsed sitemapFile
 	var broken error
-	v := f.get(ctx, request{url: u, accept: "application/xml,text/xml;q=0.9,*/*;q=0.5", read: func(r io.Reader, v *visit) error {
+	v := f.get(ctx, request{url: u, accept: "application/xml,text/xml;q=0.9,*/*;q=0.5", read: func(r io.Reader,
+		v *visit) error {
 		var err error
 		if r, err = gunzipIfNeeded(r); err != nil {
 			broken = errSitemapXML
@@ -280,7 +283,8 @@ func (s *sitemap) read(ctx context.Context, f *fetcher, u *url.URL) []string {
 			s.invalid = fmt.Sprintf("%s %s", u, v.outcome())
 		}
 		return nil
-	case errors.Is(broken, errSitemapRoot), errors.Is(broken, errSitemapXML) && len(parsed.entries)+len(parsed.children) == 0 && !s.found:
+	case errors.Is(broken, errSitemapRoot), errors.Is(broken, errSitemapXML) &&
+		len(parsed.entries)+len(parsed.children) == 0 && !s.found:
 		// A page returned for every path is not a sitemap; a file with the right
 		// root is one, perhaps malformed.
 		if s.invalid == "" {

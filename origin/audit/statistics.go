@@ -16,7 +16,8 @@ import (
 // Romanian joins with "de". RE2 matches in time linear in the text.
 var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?|[%٪]|yüzde |百分之)?` +
 	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
-	`(?:[ -]?(?:de )?(%|‰|٪|[$€£¥₹₩₽₺₪₫฿]|` + unitPhrases + `|[\p{L}\p{M}°²³µ]+(?:[״"]\p{L}{1,2})?[²³]?(?:/[\p{L}\p{M}]+[²³]?)?))?`)
+	`(?:[ -]?(?:de )?(%|‰|٪|[$€£¥₹₩₽₺₪₫฿]|` + unitPhrases +
+	`|[\p{L}\p{M}°²³µ]+(?:[״"]\p{L}{1,2})?[²³]?(?:/[\p{L}\p{M}]+[²³]?)?))?`)
 
 // unitPhrases are units of several words.
 const unitPhrases = `por cien?to|pour cent|per cent[o]?|la sută|τοις εκατό|في المائة|phần trăm`
@@ -151,7 +152,8 @@ var priced = regexp.MustCompile(`^(?:/| (?:a|an|per|each|off|or)\b)`)
 func isCode(number, unit string) bool {
 	if letters := []rune(unit); len(letters) != 1 {
 		return false
-	} else if unicode.IsUpper(letters[0]) && (len(number) == 4 || strings.HasPrefix(number, "0") && !strings.ContainsAny(number, ".,")) {
+	} else if unicode.IsUpper(letters[0]) && (len(number) == 4 || strings.HasPrefix(number, "0") &&
+		!strings.ContainsAny(number, ".,")) {
 		return true
 	}
 	return unit == "x" && strings.HasPrefix(number, "0") || len(number) > 1 && number[0] == '0' && isDigit(number[1])
@@ -169,7 +171,10 @@ var registers = setOf("hrb", "hra", "fn", "vat", "tva", "ust", "ustid", "ustidnr
 func followsRegisterName(before string) bool {
 	const words = 2 // RCS Paris 123 456 789, HRB Nr. 12.345
 	before = strings.ToLower(strings.ToValidUTF8(before[max(0, len(before)-60):], " "))
-	list := strings.FieldsFunc(before, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("-:/(", r) })
+	list := strings.FieldsFunc(before, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("-:/(",
+			r)
+	})
 	for _, word := range list[max(0, len(list)-words):] {
 		if registers[strings.ReplaceAll(word, ".", "")] {
 			return true

@@ -87,7 +87,8 @@ func (g *graph) add(src []byte) {
 // semicolon.
 func parseJSON(src []byte) (v any, ok bool) {
 	src = bytes.TrimSpace(trimBOM(src))
-	for _, wrap := range [][2]string{{"<!--", "-->"}, {"//<![CDATA[", "//]]>"}, {"/*<![CDATA[*/", "/*]]>*/"}, {"<![CDATA[", "]]>"}} {
+	for _, wrap := range [][2]string{{"<!--", "-->"}, {"//<![CDATA[", "//]]>"}, {"/*<![CDATA[*/", "/*]]>*/"},
+		{"<![CDATA[", "]]>"}} {
 		src = bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(src, []byte(wrap[0])), []byte(wrap[1])))
 	}
 	src = bytes.TrimSpace(bytes.TrimSuffix(src, []byte(";")))
@@ -210,7 +211,8 @@ func plain(v any) (list []string) {
 // schemaName removes the prefixes of the schema.org vocabulary.
 func schemaName(s string) string {
 	s = strings.TrimSpace(s)
-	for _, prefix := range []string{"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:"} {
+	for _, prefix := range []string{"https://schema.org/", "http://schema.org/", "https://www.schema.org/",
+		"http://www.schema.org/", "schema:"} {
 		if rest, ok := strings.CutPrefix(s, prefix); ok {
 			return rest
 		}
@@ -271,7 +273,8 @@ func (m *items) addNode(n *html.Node, owner int) {
 
 // addItem adds the item that starts at n and links it to its owner.
 func (m *items) addItem(n *html.Node, owner int, props []string) int {
-	t := thing{id: attr(n, "itemid"), top: owner < 0 || len(props) == 0, text: map[string][]string{}, holds: map[string][]int{}}
+	t := thing{id: attr(n, "itemid"), top: owner < 0 || len(props) == 0, text: map[string][]string{},
+		holds: map[string][]int{}}
 	for _, s := range strings.Fields(attr(n, "itemtype")) {
 		if name := schemaName(s); name != s {
 			t.types = append(t.types, name)

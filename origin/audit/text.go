@@ -47,7 +47,8 @@ func isBoilerplate(n *html.Node) bool {
 		return true // drawings and formulas
 	}
 	switch n.Data {
-	case "script", "style", "template", "noscript", "nav", "aside", "head", "iframe", "object", "canvas", "audio", "video",
+	case "script", "style", "template", "noscript", "nav", "aside", "head", "iframe", "object", "canvas", "audio",
+		"video",
 		"select", "datalist", "button", "textarea", "input", "dialog", "menu":
 		return true
 	case "header", "footer":
@@ -144,7 +145,10 @@ func findMain(doc *html.Node) []*html.Node {
 				body = n
 			}
 		case n.Data == "main" || strings.EqualFold(attr(n, "role"), "main"):
-			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool { return isDescendant(n, m) }) && !isHidden(n) {
+			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool {
+				return isDescendant(n,
+					m)
+			}) && !isHidden(n) {
 				mains = append(mains, n)
 			}
 		case n.Data == "article":
@@ -230,7 +234,8 @@ func breaksLine(n *html.Node) bool {
 		return false
 	}
 	switch n.Data {
-	case "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label", "mark",
+	case "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
+		"mark",
 		"q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr":
 		return false
 	}
@@ -470,7 +475,8 @@ const menuShare = 80
 
 // menuWords are class names of menus in templates that do not use nav. A sidebar is
 // not included, because it often holds the summary of the page.
-var menuWords = setOf("nav", "menu", "submenu", "navbar", "navigation", "breadcrumb", "breadcrumbs", "pagination", "pager")
+var menuWords = setOf("nav", "menu", "submenu", "navbar", "navigation", "breadcrumb", "breadcrumbs", "pagination",
+	"pager")
 
 // menuEnds are suffixes of such names: topnav, mainmenu.
 var menuEnds = []string{"menu", "nav", "navbar", "breadcrumb", "breadcrumbs"}
@@ -528,8 +534,12 @@ func namedMenu(n *html.Node) bool {
 	default:
 		return false
 	}
-	words := strings.FieldsFunc(strings.ToLower(attr(n, "class")+" "+attr(n, "id")), func(r rune) bool { return !unicode.IsLetter(r) })
+	words := strings.FieldsFunc(strings.ToLower(attr(n, "class")+" "+attr(n, "id")),
+		func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, func(word string) bool {
-		return menuWords[word] || slices.ContainsFunc(menuEnds, func(end string) bool { return strings.HasSuffix(word, end) })
+		return menuWords[word] || slices.ContainsFunc(menuEnds, func(end string) bool {
+			return strings.HasSuffix(word,
+				end)
+		})
 	})
 }

@@ -22,8 +22,10 @@ var hostile = []string{
 	"two\nlines\r\nthree\rfour\n\n", "\n", " leading and trailing ", "tab\there",
 	"END:VEVENT\r\nBEGIN:VEVENT\nUID:forged", "\r\nATTENDEE:mailto:a@b", "ctl\x00\x01\x1f\x7f\u0085\u009b end",
 	"sep\u2028para\u2029", "\u202eright to left", "\ufeffmark", "\xff\xfe broken \xc3",
-	strings.Repeat("ä", 200), strings.Repeat("🛠️", 100), strings.Repeat("x", 75), strings.Repeat("y", 67), strings.Repeat(`\`, 80),
-	strings.Repeat("日本語", 60), strings.Repeat("; ,", 70), "a" + strings.Repeat("é", 300), "🇩🇪👩\u200d🔧 Ω≈ç√∫ \u200fעברית\u200f",
+	strings.Repeat("ä", 200), strings.Repeat("🛠️", 100), strings.Repeat("x", 75), strings.Repeat("y", 67),
+	strings.Repeat(`\`, 80),
+	strings.Repeat("日本語", 60), strings.Repeat("; ,", 70), "a" + strings.Repeat("é", 300),
+	"🇩🇪👩\u200d🔧 Ω≈ç√∫ \u200fעברית\u200f",
 	"<script>alert(1)</script>", "=cmd|' /C calc'!A0", "%0d%0aX:1",
 }
 
@@ -31,7 +33,8 @@ var hostile = []string{
 func year(t testing.TB) (events []ics.Event) {
 	t.Helper()
 	n := 0
-	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca"} {
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu",
+		"Africa/Casablanca"} {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
 			t.Fatal(err)
@@ -42,13 +45,16 @@ func year(t testing.TB) (events []ics.Event) {
 				UID: fmt.Sprintf("msn_%d@fieldmark", n), Sequence: n % 7, Status: ics.Tentative,
 				Start:   time.Date(2026, 1, 1+day, 2, 30, 0, 0, zone), // the hour that is there twice, or not at all
 				End:     time.Date(2026, 1, 1+day, 3, 30, 0, 0, zone),
-				Summary: "[HIGH] " + hostile[n%len(hostile)], Location: hostile[(n+3)%len(hostile)], Description: hostile[(n+7)%len(hostile)],
-				URL: "https://fieldmark.example/admin/missions/" + fmt.Sprint(n), Priority: 1 + n%9,
-				Categories: []string{hostile[(n+1)%len(hostile)], "a,b;c"}, Geo: &ics.Geo{Lat: -33.865143, Lng: 151.2099},
+				Summary: "[HIGH] " + hostile[n%len(hostile)], Location: hostile[(n+3)%len(hostile)],
+				Description: hostile[(n+7)%len(hostile)],
+				URL:         "https://fieldmark.example/admin/missions/" + fmt.Sprint(n), Priority: 1 + n%9,
+				Categories: []string{hostile[(n+1)%len(hostile)], "a,b;c"}, Geo: &ics.Geo{Lat: -33.865143,
+					Lng: 151.2099},
 			}
 			switch day % 5 {
 			case 1: // all day long: 23, 24 or 25 hours
-				e.Start, e.End = time.Date(2026, 1, 1+day, 0, 0, 0, 0, zone), time.Date(2026, 1, 2+day, 0, 0, 0, 0, zone)
+				e.Start, e.End = time.Date(2026, 1, 1+day, 0, 0, 0, 0, zone), time.Date(2026, 1, 2+day, 0, 0, 0, 0,
+					zone)
 				e.Status = ics.Confirmed
 			case 2:
 				e.Status = ics.Cancelled
@@ -69,14 +75,17 @@ func feed(events ...ics.Event) string {
 	for i, e := range events {
 		lines[i] = ics.AppendEvent(nil, e)
 	}
-	return string(ics.Append(nil, ics.Calendar{Product: "-//Fieldmark//Test//EN", Name: "Crew, north; 1", Refresh: 15 * time.Minute}, lines...))
+	return string(ics.Append(nil, ics.Calendar{Product: "-//Fieldmark//Test//EN", Name: "Crew, north; 1",
+		Refresh: 15 * time.Minute}, lines...))
 }
 
 // understood is what a reader must take an event to be.
 func understood(e ics.Event) entry {
 	out := entry{
-		UID: e.UID, Changed: e.Changed.Unix(), Sequence: e.Sequence, Start: e.Start.Unix(), End: e.End.Unix(), Status: string(e.Status),
-		Summary: ics.Clean(e.Summary), Description: ics.Clean(e.Description), Location: ics.Clean(e.Location), URL: e.URL,
+		UID: e.UID, Changed: e.Changed.Unix(), Sequence: e.Sequence, Start: e.Start.Unix(), End: e.End.Unix(),
+		Status:  string(e.Status),
+		Summary: ics.Clean(e.Summary), Description: ics.Clean(e.Description), Location: ics.Clean(e.Location),
+		URL: e.URL,
 	}
 	if out.End <= out.Start {
 		out.End = out.Start + 1
@@ -143,8 +152,10 @@ func checkLines(t *testing.T, feed string) {
 // TestBytes pins a whole feed.
 func TestBytes(t *testing.T) {
 	at := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
-	got := feed(ics.Event{UID: "msn_1@fieldmark", Changed: at.Add(-time.Hour), Sequence: 2, Start: at, End: at.Add(90 * time.Minute), Status: ics.Confirmed,
-		Summary: "[HIGH] Replace the router; bring a ladder", Location: "Kärntner Straße 1, 1010 Wien", Geo: &ics.Geo{Lat: 48.2, Lng: 16.37}, Priority: 3,
+	got := feed(ics.Event{UID: "msn_1@fieldmark", Changed: at.Add(-time.Hour), Sequence: 2, Start: at,
+		End: at.Add(90 * time.Minute), Status: ics.Confirmed,
+		Summary: "[HIGH] Replace the router; bring a ladder", Location: "Kärntner Straße 1, 1010 Wien",
+		Geo: &ics.Geo{Lat: 48.2, Lng: 16.37}, Priority: 3,
 		URL: "https://fieldmark.example/\r\nX:1", Categories: []string{"network"}})
 	want := strings.ReplaceAll(`BEGIN:VCALENDAR
 VERSION:2.0
@@ -191,7 +202,8 @@ func FuzzEvent(f *testing.F) {
 		if start < 0 || start > 253402300799-1e6 || length < -1e6 || length > 1e6 || !(lat >= -90 && lat <= 90) {
 			return // years the format has no four digits for, and points off the earth
 		}
-		e := ics.Event{UID: "msn_1@fieldmark", Changed: time.Unix(start, 0), Start: time.Unix(start, 0), End: time.Unix(start+length, 0), Status: ics.Tentative,
+		e := ics.Event{UID: "msn_1@fieldmark", Changed: time.Unix(start, 0), Start: time.Unix(start, 0),
+			End: time.Unix(start+length, 0), Status: ics.Tentative,
 			Summary: title, Location: place, Description: place + title, Categories: []string{title}}
 		text := feed(e)
 		checkLines(t, text)

@@ -41,7 +41,8 @@ var readers = []struct {
 	{"go-ical", readGo, nil},
 	{"ical.js", readNode, nil},
 	{"python-icalendar", readPython, func(e entry) entry {
-		e.Summary, e.Description, e.Location, e.Categories = misheard(e.Summary), misheard(e.Description), misheard(e.Location), nil
+		e.Summary, e.Description, e.Location, e.Categories = misheard(e.Summary), misheard(e.Description),
+			misheard(e.Location), nil
 		return e
 	}},
 }
@@ -97,8 +98,10 @@ func decode(feed string) ([]entry, error) {
 			return tm.Unix()
 		}
 		out := entry{
-			UID: text(goical.PropUID), Changed: at(goical.PropDateTimeStamp), Start: at(goical.PropDateTimeStart), End: at(goical.PropDateTimeEnd),
-			Status: text(goical.PropStatus), Summary: text(goical.PropSummary), Description: text(goical.PropDescription), Location: text(goical.PropLocation),
+			UID: text(goical.PropUID), Changed: at(goical.PropDateTimeStamp), Start: at(goical.PropDateTimeStart),
+			End:    at(goical.PropDateTimeEnd),
+			Status: text(goical.PropStatus), Summary: text(goical.PropSummary),
+			Description: text(goical.PropDescription), Location: text(goical.PropLocation),
 		}
 		if p := e.Props.Get(goical.PropSequence); p != nil {
 			out.Sequence, err = p.Int()
@@ -159,10 +162,12 @@ func install(t *testing.T, folder string) {
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(packages), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error")
+	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--no-package-lock", "--loglevel=error")
 	c.Dir = fresh
 	if said, err := c.CombinedOutput(); err != nil {
-		missing(t, "npm could not install ical.js (a network to the package registry is needed once): %v: %.500s", err, said)
+		missing(t, "npm could not install ical.js (a network to the package registry is needed once): %v: %.500s", err,
+			said)
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
 		t.Fatal(err)

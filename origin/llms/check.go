@@ -67,7 +67,8 @@ type checker struct {
 }
 
 func (c *checker) addError(pointer, code, format string, args ...any) {
-	c.errors = append(c.errors, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	c.errors = append(c.errors, fieldmark.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format,
+		args...)})
 }
 
 func (c *checker) warn(code, pointer, message string) {
@@ -104,7 +105,8 @@ func check(r Request) (draft, []Warning, error) {
 // err returns all errors as one.
 func (c *checker) err() error {
 	if c.instructions == len(c.errors) {
-		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText, "the text reads as instructions to a model; describe the brand instead")
+		e := fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
+			"the text reads as instructions to a model; describe the brand instead")
 		e.Fields = c.errors
 		return e
 	}
@@ -164,7 +166,8 @@ func (c *checker) checkInstructions(pointer, raw, cleaned string) {
 			c.warn("promotional-instruction", pointer, fmt.Sprintf("instructs a model to favour the brand: %q; "+
 				"readers distrust such files, and the score of such a site is limited", in.text))
 		case InstructionSteering:
-			c.warn("steering-instruction", pointer, fmt.Sprintf("tells a model what to prefer: %q; most ignore it", in.text))
+			c.warn("steering-instruction", pointer, fmt.Sprintf("tells a model what to prefer: %q; most ignore it",
+				in.text))
 		}
 	}
 }

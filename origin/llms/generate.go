@@ -142,14 +142,17 @@ func Generate(r Request) (Document, error) {
 func (doc Document) validate() error {
 	switch {
 	case len(doc.Content) > maxOutput, len(doc.LLMSFullTxt) > maxFullOutput:
-		e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the file would have %d bytes; agents read %d", len(doc.Content), maxOutput)
-		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long", Detail: "all fields together are too long; shorten or remove links, alternates or questions"}}
+		e := fieldmark.Errorf(fieldmark.CodeValidationFailed, "the file would have %d bytes; agents read %d",
+			len(doc.Content), maxOutput)
+		e.Fields = []fieldmark.FieldError{{Pointer: "", Code: "too_long",
+			Detail: "all fields together are too long; shorten or remove links, alternates or questions"}}
 		return e
 	case doc.Lint.Has("instruction-override"):
 		// The instruction only exists where two fields meet.
 		i := slices.IndexFunc(doc.Lint.Issues, func(i Issue) bool { return i.Code == "instruction-override" })
 		return fieldmark.Errorf(fieldmark.CodeInstructionLikeText,
-			"the fields together read as instructions to a model: the file %s; describe the brand instead", doc.Lint.Issues[i].Message)
+			"the fields together read as instructions to a model: the file %s; describe the brand instead",
+			doc.Lint.Issues[i].Message)
 	case doc.Lint.Errors() > 0:
 		return fmt.Errorf("generate llms.txt: own file has errors: %v", doc.Lint.Issues)
 	}

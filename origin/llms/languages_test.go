@@ -37,7 +37,8 @@ func samples(t testing.TB) []sample {
 // shapes are the requests one brand can make, from the least to everything.
 // Each has a link, as one of the validators refuses a file without.
 func (s sample) shapes() map[string]llms.Request {
-	base := llms.Request{Name: s.Name, Niche: s.Niche, Description: s.Description, Language: s.Tag, URL: "https://brand.example/" + strings.ToLower(s.Tag) + "/"}
+	base := llms.Request{Name: s.Name, Niche: s.Niche, Description: s.Description, Language: s.Tag,
+		URL: "https://brand.example/" + strings.ToLower(s.Tag) + "/"}
 	with := func(edit func(*llms.Request)) llms.Request {
 		r := base
 		edit(&r)
@@ -48,8 +49,10 @@ func (s sample) shapes() map[string]llms.Request {
 		{Title: s.Q, URL: "https://brand.example/" + s.Niche, Section: "optional"},
 		{Title: s.Name, URL: "https://profiles.example/" + s.Name, Section: "profiles", Note: s.A},
 	}
-	contact := &llms.Contact{Email: "hello@brand.example", Phone: "+41 81 000 00 00", Address: s.Name + ", 7000", URL: "https://brand.example/contact"}
-	alternates := []llms.Alternate{{Language: "eo", URL: "https://brand.example/eo/llms.txt"}, {Language: "mt", URL: "https://brand.example/mt/llms.txt"}}
+	contact := &llms.Contact{Email: "hello@brand.example", Phone: "+41 81 000 00 00", Address: s.Name + ", 7000",
+		URL: "https://brand.example/contact"}
+	alternates := []llms.Alternate{{Language: "eo", URL: "https://brand.example/eo/llms.txt"}, {Language: "mt",
+		URL: "https://brand.example/mt/llms.txt"}}
 	long := strings.TrimSpace(strings.Repeat(s.Description+" ", 7))
 	if cjk := strings.HasSuffix(s.Description, "。"); cjk {
 		long = strings.Repeat(s.Description, 9)

@@ -229,10 +229,13 @@ var textRules = []struct {
 	{"placeholder-text", SeverityWarning, []string{"[your", "[insert", "[enter", "[add", "[company", "[brand", "lorem"},
 		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was not filled in"},
 	{"assistant-artefact", SeverityWarning, []string{"oaicite", "contentreference", "utm_source=chatgpt", "search"},
-		regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`), "left over from a chat with an assistant"},
+		regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`),
+		"left over from a chat with an assistant"},
 	{"generated-by-line", SeverityInfo, []string{"generated"},
-		regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`), "names the tool that wrote the file, which says nothing about the site"},
-	{"html-entity", SeverityInfo, []string{"&amp;", "&quot;", "&nbsp;", "&lt;", "&gt;", "&apos;", "&hellip;", "&ndash;", "&mdash;", "&rsquo;", "&lsquo;", "&#"},
+		regexp.MustCompile(`(?im)^[ \t>*_#<!-]*(generated (?:by|with|using) )`),
+		"names the tool that wrote the file, which says nothing about the site"},
+	{"html-entity", SeverityInfo, []string{"&amp;", "&quot;", "&nbsp;", "&lt;", "&gt;", "&apos;", "&hellip;", "&ndash;",
+		"&mdash;", "&rsquo;", "&lsquo;", "&#"},
 		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 does not need it"},
 	{"needless-escape", SeverityInfo, []string{`\-`, `\.`, `\,`, `\:`, `\;`, `\'`, `\"`, `\/`, `\%`, `\@`},
 		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "an unnecessary backslash"},
@@ -280,9 +283,11 @@ func (l *linter) instructions() {
 		at := l.starts[min(in.line, len(l.starts))-1]
 		switch in.level {
 		case InstructionOverride:
-			l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions: %q", in.text)
+			l.add("instruction-override", SeverityError, at, "", "tries to override a model's instructions: %q",
+				in.text)
 		case InstructionPromotional:
-			l.add("promotional-instruction", SeverityWarning, at, "", "instructs a model to favour the brand: %q", in.text)
+			l.add("promotional-instruction", SeverityWarning, at, "", "instructs a model to favour the brand: %q",
+				in.text)
 		default:
 			l.add("steering-instruction", SeverityInfo, at, "", "tells a model what to prefer: %q", in.text)
 		}

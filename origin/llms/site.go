@@ -97,11 +97,14 @@ func (l *linter) mediaType(v Visit) {
 	charset := strings.ToLower(params["charset"])
 	switch {
 	case v.ContentType == "":
-		l.add("media-type", SeverityWarning, -1, refUTF8, "the response has no Content-Type; text/markdown or text/plain is expected")
+		l.add("media-type", SeverityWarning, -1, refUTF8,
+			"the response has no Content-Type; text/markdown or text/plain is expected")
 	case err != nil || kind != "text/markdown" && kind != "text/plain":
-		l.add("media-type", SeverityWarning, -1, refUTF8, "served as %s; text/markdown or text/plain is expected", quoted(v.ContentType))
+		l.add("media-type", SeverityWarning, -1, refUTF8, "served as %s; text/markdown or text/plain is expected",
+			quoted(v.ContentType))
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
-		l.add("media-type", SeverityWarning, -1, refUTF8, "served with the charset %s; the file is read as UTF-8", quoted(charset))
+		l.add("media-type", SeverityWarning, -1, refUTF8, "served with the charset %s; the file is read as UTF-8",
+			quoted(charset))
 	}
 }
 
@@ -124,10 +127,12 @@ func (l *linter) discoverable(v Visit) {
 		twin = twin || slices.Contains(rels, "alternate") && kind == "text/markdown"
 	}
 	if !described {
-		l.add("not-discoverable", SeverityWarning, -1, refDiscovery, "%s has no link or Link field with rel=\"describedby\" that points to this file", v.Home.URL)
+		l.add("not-discoverable", SeverityWarning, -1, refDiscovery,
+			"%s has no link or Link field with rel=\"describedby\" that points to this file", v.Home.URL)
 	}
 	if !twin {
-		l.add("no-alternate-markdown", SeverityInfo, -1, refDiscovery, "%s has no Markdown version (rel=\"alternate\" type=\"text/markdown\")", v.Home.URL)
+		l.add("no-alternate-markdown", SeverityInfo, -1, refDiscovery,
+			"%s has no Markdown version (rel=\"alternate\" type=\"text/markdown\")", v.Home.URL)
 	}
 }
 
@@ -145,7 +150,8 @@ func (l *linter) offSite(v Visit) {
 	own, other := 0, 0
 	for _, u := range addresses(v.Body) {
 		host := bareHost(u)
-		if u.Host == "" || host == bareHost(v.URL) || strings.HasSuffix(host, "."+bareHost(v.URL)) || strings.HasSuffix(bareHost(v.URL), "."+host) {
+		if u.Host == "" || host == bareHost(v.URL) || strings.HasSuffix(host, "."+bareHost(v.URL)) ||
+			strings.HasSuffix(bareHost(v.URL), "."+host) {
 			own++
 		} else {
 			other++
@@ -182,7 +188,8 @@ func (l *linter) languages(v Visit) {
 	}
 	// Product names are Latin in all languages, so a tenth is enough.
 	if all >= minLetters && have*10 < all {
-		l.add("language-mismatch", SeverityInfo, -1, refDiscovery, "the page is in %s; the file is in another script", tag)
+		l.add("language-mismatch", SeverityInfo, -1, refDiscovery, "the page is in %s; the file is in another script",
+			tag)
 	}
 }
 
@@ -194,7 +201,8 @@ const minLetters = 40
 
 // scripts are the letters of the scripts that are distinguished (ISO 15924).
 var scripts = map[string][]*unicode.RangeTable{
-	"Latn": {unicode.Latin}, "Cyrl": {unicode.Cyrillic}, "Grek": {unicode.Greek}, "Arab": {unicode.Arabic}, "Hebr": {unicode.Hebrew},
+	"Latn": {unicode.Latin}, "Cyrl": {unicode.Cyrillic}, "Grek": {unicode.Greek}, "Arab": {unicode.Arabic},
+	"Hebr": {unicode.Hebrew},
 	"Deva": {unicode.Devanagari}, "Thai": {unicode.Thai}, "Hans": {unicode.Han}, "Hant": {unicode.Han},
 	"Jpan": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "Kore": {unicode.Hangul, unicode.Han},
 }

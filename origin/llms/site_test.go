@@ -20,7 +20,8 @@ func address(t *testing.T, s string) *url.URL {
 
 func TestLintVisit(t *testing.T) {
 	at := address(t, "https://www.alp.example/llms.txt")
-	describes := []llms.PageLink{{Rel: "describedby", URL: address(t, "https://alp.example/llms.txt")}, {Rel: "alternate", URL: address(t, "https://alp.example/index.md"), Type: "text/markdown; charset=utf-8"}}
+	describes := []llms.PageLink{{Rel: "describedby", URL: address(t, "https://alp.example/llms.txt")},
+		{Rel: "alternate", URL: address(t, "https://alp.example/index.md"), Type: "text/markdown; charset=utf-8"}}
 	home := func(language string, links ...llms.PageLink) *llms.Page {
 		return &llms.Page{URL: address(t, "https://www.alp.example/"), Language: language, Links: links}
 	}
@@ -32,24 +33,40 @@ func TestLintVisit(t *testing.T) {
 		level int
 		codes []string
 	}{
-		{"all is well", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en", describes...)}, 4, nil},
+		{"all is well", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en",
+			describes...)}, 4, nil},
 		{"plain text is as good", llms.Visit{Status: 200, ContentType: "text/plain", Body: []byte(good)}, 4, nil},
 		{"no answer", llms.Visit{Refused: "the site did not answer in time"}, 0, []string{"no-answer"}},
-		{"not there", llms.Visit{Status: 404, ContentType: "text/html", Body: []byte("<html>")}, 0, []string{"not-200"}},
+		{"not there", llms.Visit{Status: 404, ContentType: "text/html", Body: []byte("<html>")}, 0,
+			[]string{"not-200"}},
 		{"empty on purpose", llms.Visit{Status: 204}, 0, []string{"not-200"}},
-		{"a page", llms.Visit{Status: 200, ContentType: "text/html", Body: []byte("<!doctype html><p>Alp"), Home: home("en")}, 0, []string{"media-type", "html-body"}},
-		{"the same for any path", llms.Visit{Status: 200, ContentType: "text/plain", Body: []byte("Welcome!\n"), Missing: &llms.Page{Body: []byte("Welcome!")}}, 0, []string{"soft-404"}},
-		{"a page for any path", llms.Visit{Status: 200, ContentType: "text/html", Body: []byte("<html>/llms.txt"), Missing: &llms.Page{Body: []byte("<html>/x.txt")}}, 0, []string{"soft-404"}},
+		{"a page", llms.Visit{Status: 200, ContentType: "text/html", Body: []byte("<!doctype html><p>Alp"),
+			Home: home("en")}, 0, []string{"media-type", "html-body"}},
+		{"the same for any path", llms.Visit{Status: 200, ContentType: "text/plain", Body: []byte("Welcome!\n"),
+			Missing: &llms.Page{Body: []byte("Welcome!")}}, 0, []string{"soft-404"}},
+		{"a page for any path", llms.Visit{Status: 200, ContentType: "text/html", Body: []byte("<html>/llms.txt"),
+			Missing: &llms.Page{Body: []byte("<html>/x.txt")}}, 0, []string{"soft-404"}},
 		{"no type", llms.Visit{Status: 200, Body: []byte(good)}, 4, []string{"media-type"}},
-		{"another charset", llms.Visit{Status: 200, ContentType: "text/plain; charset=iso-8859-1", Body: []byte(good)}, 4, []string{"media-type"}},
-		{"a download", llms.Visit{Status: 200, ContentType: "application/octet-stream", Body: []byte(good)}, 4, []string{"media-type"}},
-		{"nobody points to it", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en", llms.PageLink{Rel: "stylesheet"})}, 4, []string{"not-discoverable", "no-alternate-markdown"}},
-		{"they point to another", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en", llms.PageLink{Rel: "describedby", URL: address(t, "https://alp.example/en/llms.txt")}, describes[1])}, 4, []string{"not-discoverable"}},
-		{"most links lead away", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good + "- [A](https://a.example/): a\n- [B](https://b.example/): b\n")}, 4, []string{"off-site-links"}},
-		{"a shop of the site's own", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good + "- [A](https://shop.alp.example/): a\n- [B](/b): b\n")}, 4, []string{"relative-url"}},
-		{"another script", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian), Home: home("en-GB", describes...)}, 4, []string{"language-mismatch"}},
-		{"the same script", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian), Home: home("uk", describes...)}, 4, nil},
-		{"an unknown language", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian), Home: home("x-klingon!", describes...)}, 4, nil},
+		{"another charset", llms.Visit{Status: 200, ContentType: "text/plain; charset=iso-8859-1", Body: []byte(good)},
+			4, []string{"media-type"}},
+		{"a download", llms.Visit{Status: 200, ContentType: "application/octet-stream", Body: []byte(good)}, 4,
+			[]string{"media-type"}},
+		{"nobody points to it", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en",
+			llms.PageLink{Rel: "stylesheet"})}, 4, []string{"not-discoverable", "no-alternate-markdown"}},
+		{"they point to another", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(good), Home: home("en",
+			llms.PageLink{Rel: "describedby", URL: address(t, "https://alp.example/en/llms.txt")}, describes[1])}, 4,
+			[]string{"not-discoverable"}},
+		{"most links lead away", llms.Visit{Status: 200, ContentType: markdown,
+			Body: []byte(good + "- [A](https://a.example/): a\n- [B](https://b.example/): b\n")}, 4,
+			[]string{"off-site-links"}},
+		{"a shop of the site's own", llms.Visit{Status: 200, ContentType: markdown,
+			Body: []byte(good + "- [A](https://shop.alp.example/): a\n- [B](/b): b\n")}, 4, []string{"relative-url"}},
+		{"another script", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian), Home: home("en-GB",
+			describes...)}, 4, []string{"language-mismatch"}},
+		{"the same script", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian), Home: home("uk",
+			describes...)}, 4, nil},
+		{"an unknown language", llms.Visit{Status: 200, ContentType: markdown, Body: []byte(russian),
+			Home: home("x-klingon!", describes...)}, 4, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,11 +44,13 @@ func (l *linter) parse() *markdown {
 		m.shift = len("\ufeff")
 	}
 	if n := frontMatter(body); n > 0 {
-		l.add("front-matter", SeverityInfo, m.shift, refFormat, "starts with front matter, which readers of the format treat as text")
+		l.add("front-matter", SeverityInfo, m.shift, refFormat,
+			"starts with front matter, which readers of the format treat as text")
 		body, m.shift = body[n:], m.shift+n
 	}
 	if n := parseable(body); n < len(body) {
-		l.add("truncated", SeverityWarning, n+m.shift, "", "the markup is too dense to parse; the rest of the file was not checked")
+		l.add("truncated", SeverityWarning, n+m.shift, "",
+			"the markup is too dense to parse; the rest of the file was not checked")
 		body = body[:n]
 	}
 	m.body = body
@@ -143,7 +145,8 @@ func parseable(body []byte) int {
 	end, block, marks := 0, 0, 0
 	for line := range bytes.Lines(body) {
 		// These lines end a paragraph, and so the span of inline markup.
-		if trimmed := bytes.TrimLeft(line, " \t\r\n"); len(trimmed) == 0 || bytes.IndexByte([]byte("-*+#"), trimmed[0]) >= 0 {
+		if trimmed := bytes.TrimLeft(line, " \t\r\n"); len(trimmed) == 0 || bytes.IndexByte([]byte("-*+#"),
+			trimmed[0]) >= 0 {
 			block, marks = end, 0
 		}
 		// A row of one marker is a horizontal rule and opens nothing.
@@ -299,14 +302,16 @@ func (m *markdown) title(o outline) {
 	} else {
 		m.report.Title = m.plain(o.titles[0])
 		if o.first != ast.Node(o.titles[0]) {
-			m.add("h1-not-first", SeverityWarning, m.at(o.first), refFormat, "there is content before the level-one heading")
+			m.add("h1-not-first", SeverityWarning, m.at(o.first), refFormat,
+				"there is content before the level-one heading")
 		}
 		for _, h := range o.titles[1:] {
 			m.add("multiple-h1", SeverityWarning, m.at(h), refFormat, "another level-one heading")
 		}
 	}
 	for _, h := range o.deep {
-		m.add("heading-level-3", SeverityWarning, m.at(h), refFormat, "a heading of level %d; the format uses only levels one and two", h.Level)
+		m.add("heading-level-3", SeverityWarning, m.at(h), refFormat,
+			"a heading of level %d; the format uses only levels one and two", h.Level)
 	}
 }
 
@@ -321,12 +326,14 @@ func (m *markdown) summary(o outline) bool {
 		}
 		p := n.FirstChild()
 		if n.ChildCount() > 1 || p.Type() == ast.TypeBlock && p.Lines().Len() > 1 {
-			m.add("multi-line-summary", SeverityWarning, m.at(n), refFormat, "the summary has more than one line; the reference parser reads only one")
+			m.add("multi-line-summary", SeverityWarning, m.at(n), refFormat,
+				"the summary has more than one line; the reference parser reads only one")
 		}
 		if i == 0 && n.PreviousSibling() == ast.Node(o.titles[0]) {
 			return true
 		}
-		m.add("summary-not-after-h1", SeverityWarning, m.at(n), refFormat, "the summary does not directly follow the heading")
+		m.add("summary-not-after-h1", SeverityWarning, m.at(n), refFormat,
+			"the summary does not directly follow the heading")
 		return false
 	}
 	m.add("no-summary", SeverityWarning, m.at(o.titles[0]), refFormat, "no quoted summary follows the heading")
@@ -345,7 +352,8 @@ func (m *markdown) sections(o outline) bool {
 		}
 		seen[title] = true
 		if title == "optional" {
-			m.add("optional-section", SeverityInfo, s.at, refFormat, "the title Optional is a convention; not every reader may skip it")
+			m.add("optional-section", SeverityInfo, s.at, refFormat,
+				"the title Optional is a convention; not every reader may skip it")
 		}
 		if len(s.blocks) == 0 {
 			m.add("empty-section", SeverityWarning, s.at, refFormat, "there is no content under this heading")
@@ -370,9 +378,12 @@ func (m *markdown) section(s section, count *linkCount) {
 	}
 	switch {
 	case odd.n == 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that start with a link belong under a level-two heading")
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat,
+			"only list items that start with a link belong under a level-two heading")
 	case odd.n > 1:
-		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat, "only list items that start with a link belong under a level-two heading; %d blocks or items here do not", odd.n)
+		m.add("prose-in-link-section", SeverityWarning, odd.first, refFormat,
+			"only list items that start with a link belong under a level-two heading; %d blocks or items here do not",
+			odd.n)
 	}
 }
 
@@ -399,10 +410,13 @@ func (c *linkCount) report(m *markdown) {
 		m.add("missing-notes", SeverityInfo, c.bare.first, refFormat, "%d of %d links have no note", c.bare.n, c.links)
 	}
 	if c.loose.n > 0 {
-		m.add("note-without-colon", SeverityInfo, c.loose.first, refFormat, "%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n, c.links)
+		m.add("note-without-colon", SeverityInfo, c.loose.first, refFormat,
+			"%d of %d links have a note without a colon right after the link; the reference parser drops it", c.loose.n,
+			c.links)
 	}
 	if c.bullets.n > 0 {
-		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat, "the reference parser accepts only - as a bullet")
+		m.add("star-bullets", SeverityInfo, c.bullets.first, refFormat,
+			"the reference parser accepts only - as a bullet")
 	}
 }
 
@@ -489,7 +503,8 @@ func addresses(source []byte) []*url.URL {
 	body := trimRune(source[:min(len(source), maxLint)])
 	body = body[:parseable(body)]
 	var all []*url.URL
-	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(body)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(body)), func(n ast.Node, entering bool) (ast.WalkStatus,
+		error) {
 		if link, ok := n.(*ast.Link); ok && entering {
 			if u, err := url.Parse(string(link.Destination)); err == nil {
 				all = append(all, u)
@@ -523,7 +538,8 @@ func (m *markdown) links(root ast.Node) {
 			}
 		case *ast.CodeSpan:
 			if m.codedLink(n) {
-				m.add("malformed-link", SeverityWarning, m.at(n), refFormat, "a link between backticks is code, not a link")
+				m.add("malformed-link", SeverityWarning, m.at(n), refFormat,
+					"a link between backticks is code, not a link")
 			}
 		case *ast.Image:
 			m.address(n, string(link.Destination))
@@ -544,8 +560,10 @@ func (m *markdown) address(n ast.Node, address string) {
 	case err != nil:
 		m.add("malformed-link", SeverityWarning, m.at(n), refURL, "the address is not valid")
 	case unsafeSchemes[strings.ToLower(u.Scheme)]:
-		m.add("unsafe-scheme", SeverityWarning, m.at(n), refURL, "an address with the scheme %s", strings.ToLower(u.Scheme))
+		m.add("unsafe-scheme", SeverityWarning, m.at(n), refURL, "an address with the scheme %s",
+			strings.ToLower(u.Scheme))
 	case u.Scheme == "":
-		m.add("relative-url", SeverityWarning, m.at(n), refURL, "the address is not absolute, so it does not work in a copy of the file")
+		m.add("relative-url", SeverityWarning, m.at(n), refURL,
+			"the address is not absolute, so it does not work in a copy of the file")
 	}
 }

@@ -66,7 +66,8 @@ func endsSentence(runes []rune, end int) bool {
 // abbreviations end with a full stop that does not end a sentence. Single letters
 // need no entry.
 var abbreviations = []string{
-	"bijv", "bzw", "ca", "co", "corp", "dott", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "např", "np", "nr", "no",
+	"bijv", "bzw", "ca", "co", "corp", "dott", "dr", "etc", "inc", "ing", "ltd", "mr", "mrs", "ms", "mme", "např", "np",
+	"nr", "no",
 	"prof", "sig", "sr", "sra", "st", "str", "tzw", "ul", "vs", "вул", "им", "ул",
 }
 

@@ -62,8 +62,10 @@ func TestIndependentValidators(t *testing.T) {
 			}
 		}
 		for who, read := range v.Read {
-			if diff := cmp.Diff(reading{Sections: f.sections, Links: f.links}, reading{Sections: read.Sections, Links: read.Links}); diff != "" || read.Title == "" {
-				t.Errorf("%s: %s read the title %q and (-planned +read):\n%s\n%s", f.Name, who, read.Title, diff, f.Content)
+			if diff := cmp.Diff(reading{Sections: f.sections, Links: f.links}, reading{Sections: read.Sections,
+				Links: read.Links}); diff != "" || read.Title == "" {
+				t.Errorf("%s: %s read the title %q and (-planned +read):\n%s\n%s", f.Name, who, read.Title, diff,
+					f.Content)
 			}
 		}
 	}
@@ -149,7 +151,8 @@ func installValidators(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), []byte(validators), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command(t, installTimeout, fresh, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--loglevel=error"); err != nil {
+	if _, err := command(t, installTimeout, fresh, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--no-package-lock", "--loglevel=error"); err != nil {
 		missing("npm could not install the validators (a network to the package registry is needed once): %v", err)
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Rename(fresh, folder)); err != nil {
@@ -159,7 +162,8 @@ func installValidators(t *testing.T) string {
 }
 
 // command runs a program and says what it wrote when it fails.
-func command(t *testing.T, within time.Duration, folder string, in *bytes.Reader, name string, args ...string) ([]byte, error) {
+func command(t *testing.T, within time.Duration, folder string, in *bytes.Reader, name string, args ...string) ([]byte,
+	error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -171,7 +175,8 @@ func command(t *testing.T, within time.Duration, folder string, in *bytes.Reader
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %.1000s", name, strings.Join(args, " "), errors.Join(err, ctx.Err()), said.String())
+		return nil, fmt.Errorf("%s %s: %w: %.1000s", name, strings.Join(args, " "), errors.Join(err, ctx.Err()),
+			said.String())
 	}
 	return out.Bytes(), nil
 }

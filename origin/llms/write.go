@@ -83,7 +83,8 @@ func (d draft) linkSections(b *strings.Builder, words titles, full bool) {
 		optional = append(optional, link{title: filename + " (" + a.language + ")", url: a.url})
 	}
 	if full && d.url != nil {
-		optional = append(optional, link{title: fullFilename, url: d.url.ResolveReference(&url.URL{Path: fullFilename}).String()})
+		optional = append(optional, link{title: fullFilename,
+			url: d.url.ResolveReference(&url.URL{Path: fullFilename}).String()})
 	}
 	optional = append(optional, d.linksIn(sectionOptional)...)
 	writeSection(b, words.Website, site)

@@ -251,7 +251,8 @@ func (c *Client) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	if isLocalhost(host) {
 		// Either address is fine; dial uses the one that is allowed.
-		if allowed := slices.DeleteFunc(loopback(), func(ip netip.Addr) bool { return !c.guard.allowed(ip) }); len(allowed) > 0 {
+		if allowed := slices.DeleteFunc(loopback(),
+			func(ip netip.Addr) bool { return !c.guard.allowed(ip) }); len(allowed) > 0 {
 			return allowed, nil
 		}
 		return loopback(), nil

@@ -116,7 +116,8 @@ func wantRefused(t *testing.T, c *safehttp.Client, rawURL string) {
 		t.Errorf("GET %s: %v, %v; want %v", rawURL, resp, err, safehttp.ErrNotAllowed)
 		return
 	}
-	if got := fieldmark.AsError(err); got.Code != fieldmark.CodeInvalidParameter || err.Error() != "invalid_parameter: address not allowed" {
+	if got := fieldmark.AsError(err); got.Code != fieldmark.CodeInvalidParameter ||
+		err.Error() != "invalid_parameter: address not allowed" {
 		t.Errorf("GET %s: %q with code %s; want a text without an address", rawURL, err, got.Code)
 	}
 }
@@ -124,7 +125,8 @@ func wantRefused(t *testing.T, c *safehttp.Client, rawURL string) {
 func TestLiteralsAndSpellings(t *testing.T) {
 	hosts := []string{
 		"127.1", "127.0.1", "2130706433", "017700000001", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "127.0.0.1.",
-		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[fe80::1%25lo]", "[::]", "0", "localhost", "LOCALHOST.", "a.localhost",
+		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[fe80::1%25lo]", "[::]", "0", "localhost", "LOCALHOST.",
+		"a.localhost",
 		"8.8.8.8", // public, but a site has a name
 	}
 	for _, tt := range specialPurpose {
@@ -146,8 +148,10 @@ func TestLiteralsAndSpellings(t *testing.T) {
 func TestRefusesOddURLs(t *testing.T) {
 	c := safehttp.New(safehttp.Config{Allow: loopback})
 	for _, raw := range []string{
-		"ftp://127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "http://user@127.0.0.1/", "https://user:secret@127.0.0.1/",
-		"http:///path", "http:127.0.0.1", "//127.0.0.1/", "", "http://a b/", "http://127.0.0.1/" + strings.Repeat("a", 3000),
+		"ftp://127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "http://user@127.0.0.1/",
+		"https://user:secret@127.0.0.1/",
+		"http:///path", "http:127.0.0.1", "//127.0.0.1/", "", "http://a b/", "http://127.0.0.1/" + strings.Repeat("a",
+			3000),
 	} {
 		if err := c.CheckURL(t.Context(), raw); !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
 			t.Errorf("CheckURL(%.40q) = %v, want code %s", raw, err, fieldmark.CodeInvalidParameter)
@@ -156,7 +160,8 @@ func TestRefusesOddURLs(t *testing.T) {
 		if err != nil || len(raw) > 2048 {
 			continue
 		}
-		if resp, err := c.Do(&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}); !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
+		if resp, err := c.Do(&http.Request{Method: http.MethodGet, URL: u,
+			Header: http.Header{}}); !fieldmark.IsCode(err, fieldmark.CodeInvalidParameter) {
 			t.Errorf("GET %q = %v, %v; want code %s", raw, resp, err, fieldmark.CodeInvalidParameter)
 		}
 	}
@@ -179,7 +184,8 @@ func TestAllowOpensItsNetworkOnly(t *testing.T) {
 			t.Errorf("CheckURL of %s with loopback open: %v", host, err)
 		}
 	}
-	for _, host := range []string{"10.0.0.1", "169.254.169.254", "192.168.0.1", "[fd00::1]", "[::ffff:127.0.0.1]", "168.63.129.16"} {
+	for _, host := range []string{"10.0.0.1", "169.254.169.254", "192.168.0.1", "[fd00::1]", "[::ffff:127.0.0.1]",
+		"168.63.129.16"} {
 		wantRefused(t, c, "http://"+host+port+"/")
 	}
 }
@@ -219,7 +225,8 @@ func TestRedirectIsAnAnswer(t *testing.T) {
 
 	moved := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) })
 	if resp, err := get(t, c, moved.URL); err != nil || resp.StatusCode != http.StatusFound || inside.Load() != 0 {
-		t.Errorf("redirect to another server = %v, %v, followed %d times; want 302, not followed", resp, err, inside.Load())
+		t.Errorf("redirect to another server = %v, %v, followed %d times; want 302, not followed", resp, err,
+			inside.Load())
 	}
 }
 
@@ -277,7 +284,8 @@ func TestConnectTo(t *testing.T) {
 		t.Errorf("CheckURL through ConnectTo: %v", err)
 	}
 	// The guard judges the address dialled, not the name asked for.
-	wantRefused(t, safehttp.New(safehttp.Config{ConnectTo: map[string]string{"brand.example:80": target}}), "http://brand.example/")
+	wantRefused(t, safehttp.New(safehttp.Config{ConnectTo: map[string]string{"brand.example:80": target}}),
+		"http://brand.example/")
 }
 
 // Targets permits the address that ConnectTo names, on its port and by its name
@@ -285,7 +293,8 @@ func TestConnectTo(t *testing.T) {
 func TestConnectToTargets(t *testing.T) {
 	s, other := serve(t, nil), serve(t, nil)
 	target, port := strings.TrimPrefix(s.URL, "http://"), s.URL[strings.LastIndexByte(s.URL, ':'):]
-	c := safehttp.New(safehttp.Config{Targets: true, ConnectTo: map[string]string{"brand.example:80": target, "named.example:80": "localhost" + port}})
+	c := safehttp.New(safehttp.Config{Targets: true, ConnectTo: map[string]string{"brand.example:80": target,
+		"named.example:80": "localhost" + port}})
 	for _, u := range []string{"http://brand.example/", "http://named.example/"} {
 		if _, err := get(t, c, u); err != nil {
 			t.Errorf("GET %s: %v, want nil", u, err)
@@ -324,7 +333,8 @@ func TestUserAgentAndEncoding(t *testing.T) {
 	} {
 		got := ask(safehttp.New(safehttp.Config{Allow: loopback, UserAgent: tt.config}), tt.own)
 		if got[0] != tt.want || got[1] != "" {
-			t.Errorf("config %q, request %q: sent User-Agent %q, Accept-Encoding %q; want %q and none", tt.config, tt.own, got[0], got[1], tt.want)
+			t.Errorf("config %q, request %q: sent User-Agent %q, Accept-Encoding %q; want %q and none", tt.config,
+				tt.own, got[0], got[1], tt.want)
 		}
 	}
 }

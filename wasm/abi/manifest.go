@@ -181,7 +181,8 @@ func (m *Manifest) Check() error {
 	c.url("methodology.url", m.Methodology.URL)
 	c.text("author", m.Author, maxLabel)
 	c.text("licence", m.Licence, maxLabel)
-	c.require(m.Limits.Pages >= 1 && m.Limits.Pages <= MaxWASIPages, "limits.pages", "is %d, may be 1 to %d", m.Limits.Pages, MaxWASIPages)
+	c.require(m.Limits.Pages >= 1 && m.Limits.Pages <= MaxWASIPages, "limits.pages", "is %d, may be 1 to %d",
+		m.Limits.Pages, MaxWASIPages)
 	units := m.checkInputs(&c)
 	m.checkComponents(&c, units)
 	m.checkGates(&c)
@@ -189,13 +190,15 @@ func (m *Manifest) Check() error {
 }
 
 func (m *Manifest) checkInputs(c *Problems) map[string]string {
-	c.require(len(m.Inputs) >= 1 && len(m.Inputs) <= MaxInputs, "inputs", "are %d, may be 1 to %d", len(m.Inputs), MaxInputs)
+	c.require(len(m.Inputs) >= 1 && len(m.Inputs) <= MaxInputs, "inputs", "are %d, may be 1 to %d", len(m.Inputs),
+		MaxInputs)
 	units := map[string]string{}
 	for i, in := range m.Inputs {
 		path := fmt.Sprintf("inputs[%d]", i)
 		c.match(path+".name", in.Name, idPattern, maxID)
 		c.match(path+".unit", in.Unit, unitPattern, maxUnit)
-		c.require(in.Direction == Up || in.Direction == Down || in.Direction == None, path+".direction", "is %q, may be up, down or none", in.Direction)
+		c.require(in.Direction == Up || in.Direction == Down || in.Direction == None, path+".direction",
+			"is %q, may be up, down or none", in.Direction)
 		_, twice := units[in.Name]
 		c.require(!twice, path+".name", "%q is named twice", in.Name)
 		units[in.Name] = in.Unit
@@ -204,7 +207,8 @@ func (m *Manifest) checkInputs(c *Problems) map[string]string {
 }
 
 func (m *Manifest) checkComponents(c *Problems, units map[string]string) {
-	c.require(len(m.Components) >= 1 && len(m.Components) <= MaxComponents, "components", "are %d, may be 1 to %d", len(m.Components), MaxComponents)
+	c.require(len(m.Components) >= 1 && len(m.Components) <= MaxComponents, "components", "are %d, may be 1 to %d",
+		len(m.Components), MaxComponents)
 	seen := map[string]bool{}
 	total, signals := 0, 0
 	for i, comp := range m.Components {
@@ -235,7 +239,8 @@ func (s *Signal) check(c *Problems, path string, units map[string]string) {
 	c.text(path+".label", s.Label, maxLabel)
 	c.text(path+".advice", s.Advice, maxAdvice)
 	c.require(s.Points >= 1 && s.Points <= TotalWeight, path+".points", "are %d, may be 1 to %d", s.Points, TotalWeight)
-	c.require(len(s.Inputs) >= 1 && len(s.Inputs) <= MaxInputs, path+".inputs", "are %d, may be 1 to %d", len(s.Inputs), MaxInputs)
+	c.require(len(s.Inputs) >= 1 && len(s.Inputs) <= MaxInputs, path+".inputs", "are %d, may be 1 to %d", len(s.Inputs),
+		MaxInputs)
 	seen := map[string]bool{}
 	for i, name := range s.Inputs {
 		_, known := units[name]
@@ -291,7 +296,8 @@ func (c *Problems) require(ok bool, path, format string, args ...any) {
 }
 
 func (c *Problems) match(path, s string, pattern *regexp.Regexp, longest int) {
-	c.require(len(s) <= longest && pattern.MatchString(s), path, "is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)
+	c.require(len(s) <= longest && pattern.MatchString(s), path,
+		"is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)
 }
 
 // text accepts printable characters only: no line breaks and no invisible
@@ -299,7 +305,8 @@ func (c *Problems) match(path, s string, pattern *regexp.Regexp, longest int) {
 func (c *Problems) text(path, s string, longest int) {
 	n := utf8.RuneCountInString(s)
 	c.require(n >= 1 && n <= longest, path, "has %d characters, may have 1 to %d", n, longest)
-	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path, "contains an unprintable character")
+	c.require(utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0, path,
+		"contains an unprintable character")
 }
 
 // url accepts https and paths of the same site: a manifest must not be able to put

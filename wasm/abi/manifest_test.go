@@ -18,7 +18,8 @@ func smallManifest() abi.Manifest {
 		Name: "small", Version: "1.0.0", ABI: abi.Name,
 		Methodology: fieldmark.Methodology{ID: "small", Version: "1.0", URL: "/methodology"},
 		Author:      "Somebody", Licence: "MIT",
-		Inputs: []abi.Input{{Name: "a.b", Unit: "words", Direction: abi.Up}, {Name: "c", Unit: "bool", Direction: abi.Down}},
+		Inputs: []abi.Input{{Name: "a.b", Unit: "words", Direction: abi.Up}, {Name: "c", Unit: "bool",
+			Direction: abi.Down}},
 		Components: []abi.Component{{ID: "all", Label: "All", Weight: 100, Signals: []abi.Signal{
 			{ID: "all.one", Label: "One", Points: 60, Inputs: []string{"a.b"}, Unit: "words", Advice: "Write."},
 			{ID: "all.two", Label: "Two", Points: 40, Inputs: []string{"a.b", "c"}, Unit: "share", Advice: "Do."},
@@ -31,7 +32,8 @@ func smallManifest() abi.Manifest {
 func smallVectors() []abi.Vector {
 	all := make([]abi.Vector, abi.MinVectors)
 	for i := range all {
-		all[i] = abi.Vector{Values: []int64{1000, 0}, States: "10", Score: 500, Gates: 1, Marks: []int32{5, abi.MarkUnknown}}
+		all[i] = abi.Vector{Values: []int64{1000, 0}, States: "10", Score: 500, Gates: 1, Marks: []int32{5,
+			abi.MarkUnknown}}
 	}
 	return all
 }
@@ -64,14 +66,15 @@ func TestManifestIsCanonical(t *testing.T) {
 	}
 	text := string(b)
 	for name, other := range map[string]string{
-		"white space":     strings.Replace(text, ",", ", ", 1),
-		"line end":        text + "\n",
-		"second value":    text + text,
-		"capital member":  strings.Replace(text, `"name"`, `"Name"`, 1),
-		"member twice":    strings.Replace(text, `{"name":"small"`, `{"name":"other","name":"small"`, 1),
-		"unknown member":  strings.Replace(text, `{"name"`, `{"extra":1,"name"`, 1),
-		"missing member":  strings.Replace(text, `"licence":"MIT",`, ``, 1),
-		"null list":       strings.Replace(text, `"gates":[{"id":"shut","limit":30,"reason":"It is shut."}]`, `"gates":null`, 1),
+		"white space":    strings.Replace(text, ",", ", ", 1),
+		"line end":       text + "\n",
+		"second value":   text + text,
+		"capital member": strings.Replace(text, `"name"`, `"Name"`, 1),
+		"member twice":   strings.Replace(text, `{"name":"small"`, `{"name":"other","name":"small"`, 1),
+		"unknown member": strings.Replace(text, `{"name"`, `{"extra":1,"name"`, 1),
+		"missing member": strings.Replace(text, `"licence":"MIT",`, ``, 1),
+		"null list": strings.Replace(text, `"gates":[{"id":"shut","limit":30,"reason":"It is shut."}]`,
+			`"gates":null`, 1),
 		"escaped letter":  strings.Replace(text, `"small"`, `"sm\u0061ll"`, 1),
 		"another number":  strings.Replace(text, `"limit":30`, `"limit":3e1`, 1),
 		"not UTF-8":       strings.Replace(text, "é", "\xe9", 1),

@@ -13,7 +13,8 @@ import (
 
 // TestLayout pins the bytes at the boundary; a change here is another ABI.
 func TestLayout(t *testing.T) {
-	result := wasmtest.AppendResult(nil, abi.Result{Score: 61234, Gates: 5, Marks: []int32{1000, abi.MarkNotApplicable, abi.MarkUnknown}})
+	result := wasmtest.AppendResult(nil, abi.Result{Score: 61234, Gates: 5, Marks: []int32{1000, abi.MarkNotApplicable,
+		abi.MarkUnknown}})
 	if got, want := hex.EncodeToString(result), "32ef0000"+"05000000"+"03000000"+"00000000"+
 		"e803000000000000"+"ffffffff00000000"+"feffffff00000000"; got != want {
 		t.Errorf("result\ngot  %s\nwant %s", got, want)

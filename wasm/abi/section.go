@@ -90,8 +90,10 @@ func Sections(module []byte) ([]Section, error) {
 // sectionOrder is the position of each section. The data count was added later and
 // comes before the code, which it helps to validate.
 var sectionOrder = [...]int{
-	1: 1, 2: 2, 3: 3, bytecode.SectionTable: 4, bytecode.SectionMemory: 5, bytecode.SectionGlobal: 6, bytecode.SectionExport: 7,
-	bytecode.SectionStart: 8, bytecode.SectionElement: 9, bytecode.SectionDataCount: 10, 10: 11, bytecode.SectionData: 12,
+	1: 1, 2: 2, 3: 3, bytecode.SectionTable: 4, bytecode.SectionMemory: 5, bytecode.SectionGlobal: 6,
+	bytecode.SectionExport: 7,
+	bytecode.SectionStart:  8, bytecode.SectionElement: 9, bytecode.SectionDataCount: 10, 10: 11,
+	bytecode.SectionData: 12,
 }
 
 // AppendCustom appends a custom section to a module. It may follow any section, so
@@ -149,7 +151,8 @@ func (w *sectionParser) importSection(r *bytecode.Reader, n uint32) {
 	for range min(n, maxImports+1) {
 		module, name, kind := r.Vector(), r.Vector(), r.Byte()
 		r.U32() // type
-		if r.Failed || n > maxImports || kind != bytecode.KindFunction || string(module) != WASIModule || !slices.Contains(WASIFunctions(), string(name)) {
+		if r.Failed || n > maxImports || kind != bytecode.KindFunction || string(module) != WASIModule ||
+			!slices.Contains(WASIFunctions(), string(name)) {
 			w.imports = importNames(all, n)
 			w.addProblem("%d imports, none are allowed: %s", n, strings.Join(w.imports, ", "))
 			r.Failed = false
@@ -256,7 +259,8 @@ func (w *sectionParser) finish() *Module {
 	for _, e := range []struct {
 		name, is string
 		kind     byte
-	}{{ExportMemory, "memory", bytecode.KindMemory}, {ExportInput, "function", bytecode.KindFunction}, {ExportScore, "function", bytecode.KindFunction}} {
+	}{{ExportMemory, "memory", bytecode.KindMemory}, {ExportInput, "function", bytecode.KindFunction},
+		{ExportScore, "function", bytecode.KindFunction}} {
 		if kind, ok := w.exports[e.name]; !ok || kind != e.kind {
 			w.addProblem("no exported %s %s", e.is, e.name)
 		}

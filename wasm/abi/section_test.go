@@ -77,7 +77,8 @@ func TestParse(t *testing.T) {
 		{"text", []byte("(module)"), "not a WebAssembly module"},
 		{"component", []byte("\x00asm\x0d\x00\x01\x00"), "core module"},
 		{"too large", make([]byte, fieldmark.MaxAnyModule+1), "at most"},
-		{"too large for its class", join(memory, exports, manifest, vectors, custom("x", make([]byte, fieldmark.MaxModule))), "at most 1048576"},
+		{"too large for its class", join(memory, exports, manifest, vectors,
+			custom("x", make([]byte, fieldmark.MaxModule))), "at most 1048576"},
 		{"cut short", geo.Module()[:len(geo.Module())-1], "cut short"},
 		{"length without end", append(join(), 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01), "cut short"},
 		{"length past 32 bits", append(join(), 1, 0xff, 0xff, 0xff, 0xff, 0x7f), "cut short"},
@@ -86,7 +87,8 @@ func TestParse(t *testing.T) {
 		{"unknown section", join(memory, exports, section{13, []byte{0}}, manifest, vectors), "unknown"},
 		{"too many sections", join(bytesOf(custom("x", nil), abi.MaxSections+1)...), "more than"},
 
-		{"import", join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, memory, exports, manifest, vectors), `imports, none are allowed: "env"."log"`},
+		{"import", join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, memory, exports, manifest, vectors),
+			`imports, none are allowed: "env"."log"`},
 		{"start function", join(memory, exports, section{8, []byte{0}}, manifest, vectors), "start function"},
 
 		{"no memory", join(exports, manifest, vectors), "no memory"},
@@ -96,12 +98,16 @@ func TestParse(t *testing.T) {
 		{"64-bit memory", join(section{5, []byte{1, 5, 1, 1}}, exports, manifest, vectors), "maximum"},
 		{"too much memory", join(section{5, []byte{1, 1, 1, 17}}, exports, manifest, vectors), "at most 16"},
 		{"more than the maximum", join(section{5, []byte{1, 1, 2, 1}}, exports, manifest, vectors), "2 to 1"},
-		{"more than the manifest says", join(section{5, []byte{1, 1, 1, 2}}, exports, manifest, vectors), "manifest says 1"},
+		{"more than the manifest says", join(section{5, []byte{1, 1, 1, 2}}, exports, manifest, vectors),
+			"manifest says 1"},
 
 		{"no exports", join(memory, manifest, vectors), "no exported memory memory"},
-		{"export of the wrong kind", join(memory, section{7, bytes.Replace(exports.body, []byte("score\x00"), []byte("score\x03"), 1)}, manifest, vectors), "no exported function scorer_v1_score"},
-		{"export twice", join(memory, section{7, []byte("\x02\x01a\x00\x00\x01a\x00\x00")}, manifest, vectors), "twice"},
-		{"reserved export", join(memory, section{7, []byte("\x01\x0efieldmark.fuel\x03\x00")}, manifest, vectors), "reserved for the host"},
+		{"export of the wrong kind", join(memory, section{7, bytes.Replace(exports.body, []byte("score\x00"),
+			[]byte("score\x03"), 1)}, manifest, vectors), "no exported function scorer_v1_score"},
+		{"export twice", join(memory, section{7, []byte("\x02\x01a\x00\x00\x01a\x00\x00")}, manifest, vectors),
+			"twice"},
+		{"reserved export", join(memory, section{7, []byte("\x01\x0efieldmark.fuel\x03\x00")}, manifest, vectors),
+			"reserved for the host"},
 		{"too many exports", join(memory, section{7, []byte{0x81, 0x02}}, manifest, vectors), "exports"},
 		{"exports cut short", join(memory, section{7, []byte("\x02\x06memory\x02")}, manifest, vectors), "malformed"},
 
@@ -126,12 +132,14 @@ func TestParse(t *testing.T) {
 // TestParseListsEverything gives a module five faults and wants all named.
 func TestParseListsEverything(t *testing.T) {
 	manifest, _ := small(t)
-	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}}, section{8, []byte{0}}, manifest))
+	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}},
+		section{8, []byte{0}}, manifest))
 	list, ok := errors.AsType[abi.Problems](err)
 	if !ok {
 		t.Fatalf("got error %v", err)
 	}
-	for i, want := range []string{"imports", "99 pages", "start function", "export", "export", "export", "manifest says 1", "no custom section scorer.vectors"} {
+	for i, want := range []string{"imports", "99 pages", "start function", "export", "export", "export",
+		"manifest says 1", "no custom section scorer.vectors"} {
 		if i >= len(list) || !strings.Contains(list[i], want) {
 			t.Errorf("complaint %d: want one with %q, got all of %q", i, want, list)
 		}

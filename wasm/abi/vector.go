@@ -75,7 +75,8 @@ func ParseVectors(b []byte, m *Manifest) ([]Vector, error) {
 
 func (v *Vector) check(m *Manifest, points []int64) error {
 	if len(v.Values) != len(m.Inputs) || len(v.States) != len(m.Inputs) {
-		return fmt.Errorf("has %d values and %d states, the manifest has %d inputs", len(v.Values), len(v.States), len(m.Inputs))
+		return fmt.Errorf("has %d values and %d states, the manifest has %d inputs", len(v.Values), len(v.States),
+			len(m.Inputs))
 	}
 	if strings.Trim(v.States, "012") != "" {
 		return fmt.Errorf("a state is 0, 1 or 2")

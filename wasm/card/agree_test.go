@@ -44,11 +44,13 @@ func anyCard(r *rand.Rand) object {
 			last["points"] = last["points"].(int) + left
 			weight, left = weight+left, 0
 		}
-		components = append(components, object{"id": fmt.Sprintf("c%d", i), "label": "C", "weight": weight, "signals": signals})
+		components = append(components, object{"id": fmt.Sprintf("c%d", i), "label": "C", "weight": weight,
+			"signals": signals})
 	}
 	gates := []object{{"id": "first", "limit": 1, "reason": "R", "when": object{"any": unused}}}
 	for i := range r.IntN(abi.MaxGates) {
-		gates = append(gates, object{"id": fmt.Sprintf("g%d", i), "limit": r.IntN(101), "reason": "R", "when": anyCondition(r, len(inputs), 1)})
+		gates = append(gates, object{"id": fmt.Sprintf("g%d", i), "limit": r.IntN(101), "reason": "R",
+			"when": anyCondition(r, len(inputs), 1)})
 	}
 	return object{
 		"name": "any", "version": "0.1", "methodology": object{"id": "any", "version": "0.1", "url": "/any"},
@@ -101,7 +103,8 @@ func anyCondition(r *rand.Rand, inputs, depth int) object {
 
 func anyComparison(r *rand.Rand, input int) object {
 	value := []int64{0, 1000, r.Int64N(5000), abi.MaxValue, -abi.MaxValue}[r.IntN(5)]
-	return object{"input": fmt.Sprintf("in.n%d", input), "op": []string{"lt", "eq", "gt"}[r.IntN(3)], "value": decimal(value)}
+	return object{"input": fmt.Sprintf("in.n%d", input), "op": []string{"lt", "eq", "gt"}[r.IntN(3)],
+		"value": decimal(value)}
 }
 
 func decimal(thousandths int64) json.Number {

@@ -59,7 +59,8 @@ func (c *Card) Manifest() abi.Manifest { return c.manifest }
 // host clamps the inputs of a module.
 func (c *Card) Eval(values []int64, states []byte) abi.Result {
 	if len(values) != len(c.manifest.Inputs) || len(states) != len(values) {
-		panic(fmt.Sprintf("BUG: card with %d inputs evaluated with %d values and %d states", len(c.manifest.Inputs), len(values), len(states)))
+		panic(fmt.Sprintf("BUG: card with %d inputs evaluated with %d values and %d states", len(c.manifest.Inputs),
+			len(values), len(states)))
 	}
 	r := abi.Result{Marks: make([]int32, len(c.signals))}
 	for i := range c.signals {

@@ -64,9 +64,12 @@ func TestCurves(t *testing.T) {
 	}{
 		{line, -1 << 63, 0}, {line, 50_000, 0}, {line, 50_124, 0}, {line, 50_125, 1}, {line, 175_000, 500},
 		{line, 299_874, 999}, {line, 299_875, 1000}, {line, 300_000, 1000}, {line, 1<<63 - 1, 1000},
-		{falling, 0, 1000}, {falling, 800_000, 1000}, {falling, 801_100, 1000}, {falling, 801_101, 999}, {falling, 1_900_000, 500}, {falling, 3_000_000, 0}, {falling, 9_000_000, 0},
-		{bent, -5000, 500}, {bent, 0, 500}, {bent, 1, 667}, {bent, 2, 833}, {bent, 3, 1000}, {bent, 4, 999}, {bent, 999, 201}, {bent, 1000, 200}, {bent, 1001, 200},
-		{steps, -1, 1000}, {steps, 90_000, 1000}, {steps, 90_001, 800}, {steps, 180_000, 800}, {steps, 365_000, 500}, {steps, 730_000, 200}, {steps, 730_001, 0},
+		{falling, 0, 1000}, {falling, 800_000, 1000}, {falling, 801_100, 1000}, {falling, 801_101, 999},
+		{falling, 1_900_000, 500}, {falling, 3_000_000, 0}, {falling, 9_000_000, 0},
+		{bent, -5000, 500}, {bent, 0, 500}, {bent, 1, 667}, {bent, 2, 833}, {bent, 3, 1000}, {bent, 4, 999},
+		{bent, 999, 201}, {bent, 1000, 200}, {bent, 1001, 200},
+		{steps, -1, 1000}, {steps, 90_000, 1000}, {steps, 90_001, 800}, {steps, 180_000, 800}, {steps, 365_000, 500},
+		{steps, 730_000, 200}, {steps, 730_001, 0},
 		{beyond, 0, 250}, {beyond, 1, 1000},
 	} {
 		c := parse(t, one("mean", tt.part, anyGate))
@@ -152,15 +155,21 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("mean", ``, anyGate), "signals[0].parts are 0"},
 		{one("mean", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), `parts[0].input "z"`},
 		{one("mean", good+","+good, anyGate), "inputs[1] \"a\" is named twice"},
-		{one("mean", `{"input": "a", "weight": 0, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight is 0"},
-		{one("min", `{"input": "a", "weight": 2, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "parts[0].weight has no effect"},
+		{one("mean", `{"input": "a", "weight": 0, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate),
+			"parts[0].weight is 0"},
+		{one("min", `{"input": "a", "weight": 2, "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate),
+			"parts[0].weight has no effect"},
 		{one("mean", `{"input": "a"}`, anyGate), "parts[0].curve must have"},
-		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "steps": [[0, 1]]}}`, anyGate), "parts[0].curve must have"},
-		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "beyond": 1}}`, anyGate), "curve.beyond is only allowed"},
+		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "steps": [[0, 1]]}}`, anyGate),
+			"parts[0].curve must have"},
+		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]], "beyond": 1}}`, anyGate),
+			"curve.beyond is only allowed"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0]]}}`, anyGate), "curve.linear has 1 points"},
-		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [0, 1]]}}`, anyGate), "linear[1] must have a larger x"},
+		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [0, 1]]}}`, anyGate),
+			"linear[1] must have a larger x"},
 		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1, 1]]}}`, anyGate), "linear[1] has 3 numbers"},
-		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1.001]]}}`, anyGate), "linear[1] gives a mark of 1.001"},
+		{one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1.001]]}}`, anyGate),
+			"linear[1] gives a mark of 1.001"},
 		{one("mean", `{"input": "a", "curve": {"steps": [[0, -0.1]]}}`, anyGate), "steps[0] gives a mark of -0.1"},
 		{one("mean", `{"input": "a", "curve": {"steps": [[0, 0.0001]]}}`, anyGate), "not a decimal number"},
 		{one("mean", `{"input": "a", "curve": {"steps": [[1e3, 0]]}}`, anyGate), "not a decimal number"},
@@ -168,11 +177,14 @@ func TestParseNamesThePlace(t *testing.T) {
 		{one("mean", `{"input": "a", "curve": {"steps": [[1000000000.001, 0]]}}`, anyGate), "out of bounds"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why."}`), "gates[0].when is missing"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {}}`), "gates[0].when must be one of"},
-		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": []}}`), "gates[0].when.all joins 0"},
+		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": []}}`),
+			"gates[0].when.all joins 0"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"all": [{"input": "a", "op": "le", "value": 1}]}}`), "gates[0].when.all[0].op"},
-		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt"}]}}`), "gates[0].when.any[0].value is missing"},
+		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt"}]}}`),
+			"gates[0].when.any[0].value is missing"},
 		{one("mean", good, `{"id": "g", "limit": 0, "reason": "Why.", "when": {"any": [{"all": [{"any": [{"all": [{"input": "a", "op": "lt", "value": 1}]}]}]}]}}`), "at most 4 deep"},
-		{strings.Replace(one("mean", good, anyGate), `"points": 100`, `"points": 99`, 1), "components[0].weight is 100, its signals add up to 99"},
+		{strings.Replace(one("mean", good, anyGate), `"points": 100`, `"points": 99`, 1),
+			"components[0].weight is 100, its signals add up to 99"},
 		{strings.Repeat(" ", card.MaxFile+1), "at most"},
 	} {
 		if _, err := card.Parse([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -185,7 +197,8 @@ func TestParseNamesThePlace(t *testing.T) {
 // all of them, in the order of the file and none twice.
 func TestParseNamesAllMistakes(t *testing.T) {
 	text := strings.NewReplacer(`"version": "1.0.0"`, `"version": "new"`, `"weight": 100`, `"weight": 90`).Replace(
-		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`, `{"id": "g", "limit": 101, "reason": "Why."}`))
+		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`,
+			`{"id": "g", "limit": 101, "reason": "Why."}`))
 	_, err := card.Parse([]byte(text))
 	list, _ := errors.AsType[abi.Problems](err)
 	want := []string{"version is", "components[0].weight is 90", `signals[0].combine is "max"`, `parts[0].input "z"`,
@@ -228,7 +241,8 @@ func TestParseNamesEveryWrongShape(t *testing.T) {
 func TestUnusedInput(t *testing.T) {
 	c := parse(t, one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, ``))
 	got := c.Warnings()
-	if len(got) != 2 || !strings.Contains(got[0], `5:67: inputs[1] "b" is not used`) || !strings.Contains(got[1], `"c"`) {
+	if len(got) != 2 || !strings.Contains(got[0], `5:67: inputs[1] "b" is not used`) || !strings.Contains(got[1],
+		`"c"`) {
 		t.Errorf("got warnings %q, want b and c", got)
 	}
 	module, err := c.Compile()
@@ -248,7 +262,8 @@ func TestCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "{", `{"$schema": "card.schema.json",`, 1)
+	text := strings.Replace(one("mean", `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`, anyGate), "{",
+		`{"$schema": "card.schema.json",`, 1)
 	second, err := parse(t, text).Compile() // the same card, whatever its schema is called
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("compiled twice, %d and %d bytes differ (%v)", len(first), len(second), err)
@@ -291,14 +306,16 @@ func TestExplain(t *testing.T) {
 	e := c.Explain(values, states)
 	want := c.Eval(values, states)
 	s = e.Components[0].Signals[0]
-	if int32(s.Mark) != want.Marks[0] || s.Reached != 100*s.Mark || e.Components[0].Reached != s.Reached || e.Components[0].Measured != 100 ||
+	if int32(s.Mark) != want.Marks[0] || s.Reached != 100*s.Mark || e.Components[0].Reached != s.Reached ||
+		e.Components[0].Measured != 100 ||
 		s.Parts[0].Mark != 25 || s.Parts[1].Mark != 875 || s.Parts[1].Value != 1000 {
 		t.Errorf("signal %+v, Eval says %v", s, want)
 	}
 	if !e.Gates[0].Caught || e.Score == nil || *e.Score != fieldmark.Milli(min(want.Score, 40_000)) {
 		t.Errorf("gate %+v, score %v, Eval says %v", e.Gates[0], e.Score, want)
 	}
-	if e := c.Explain(values, []byte{abi.StateNotApplicable, abi.StateNotApplicable, abi.StateNotApplicable}); e.Score != nil || e.Components[0].Signals[0].Status != fieldmark.NotApplicable {
+	if e := c.Explain(values, []byte{abi.StateNotApplicable, abi.StateNotApplicable,
+		abi.StateNotApplicable}); e.Score != nil || e.Components[0].Signals[0].Status != fieldmark.NotApplicable {
 		t.Errorf("nothing applies: %+v", e)
 	}
 }

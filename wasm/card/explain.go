@@ -71,7 +71,8 @@ func (c *Card) Explain(values []int64, states []byte) Explanation {
 	}
 	for i, g := range c.manifest.Gates {
 		caught := result.Gates>>i&1 == 1
-		e.Gates = append(e.Gates, GateExplanation{ID: g.ID, Limit: g.Limit, Reason: g.Reason, When: c.condition(&c.gates[i]), Caught: caught})
+		e.Gates = append(e.Gates, GateExplanation{ID: g.ID, Limit: g.Limit, Reason: g.Reason,
+			When: c.condition(&c.gates[i]), Caught: caught})
 		switch {
 		case caught && g.ID == fieldmark.GateUnreachable:
 			e.Score = nil
@@ -96,7 +97,8 @@ func (c *Card) Explain(values []int64, states []byte) Explanation {
 }
 
 func (c *Card) signal(declared *abi.Signal, s *signal, mark int32, values []int64, states []byte) SignalExplanation {
-	out := SignalExplanation{ID: declared.ID, Label: declared.Label, Points: declared.Points, Rule: s.rule(), Status: fieldmark.Measured}
+	out := SignalExplanation{ID: declared.ID, Label: declared.Label, Points: declared.Points, Rule: s.rule(),
+		Status: fieldmark.Measured}
 	switch mark {
 	case abi.MarkUnknown:
 		out.Status = fieldmark.Unknown
@@ -109,7 +111,8 @@ func (c *Card) signal(declared *abi.Signal, s *signal, mark int32, values []int6
 	for i := range s.parts {
 		p := &s.parts[i]
 		in := &c.manifest.Inputs[p.input]
-		part := PartExplanation{Input: in.Name, Unit: in.Unit, Weight: p.weight, Rule: p.curve.rule(in.Unit), Status: fieldmark.Unknown}
+		part := PartExplanation{Input: in.Name, Unit: in.Unit, Weight: p.weight, Rule: p.curve.rule(in.Unit),
+			Status: fieldmark.Unknown}
 		switch states[p.input] {
 		case abi.StateMeasured:
 			v := abi.Clamp(values[p.input])
@@ -137,7 +140,8 @@ const unitBool = "bool"
 
 // rule describes the curve in words.
 func (c *curve) rule(unit string) string {
-	if unit == unitBool && c.smooth && len(c.knots) == 2 && c.knots[0].x == 0 && c.knots[1].x == int64(fieldmark.MilliOne) {
+	if unit == unitBool && c.smooth && len(c.knots) == 2 && c.knots[0].x == 0 &&
+		c.knots[1].x == int64(fieldmark.MilliOne) {
 		return "no: " + percent(c.knots[0].y) + "; yes: " + percent(c.knots[1].y)
 	}
 	var all []string

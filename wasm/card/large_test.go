@@ -28,7 +28,8 @@ func TestLargestCardPasses(t *testing.T) {
 		if i < 4 {
 			points = 7
 		}
-		signals = append(signals, object{"id": fmt.Sprintf("c.s%d", i), "label": "S", "points": points, "advice": "A", "combine": "mean", "parts": parts})
+		signals = append(signals, object{"id": fmt.Sprintf("c.s%d", i), "label": "S", "points": points, "advice": "A",
+			"combine": "mean", "parts": parts})
 	}
 	var many []object
 	for range 8 {
@@ -39,11 +40,14 @@ func TestLargestCardPasses(t *testing.T) {
 		many = append(many, object{"all": of})
 	}
 	for i := range 4 {
-		gates = append(gates, object{"id": fmt.Sprintf("g%d", i), "limit": 1, "reason": "R", "when": object{"any": many}})
+		gates = append(gates, object{"id": fmt.Sprintf("g%d", i), "limit": 1, "reason": "R",
+			"when": object{"any": many}})
 	}
 	text, err := json.Marshal(object{
-		"name": "large", "version": "1.0.0", "methodology": object{"id": "large", "version": "1.0", "url": "/large"}, "author": "A", "licence": "L",
-		"inputs": inputs, "components": []object{{"id": "c", "label": "C", "weight": 100, "signals": signals}}, "gates": gates,
+		"name": "large", "version": "1.0.0", "methodology": object{"id": "large", "version": "1.0", "url": "/large"},
+		"author": "A", "licence": "L",
+		"inputs": inputs, "components": []object{{"id": "c", "label": "C", "weight": 100, "signals": signals}},
+		"gates": gates,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,8 @@ import (
 
 func TestFormat(t *testing.T) {
 	long := strings.Repeat("x", 70)
-	got, err := card.Format([]byte(`{"a":1.50,"b":["` + long + `",{"c":"é\n<b>","d":[]},"` + long + `"],"e":{},"f":[null,true]}`))
+	got, err := card.Format([]byte(`{"a":1.50,"b":["` + long + `",{"c":"é\n<b>","d":[]},"` + long +
+		`"],"e":{},"f":[null,true]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,9 @@ func TestSchema(t *testing.T) {
 			t.Fatalf("%s: %q", text, v.complaints)
 		}
 	}
-	for _, wrong := range []string{`{}`, `[]`, strings.Replace(string(text), `"up"`, `"upwards"`, 1), strings.Replace(string(text), `"combine"`, `"combines"`, 1), strings.Replace(string(text), `"mean"`, `"max"`, 1)} {
+	for _, wrong := range []string{`{}`, `[]`, strings.Replace(string(text), `"up"`, `"upwards"`, 1),
+		strings.Replace(string(text), `"combine"`, `"combines"`, 1), strings.Replace(string(text), `"mean"`, `"max"`,
+			1)} {
 		v.complaints = nil
 		must(t, json.Unmarshal([]byte(wrong), &file))
 		if v.check("", schema.(object), file); len(v.complaints) == 0 {
@@ -173,13 +176,16 @@ func (v *validator) check(path string, s object, value any) {
 
 // TestComplaintsNameLines puts a mistake on a line of its own.
 func TestComplaintsNameLines(t *testing.T) {
-	text := strings.Replace(one("mean", "\n  {\"input\": \"a\",\n   \"curve\": {\"linear\": [[0, 0], [1, 7]]}}", anyGate), `"label": "All"`, `"label": ""`, 1)
+	text := strings.Replace(one("mean", "\n  {\"input\": \"a\",\n   \"curve\": {\"linear\": [[0, 0], [1, 7]]}}",
+		anyGate), `"label": "All"`, `"label": ""`, 1)
 	_, err := card.Parse([]byte(text))
-	if err == nil || !strings.Contains(err.Error(), "9:33: components[0].signals[0].parts[0].curve.linear[1] gives a mark of 7") {
+	if err == nil || !strings.Contains(err.Error(),
+		"9:33: components[0].signals[0].parts[0].curve.linear[1] gives a mark of 7") {
 		t.Errorf("got error %v", err)
 	}
 	_, err = card.Parse([]byte(strings.Replace(text, "[1, 7]", "[1, 1]", 1)))
-	if err == nil || !strings.Contains(err.Error(), "components[0].label has 0 characters") || strings.Contains(err.Error(), "card: 1:1:") {
+	if err == nil || !strings.Contains(err.Error(), "components[0].label has 0 characters") ||
+		strings.Contains(err.Error(), "card: 1:1:") {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -104,7 +104,8 @@ func (e *example) build(t *testing.T) ([]byte, *card.Card) {
 	case "assemblyscript":
 		env = append(env, "ASC="+installed(t))
 	case "rust":
-		if out, err := exec.Command("rustc", "--print", "target-libdir", "--target", "wasm32-unknown-unknown").Output(); err != nil || !exists(strings.TrimSpace(string(out))) {
+		if out, err := exec.Command("rustc", "--print", "target-libdir", "--target",
+			"wasm32-unknown-unknown").Output(); err != nil || !exists(strings.TrimSpace(string(out))) {
 			t.Skip("the target wasm32-unknown-unknown is not installed")
 		}
 	case "go":
@@ -183,7 +184,8 @@ func (e *example) checkDigest(t *testing.T, packed []byte) {
 		}
 		switch {
 		case *update:
-			must(t, os.WriteFile("digests.txt", bytes.Replace(text, []byte(old), []byte(line+" by "+version+"\n"), 1), 0o644))
+			must(t, os.WriteFile("digests.txt", bytes.Replace(text, []byte(old), []byte(line+" by "+version+"\n"), 1),
+				0o644))
 		case with != version:
 			t.Logf("compiled by %s; digests.txt is of %s", version, with)
 		case named != line:
@@ -198,7 +200,8 @@ func (e *example) checkDigest(t *testing.T, packed []byte) {
 func (e *example) version(t *testing.T) string {
 	t.Helper()
 	command := map[string][]string{
-		"c": {"sh", "-c", `"$(command -v clang-19 || command -v clang)" --version | head -1`}, "go": {"go", "env", "GOVERSION"}, "rust": {"rustc", "--version"},
+		"c": {"sh", "-c", `"$(command -v clang-19 || command -v clang)" --version | head -1`}, "go": {"go", "env",
+			"GOVERSION"}, "rust": {"rustc", "--version"},
 	}[e.language]
 	if e.language == "assemblyscript" {
 		command = []string{installed(t), "--version"}
@@ -223,11 +226,13 @@ func compare(t *testing.T, m *wasm.Module, oracle *card.Card, n int) {
 			}
 			values[i] = 0
 			if states[i] == abi.StateMeasured {
-				values[i] = random.Int64N([]int64{2, 1100, 1_000_000, abi.MaxValue}[random.IntN(4)]) * int64(1-2*random.IntN(8)/7)
+				values[i] = random.Int64N([]int64{2, 1100, 1_000_000,
+					abi.MaxValue}[random.IntN(4)]) * int64(1-2*random.IntN(8)/7)
 			}
 		}
 		must(t, m.Score(t.Context(), values, states, &got))
-		if want := oracle.Eval(values, states); got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
+		if want := oracle.Eval(values, states); got.Score != want.Score || got.Gates != want.Gates ||
+			!slices.Equal(got.Marks, want.Marks) {
 			t.Fatalf("values %v, states %v: got %v, want %v", values, states, got, want)
 		}
 	}

@@ -79,7 +79,8 @@ func TestNativeAgreesWithModule(t *testing.T) {
 			t.Fatalf("values %v states %v: %v", values, states, err)
 		}
 		if got.Score != want.Score || got.Gates != want.Gates || !slices.Equal(got.Marks, want.Marks) {
-			t.Fatalf("values %v states %v: module and card differ (-card +module)\n%s", values, states, cmp.Diff(want, got))
+			t.Fatalf("values %v states %v: module and card differ (-card +module)\n%s", values, states, cmp.Diff(want,
+				got))
 		}
 	}
 	if len(gates) < 10 {
@@ -88,7 +89,8 @@ func TestNativeAgreesWithModule(t *testing.T) {
 }
 
 func BenchmarkScore(b *testing.B) {
-	m, values, states := load(b), make([]int64, len(geo.Card().Manifest().Inputs)), make([]byte, len(geo.Card().Manifest().Inputs))
+	m, values, states := load(b), make([]int64, len(geo.Card().Manifest().Inputs)),
+		make([]byte, len(geo.Card().Manifest().Inputs))
 	fillAny(rand.New(rand.NewPCG(1, 2)), values, states)
 	var out abi.Result
 	b.ReportAllocs()

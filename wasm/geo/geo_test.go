@@ -25,6 +25,7 @@ func TestCommittedModule(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(got, geo.Module()) {
-		t.Errorf("the card compiles to %d bytes that differ from the %d committed; run make wasm", len(got), len(geo.Module()))
+		t.Errorf("the card compiles to %d bytes that differ from the %d committed; run make wasm", len(got),
+			len(geo.Module()))
 	}
 }

@@ -19,7 +19,8 @@ var auditedAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // facts is an audit that found the given values.
 func facts(values []int64, states []byte) *fieldmark.Facts {
-	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://example.com/", Pages: 10, AsOf: fieldmark.At(auditedAt)}
+	f := &fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://example.com/", Pages: 10,
+		AsOf: fieldmark.At(auditedAt)}
 	for i, in := range geo.Card().Manifest().Inputs {
 		fact := fieldmark.Fact{ID: in.Name, Unit: in.Unit, State: fieldmark.Unknown}
 		switch states[i] {
@@ -213,15 +214,17 @@ func TestUnknownIsNeverZero(t *testing.T) {
 func TestGatesAreCaps(t *testing.T) {
 	m := load(t)
 	values, states := perfect()
-	if got := assess(t, m, values, states); shown(got) != 100*fieldmark.MilliOne || len(got.Gates) != 0 || !got.GeoReady {
+	if got := assess(t, m, values, states); shown(got) != 100*fieldmark.MilliOne || len(got.Gates) != 0 ||
+		!got.GeoReady {
 		t.Errorf("a perfect site: score %s, gates %v, ready %v", shown(got), got.Gates, got.GeoReady)
 	}
 	for id, change := range map[string]map[string]int64{
-		"unreachable":             {"home.reachable": 0},
-		"not_indexable":           {"home.indexable": 0},
-		"answer_crawlers_blocked": {"crawler.oai-searchbot": 0, "crawler.perplexitybot": 0, "crawler.claude-searchbot": 0, "crawler.bingbot": 0},
-		"app_shell":               {"home.words": 49_000},
-		"manipulation":            {"manipulation.found": 1000},
+		"unreachable":   {"home.reachable": 0},
+		"not_indexable": {"home.indexable": 0},
+		"answer_crawlers_blocked": {"crawler.oai-searchbot": 0, "crawler.perplexitybot": 0,
+			"crawler.claude-searchbot": 0, "crawler.bingbot": 0},
+		"app_shell":    {"home.words": 49_000},
+		"manipulation": {"manipulation.found": 1000},
 	} {
 		values, states := perfect()
 		for i, in := range geo.Card().Manifest().Inputs {
@@ -274,7 +277,8 @@ func TestDirections(t *testing.T) {
 				grew = -grew
 			}
 			if in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0 {
-				t.Errorf("%s from %d to %d: score %s to %s, declared %s", in.Name, old, values[i], before, after, in.Direction)
+				t.Errorf("%s from %d to %d: score %s to %s, declared %s", in.Name, old, values[i], before, after,
+					in.Direction)
 			}
 			values[i] = old
 		}

@@ -10,7 +10,8 @@ var files embed.FS
 // SDK returns the SDK file that a project in another language needs, and its name;
 // nil if it needs none.
 func SDK(language string) (name string, text []byte) {
-	path := map[string]string{"c": "c/scorer.h", "assemblyscript": "assemblyscript/scorer.ts", "rust": "rust/src/lib.rs"}[language]
+	path := map[string]string{"c": "c/scorer.h", "assemblyscript": "assemblyscript/scorer.ts",
+		"rust": "rust/src/lib.rs"}[language]
 	if path == "" {
 		return "", nil
 	}

@@ -53,7 +53,8 @@ func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
 	port := FreePort(t)
 	r := &Redis{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + port, URL: "redis://127.0.0.1:" + port}
-	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", r.dir}
+	r.args = []string{program(t), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+		r.dir}
 	for i := 0; i < len(args); i += 2 {
 		r.args = append(r.args, "--"+args[i])
 		r.args = append(r.args, strings.Fields(args[i+1])...)
@@ -161,7 +162,8 @@ func StartSentinels(t testing.TB) *Sentinels {
 		w.Addr = "127.0.0.1:" + own
 		file := filepath.Join(w.dir, "sentinel.conf")
 		text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor fieldmark %s %s 2\n"+
-			"sentinel down-after-milliseconds fieldmark 500\nsentinel failover-timeout fieldmark 3000\n", own, w.dir, host, port)
+			"sentinel down-after-milliseconds fieldmark 500\nsentinel failover-timeout fieldmark 3000\n", own, w.dir,
+			host, port)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +174,8 @@ func StartSentinels(t testing.TB) *Sentinels {
 		if len(addresses) == 3 {
 			Until(t, "the Sentinels know each other and the replica", func() bool {
 				state := w.Do("SENTINEL", "MASTER", "fieldmark")
-				return strings.Contains(state, "num-other-sentinels\r\n$1\r\n2") && strings.Contains(state, "num-slaves\r\n$1\r\n1")
+				return strings.Contains(state, "num-other-sentinels\r\n$1\r\n2") && strings.Contains(state,
+					"num-slaves\r\n$1\r\n1")
 			})
 		}
 	}
@@ -197,7 +200,8 @@ func StartCluster(t testing.TB) *Cluster {
 	c := &Cluster{}
 	for range 3 {
 		bus := FreePort(t)
-		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout", "1000", "cluster-require-full-coverage", "no"))
+		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout",
+			"1000", "cluster-require-full-coverage", "no"))
 		n := c.Nodes[len(c.Nodes)-1]
 		if first := c.Nodes[0]; n != first {
 			host, port, _ := strings.Cut(n.Addr, ":")
@@ -210,7 +214,8 @@ func StartCluster(t testing.TB) *Cluster {
 	for _, n := range c.Nodes {
 		Until(t, "the cluster agrees", func() bool {
 			info := n.Do("CLUSTER", "INFO")
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") && strings.Contains(info, "cluster_known_nodes:3")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
+				strings.Contains(info, "cluster_known_nodes:3")
 		})
 	}
 	c.URL = c.Nodes[0].URL + "?cluster=true&addr=" + c.Nodes[1].Addr + "&addr=" + c.Nodes[2].Addr

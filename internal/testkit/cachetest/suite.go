@@ -104,8 +104,10 @@ func (s *suite) content(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(e.AsOf, e.Status, string(e.Head), e.Type, e.ETag, e.Tags, len(e.Body), e.Fresh, e.Stale, e.OnError)
-	if want := fmt.Sprint(7, 203, "head", "text/plain", `"tag"`, full.Tags, len(full.Body), full.Fresh, full.Stale, full.OnError); got != want {
+	got := fmt.Sprint(e.AsOf, e.Status, string(e.Head), e.Type, e.ETag, e.Tags, len(e.Body), e.Fresh, e.Stale,
+		e.OnError)
+	if want := fmt.Sprint(7, 203, "head", "text/plain", `"tag"`, full.Tags, len(full.Body), full.Fresh, full.Stale,
+		full.OnError); got != want {
 		t.Errorf("entry: got %s, want %s", got, want)
 	}
 }
@@ -199,7 +201,11 @@ func (s *suite) unavailable(t *testing.T) {
 	c := a
 	if s.shared {
 		c = s.node(t)
-		Until(t, "the fleet has the entry", func() bool { _, _, err := s.fetch(s.node(t), k, fails); return err == nil })
+		Until(t, "the fleet has the entry", func() bool {
+			_, _, err := s.fetch(s.node(t), k,
+				fails)
+			return err == nil
+		})
 	}
 	c.Purge(2, "brand:a")
 	if got, from, err := s.fetch(c, k, fails); err != nil || got != "old" {

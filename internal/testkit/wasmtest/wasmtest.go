@@ -51,7 +51,8 @@ func Partial(t testing.TB, version string) []byte {
 	t.Helper()
 	prologue := []byte{0x41, 0, 0x29, 3, 16}
 	prologue = appendConst(prologue, BadWords*1000)
-	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x41, 0, 0x42, 0, 0x37, 3, 16, 0x0b)) // if equal: the input becomes 0
+	// if equal: the input becomes 0
+	return withPrologue(t, version, append(prologue, 0x51, 0x04, 0x40, 0x41, 0, 0x42, 0, 0x37, 3, 16, 0x0b))
 }
 
 // appendConst appends i64.const v, for v of 0 or more.

@@ -95,7 +95,8 @@ func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 // redirect returns the target of a redirect, or nil.
 func (f *response) redirect() *url.URL {
 	switch f.status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 	default:
 		return nil
 	}

@@ -63,7 +63,8 @@ func New(c Config) (*Prober, error) {
 	if c.Delay == 0 {
 		c.Delay = DefaultDelay
 	}
-	return &Prober{client: c.HTTP, delay: max(c.Delay, 0), slots: make(chan struct{}, maxProbes), turns: map[string]time.Time{}}, nil
+	return &Prober{client: c.HTTP, delay: max(c.Delay, 0), slots: make(chan struct{}, maxProbes),
+		turns: map[string]time.Time{}}, nil
 }
 
 // Lint fetches the llms.txt at an address and grades it. The address of a page or a
@@ -78,7 +79,8 @@ func (p *Prober) Lint(ctx context.Context, address string) (llms.Report, error) 
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	default:
-		return llms.Report{}, &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too many files are being checked; try again later", RetryAfter: maxQueue}
+		return llms.Report{}, &fieldmark.Error{Code: fieldmark.CodeOverloaded,
+			Detail: "too many files are being checked; try again later", RetryAfter: maxQueue}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -128,7 +130,8 @@ func (r *run) visit(ctx context.Context, u *url.URL) (llms.Visit, error) {
 	if err != nil {
 		return llms.Visit{}, err
 	}
-	v := llms.Visit{URL: file.url, Refused: file.refused, Status: file.status, ContentType: file.header.Get("Content-Type"), Body: file.body}
+	v := llms.Visit{URL: file.url, Refused: file.refused, Status: file.status,
+		ContentType: file.header.Get("Content-Type"), Body: file.body}
 	if v.Refused != "" || v.Status != 200 {
 		return v, nil
 	}
@@ -166,7 +169,8 @@ func missingURL(u *url.URL) *url.URL {
 func (p *Prober) waitTurn(ctx context.Context, host string) error {
 	wait, ok := p.reserveTurn(host, time.Now())
 	if !ok {
-		return &fieldmark.Error{Code: fieldmark.CodeRateLimited, Detail: "other checks of this site are running; try again later", RetryAfter: maxQueue}
+		return &fieldmark.Error{Code: fieldmark.CodeRateLimited,
+			Detail: "other checks of this site are running; try again later", RetryAfter: maxQueue}
 	}
 	if wait <= 0 {
 		return nil

@@ -107,28 +107,48 @@ func TestProbe(t *testing.T) {
 		codes   string
 		asked   []string
 	}{
-		{"a site", "", map[string]answer{"/llms.txt": markdown, "/": {body: linked}}, 4, "relative-url", []string{"/robots.txt", "/llms.txt", "/"}},
-		{"the file", "/llms.txt", map[string]answer{"/llms.txt": markdown, "/": {body: linked}}, 4, "relative-url", []string{"/robots.txt", "/llms.txt", "/"}},
-		{"a page", "/en/about.html", map[string]answer{"/en/llms.txt": markdown, "/en/": {body: linked}}, 4, "relative-url", []string{"/robots.txt", "/en/llms.txt", "/en/"}},
-		{"a folder", "/en", map[string]answer{"/en/llms.txt": markdown}, 4, "relative-url", []string{"/robots.txt", "/en/llms.txt", "/en/"}},
+		{"a site", "", map[string]answer{"/llms.txt": markdown, "/": {body: linked}}, 4, "relative-url",
+			[]string{"/robots.txt", "/llms.txt", "/"}},
+		{"the file", "/llms.txt", map[string]answer{"/llms.txt": markdown, "/": {body: linked}}, 4, "relative-url",
+			[]string{"/robots.txt", "/llms.txt", "/"}},
+		{"a page", "/en/about.html", map[string]answer{"/en/llms.txt": markdown, "/en/": {body: linked}}, 4,
+			"relative-url", []string{"/robots.txt", "/en/llms.txt", "/en/"}},
+		{"a folder", "/en", map[string]answer{"/en/llms.txt": markdown}, 4, "relative-url", []string{"/robots.txt",
+			"/en/llms.txt", "/en/"}},
 		{"links in the head of the answer", "", map[string]answer{"/llms.txt": markdown,
 			"/": {header: "Link: </style.css>; rel=preload; as=style, </llms.txt>; rel=\"describedby\"\nLink: </i.md>; type=\"text/markdown\"; rel=\"alternate\"", body: "<html>"}}, 4, "relative-url", nil},
-		{"nothing points there", "", map[string]answer{"/llms.txt": markdown, "/": {body: "<html><body><link rel=describedby href=/llms.txt>"}}, 4, "not-discoverable no-alternate-markdown relative-url", nil},
-		{"another base", "", map[string]answer{"/llms.txt": markdown, "/": {body: `<base href="/en/">` + linked}}, 4, "not-discoverable relative-url", nil},
+		{"nothing points there", "", map[string]answer{"/llms.txt": markdown,
+			"/": {body: "<html><body><link rel=describedby href=/llms.txt>"}}, 4,
+			"not-discoverable no-alternate-markdown relative-url", nil},
+		{"another base", "", map[string]answer{"/llms.txt": markdown, "/": {body: `<base href="/en/">` + linked}}, 4,
+			"not-discoverable relative-url", nil},
 		{"no file", "", nil, 0, "not-200", []string{"/robots.txt", "/llms.txt"}},
-		{"one page for all", "", map[string]answer{"*": {header: "Content-Type: text/html", body: "<html>Welcome"}}, 0, "soft-404", nil},
-		{"packed", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip", body: packed(good)}}, 4, "relative-url", nil},
+		{"one page for all", "", map[string]answer{"*": {header: "Content-Type: text/html", body: "<html>Welcome"}}, 0,
+			"soft-404", nil},
+		{"packed", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip",
+			body: packed(good)}}, 4, "relative-url", nil},
 		{"packed otherwise", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: br", body: good}}, 0, "no-answer", nil},
-		{"a bomb", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip", body: packed(good + strings.Repeat("cheese ", 4<<20))}}, 4, "truncated too-large relative-url", nil},
-		{"moved", "", map[string]answer{"/llms.txt": {status: 301, header: "Location: /docs/llms.txt"}, "/docs/llms.txt": markdown}, 4, "relative-url", []string{"/robots.txt", "/llms.txt", "/docs/llms.txt", "/docs/"}},
-		{"moved in a circle", "", map[string]answer{"/llms.txt": {status: 302, header: "Location: /llms.txt"}}, 0, "no-answer", nil},
-		{"kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: " + probe.Token + "\nDisallow: /\n"}, "/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
-		{"truncated", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/markdown\nContent-Length: 4000", body: good}}, 0, "no-answer", []string{"/robots.txt", "/llms.txt"}},
-		{"damaged gzip", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip", body: packed(good)[:len(packed(good))-6]}}, 0, "no-answer", nil},
-		{"truncated page", "", map[string]answer{"/llms.txt": markdown, "/": {header: "Content-Length: 4000", body: linked}}, 4, "relative-url", nil},
-		{"truncated robots.txt", "", map[string]answer{"/robots.txt": {header: "Content-Length: 4000", body: "User-agent: *\nDisallow: /\n"}, "/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
-		{"truncated error page", "", map[string]answer{"/llms.txt": {status: 500, header: "Content-Length: 4000", body: "<html>"}}, 0, "not-200", nil},
-		{"others are kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: GPTBot\nDisallow: /\n"}, "/llms.txt": markdown}, 4, "relative-url", nil},
+		{"a bomb", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip",
+			body: packed(good + strings.Repeat("cheese ", 4<<20))}}, 4, "truncated too-large relative-url", nil},
+		{"moved", "", map[string]answer{"/llms.txt": {status: 301, header: "Location: /docs/llms.txt"},
+			"/docs/llms.txt": markdown}, 4, "relative-url", []string{"/robots.txt", "/llms.txt", "/docs/llms.txt",
+			"/docs/"}},
+		{"moved in a circle", "", map[string]answer{"/llms.txt": {status: 302, header: "Location: /llms.txt"}}, 0,
+			"no-answer", nil},
+		{"kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: " + probe.Token + "\nDisallow: /\n"},
+			"/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
+		{"truncated", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/markdown\nContent-Length: 4000",
+			body: good}}, 0, "no-answer", []string{"/robots.txt", "/llms.txt"}},
+		{"damaged gzip", "", map[string]answer{"/llms.txt": {header: "Content-Type: text/plain\nContent-Encoding: gzip",
+			body: packed(good)[:len(packed(good))-6]}}, 0, "no-answer", nil},
+		{"truncated page", "", map[string]answer{"/llms.txt": markdown, "/": {header: "Content-Length: 4000",
+			body: linked}}, 4, "relative-url", nil},
+		{"truncated robots.txt", "", map[string]answer{"/robots.txt": {header: "Content-Length: 4000",
+			body: "User-agent: *\nDisallow: /\n"}, "/llms.txt": markdown}, 0, "no-answer", []string{"/robots.txt"}},
+		{"truncated error page", "", map[string]answer{"/llms.txt": {status: 500, header: "Content-Length: 4000",
+			body: "<html>"}}, 0, "not-200", nil},
+		{"others are kept away", "", map[string]answer{"/robots.txt": {body: "User-agent: GPTBot\nDisallow: /\n"},
+			"/llms.txt": markdown}, 4, "relative-url", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,14 +173,16 @@ func TestProbeNobody(t *testing.T) {
 	s := newSite(t, nil)
 	s.Close()
 	got, err := newProber(t, -1).Lint(t.Context(), s.URL)
-	if err != nil || codes(got) != "no-answer" || strings.Contains(fmt.Sprint(got), "127.0.0.1:") && !strings.HasPrefix(got.URL, s.URL) {
+	if err != nil || codes(got) != "no-answer" || strings.Contains(fmt.Sprint(got), "127.0.0.1:") &&
+		!strings.HasPrefix(got.URL, s.URL) {
 		t.Errorf("Lint of a closed site: %+v, %v; want no-answer without our network in it", got, err)
 	}
 }
 
 func TestProbeRefuses(t *testing.T) {
 	inward := newSite(t, nil)
-	outward := newSite(t, map[string]answer{"/llms.txt": {status: 302, header: "Location: " + strings.Replace(inward.URL, "127.0.0.1", "localhost", 1) + "/llms.txt"}})
+	outward := newSite(t, map[string]answer{"/llms.txt": {status: 302, header: "Location: " +
+		strings.Replace(inward.URL, "127.0.0.1", "localhost", 1) + "/llms.txt"}})
 	p := newProber(t, -1)
 	guarded, err := probe.New(probe.Config{HTTP: safehttp.New(safehttp.Config{})})
 	if err != nil {
@@ -216,7 +238,8 @@ func TestProbePaces(t *testing.T) {
 	}
 	slow := newProber(t, time.Hour)
 	_, err := slow.Lint(t.Context(), s.URL)
-	if fe, ok := errors.AsType[*fieldmark.Error](err); !ok || fe.Code != fieldmark.CodeRateLimited || fe.RetryAfter == 0 {
+	if fe, ok := errors.AsType[*fieldmark.Error](err); !ok || fe.Code != fieldmark.CodeRateLimited ||
+		fe.RetryAfter == 0 {
 		t.Errorf("a turn in an hour: %v, want %s with a time to come back", err, fieldmark.CodeRateLimited)
 	}
 }

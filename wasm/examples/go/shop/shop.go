@@ -30,7 +30,8 @@ func Score(in *guest.Inputs, out *guest.Result) {
 	weight.Add(in, light, 1, guest.Linear(in.Values[light], most[:]))
 	contact.Add(in, orgContact, 1, guest.Linear(in.Values[orgContact], whole[:]))
 	contact.Add(in, linkContact, 3, guest.Linear(in.Values[linkContact], whole[:]))
-	out.Marks[0], out.Marks[1], out.Marks[2], out.Marks[3] = products.Mean(), previews.Mean(), weight.Mean(), contact.Mean()
+	out.Marks[0], out.Marks[1], out.Marks[2], out.Marks[3] = products.Mean(), previews.Mean(), weight.Mean(),
+		contact.Mean()
 	out.Gate(0, in.Below(reachable, 1000))
 	out.Gate(1, in.Below(orgContact, 1000) && in.Below(linkContact, 1000))
 	out.Total(points[:])
