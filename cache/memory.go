@@ -84,7 +84,7 @@ func newShard(bytes int64) (*shard, error) {
 	return s, nil
 }
 
-// get returns the slot of a key, nil if there is none.
+// get returns the slot of a key, or nil.
 func (s *shard) get(hash uint64, key string) *slot {
 	b, ok := s.store.Get(hash)
 	if !ok || b.key != key {

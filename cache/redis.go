@@ -332,7 +332,7 @@ func (r *Redis) releaseAbandoned(ctx context.Context) {
 	})
 }
 
-// load returns the entry under key, or nil if there is none or Redis is
+// load returns the entry under key, or nil if it does not exist or Redis is
 // unavailable. An entry that is damaged, forged, sealed with another secret or
 // written by another version of the program counts as absent, not as a failed call:
 // there are many during a rollout or a change of the node token.

@@ -174,7 +174,7 @@ func (f *fleetFill) publish(e *Entry, leaseToken string) {
 	}
 	var saved *Entry
 	if e != nil {
-		copied := *e // the cache takes over the caller's entry
+		copied := *e // the caller's entry belongs to the cache from now on
 		saved = &copied
 	}
 	f.c.fills.Go(func() {

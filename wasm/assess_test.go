@@ -137,7 +137,7 @@ func TestAssessOfAnUnreachableSite(t *testing.T) {
 	}
 }
 
-func TestAssessRefusesAnotherUnit(t *testing.T) {
+func TestAssessRejectsOtherUnit(t *testing.T) {
 	m := load(t, newEngine(t, wasm.Config{}), geo.Module())
 	f := bakery()
 	for i := range f.Facts {

@@ -37,9 +37,9 @@ func TestCheckOfTheBuiltIn(t *testing.T) {
 	}
 }
 
-// TestCheckComplains gives modules that would load, and names why they may not
+// TestCheckReportsProblems gives modules that would load, and names why they may not
 // be activated.
-func TestCheckComplains(t *testing.T) {
+func TestCheckReportsProblems(t *testing.T) {
 	sometimes := func(code string) []byte { // runs code for every input above 100
 		module, _ := assemble(t, code)
 		return bytes.Replace(module, []byte{0x29, 3, 16, 0x42, 0x89, 0x06, 0x51, 0x04, 0x40},

@@ -27,7 +27,7 @@ func population(words ...int64) func(func(fieldmark.BrandState) error) error {
 	}
 }
 
-// TestCompare wants what going from one module to another changes, to the digit.
+// TestCompare expects what going from one module to another changes, to the digit.
 func TestCompare(t *testing.T) {
 	from, to := wasmtest.Words(t, "1.0.0", "words", 1000), wasmtest.Words(t, "2.0.0", "words", 2000)
 	got, err := wasm.Compare(t.Context(), from, to, auditedAt, population(100, 400, 900, 0))

@@ -96,7 +96,7 @@ func findContext(t *testing.T) {
 }
 
 // findMeterCost: looking at the context costs 7 to 19 times a call, counting a
-// fifth of one. The bench has the number; here is room for a busy machine.
+// fifth of one. The bench has the number; the limit allows for a busy machine.
 func findMeterCost(t *testing.T) {
 	values, states, n := defaultInputs()
 	input := abi.AppendInput(nil, values, states)

@@ -240,8 +240,8 @@ func (g *generation) recordFault(now time.Time) bool {
 	return !first.IsZero() && now.Sub(first) < faultWindow
 }
 
-// rollBack replaces g by the previous module, unless that was done already or there
-// is none.
+// rollBack replaces g by the previous module, if g is still active and there was a
+// previous one.
 func (r *Registry) rollBack(g *generation, last *Fault) {
 	r.mu.Lock()
 	if r.closed || r.previous == nil || r.active.Load() != g {

@@ -47,7 +47,7 @@ func activate(t testing.TB, r *wasm.Registry, module []byte) fieldmark.ModuleRef
 func bad(t testing.TB) []byte { return tamper(t, 0x00) }
 
 // TestRollBack lets a module go wrong five times: the module before is back by
-// itself, is told of, and the bad one is not taken again unless forgiven.
+// itself, is reported, and the bad one is not activated again unless cleared.
 func TestRollBack(t *testing.T) {
 	var news []wasm.Rollback
 	r := newRegistry(t, wasm.RegistryConfig{RolledBack: func(n wasm.Rollback) { news = append(news, n) }})
@@ -83,8 +83,8 @@ func TestRollBack(t *testing.T) {
 	}
 }
 
-// TestRareFaultsAreBorne has a fault every 20 seconds for an hour.
-func TestRareFaultsAreBorne(t *testing.T) {
+// TestRareFaultsDoNotRollBack has a fault every 20 seconds for an hour.
+func TestRareFaultsDoNotRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry(t, wasm.RegistryConfig{})
 		activate(t, r, compilePlain(t))
@@ -221,7 +221,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// TestObserver wants every event told, with the fuel a call took.
+// TestObserver expects every event, with the fuel a call took.
 func TestObserver(t *testing.T) {
 	var fuel atomic.Int64
 	var faults, waits atomic.Int64

@@ -176,7 +176,7 @@ func TestMemoryIsReset(t *testing.T) {
 	}
 }
 
-// TestMemoryMustNotGrow gives a module room to grow, which it must not use.
+// TestMemoryMustNotGrow gives a module a larger maximum, which it must not use while scoring.
 func TestMemoryMustNotGrow(t *testing.T) {
 	grows := tamper(t, 0x41, 1, 0x40, 0, 0x1a) // memory.grow 1, drop
 	grows = rewrite(t, grows, 5, func([]byte) []byte { return []byte{1, 1, 1, 2} })
@@ -194,7 +194,7 @@ func TestMemoryMustNotGrow(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadRejects(t *testing.T) {
 	sound := compilePlain(t)
 	for name, tt := range map[string]struct {
 		module []byte
@@ -302,7 +302,7 @@ func TestManyCallers(t *testing.T) {
 }
 
 // TestSwapUnderLoad does what an edge does when a module is replaced: callers
-// of the old one finish, late ones are told, and everything is freed.
+// of the old one finish, late ones get an error, and everything is freed.
 func TestSwapUnderLoad(t *testing.T) {
 	engine := newEngine(t, wasm.Config{Instances: 2})
 	for range 10 {
@@ -359,7 +359,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	var busy sync.WaitGroup
 	busy.Go(func() {
 		var out abi.Result
-		defer stopBusy() // without it nobody would ever wait
+		defer stopBusy() // without it no call would ever wait
 		for stop.Err() == nil {
 			if err := m.Score(context.Background(), []int64{trigger}, []byte{1}, &out); err != nil {
 				t.Error(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestHandWritten takes the module that was written in WAT from ABI.md alone,
-// stamps it with the manifest and the vectors of that page, and wants it to
+// stamps it with the manifest and the vectors of that page, and expects it to
 // pass. So the page's examples are tested too.
 func TestHandWritten(t *testing.T) {
 	page, err := os.ReadFile("ABI.md")

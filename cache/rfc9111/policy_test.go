@@ -202,7 +202,7 @@ func TestParseDate(t *testing.T) {
 		"Sun Nov 06 08:49:37 1994":         true,
 		"sun, 06 NOV 1994 08:49:37 gmt":    true,
 		" Sun, 06 Nov 1994 08:49:37 GMT\t": true,
-		"Mon, 06 Nov 1994 08:49:37 GMT":    true, // nobody compares the day
+		"Mon, 06 Nov 1994 08:49:37 GMT":    true, // the day is not compared
 		"Sun, 06 Nov 1994 08:49:37 UTC":    false,
 		"Sun, 06 Nov 1994 08:49:37 +0000":  false,
 		"Sun, 06 Nov 1994 08:49:37":        false,

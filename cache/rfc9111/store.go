@@ -60,7 +60,7 @@ func (p Profile) Storable(q *Request, status int, h http.Header, policy *Policy)
 
 // allowsSetCookie reports whether a response that sets a cookie may be stored. RFC
 // 9111, 7.3 leaves this to the origin; a cache must at least not share one based on
-// a heuristic, or one visitor could get the session of another.
+// a heuristic, or a client could get the session of another.
 func (p Profile) allowsSetCookie(policy *Policy) bool {
 	if p == RFC {
 		return policy.Explicit

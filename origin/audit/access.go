@@ -12,7 +12,7 @@ import (
 )
 
 // minHSTSAge is the shortest max-age of Strict-Transport-Security that counts: half
-// a year covers visitors who return rarely.
+// a year covers people who return rarely.
 const minHSTSAge = 180 * 24 * time.Hour
 
 // maxNosnippetShare is the percentage of a page's words under data-nosnippet from
@@ -94,7 +94,7 @@ func blockedFirst(e fieldmark.Evidence) string {
 }
 
 // countAllowed counts the sampled addresses a crawler may fetch. example is the
-// rule for the first address it may not fetch or, if there is none, for the first
+// rule for the first address it may not fetch or, otherwise, for the first
 // address.
 func (f *site) countAllowed(token string) (open, asked int, example string) {
 	shown := undecided

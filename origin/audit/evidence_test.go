@@ -46,7 +46,7 @@ func TestStatistics(t *testing.T) {
 		"192.168.0.1", "page 3", "0x", "04x and 0x1f",
 		"10<sup>-9</sup> seconds", "2<sup><small>48</small></sup> bytes", "an F-16s", "COVID-19 days", "3-D",
 		"a 64-bit build", "PDP-11 times",
-		// Codes, and what stands in code.
+		// Codes, and the content of code elements.
 		"$1", "run it as sh -c '$1' and $2", "Class 0L", "code 2201G", "2026-04-07T22:13:13Z", "0F", "a 5G network",
 		"a %20 b", "printf %5d", "HRB 12.345", "RCS Paris 123 456 789", "FN 123.456 x",
 		"<code>30 kg</code>", "<pre>sleep 30 s; echo 40 %</pre>", "<kbd>5 m</kbd> <samp>12 ms</samp>"}

@@ -13,7 +13,7 @@ import (
 )
 
 // The extractors one by one, each held to what must be true of any input. What
-// is a line of its own cannot change what its neighbours count, so most of these
+// is a separate line cannot change what its neighbours count, so most of these
 // add one known thing and want exactly one more.
 
 func FuzzMicrodata(f *testing.F) {
@@ -200,7 +200,7 @@ func FuzzHead(f *testing.F) {
 				t.Errorf("%d bytes of complaint about %q", len(fault), head)
 			}
 		}
-		// What already names a canonical address is not mended by another.
+		// What already names a canonical address is not fixed by another.
 		two := `<link rel=canonical href=https://example.com/a><link rel=canonical href=https://example.com/b>`
 		if _, _, fault, _ := audit.TryHead(two + head); fault == "" {
 			t.Errorf("two canonicals and %q pass", head)

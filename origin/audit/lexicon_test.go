@@ -12,7 +12,7 @@ import (
 // languages are those of the badge.
 var languages = strings.Fields("en ar cs da de el es fa fi fr he hi hu id it ja ko nb nl pl pt ro ru sv th tr uk vi zh")
 
-// TestLexiconsComplete wants every kind of word in every language: a fact that
+// TestLexiconsComplete expects every kind of word in every language: a fact that
 // depends on words counts for all of them.
 func TestLexiconsComplete(t *testing.T) {
 	if tags := audit.LexiconTags(); !slices.Equal(tags, languages) {
@@ -115,7 +115,7 @@ func TestLexicons(t *testing.T) {
 	}
 }
 
-// TestWordBoundaries wants nothing where a word of a lexicon is part of another
+// TestWordBoundaries expects nothing where a word of a lexicon is part of another
 // word, or means something else in the language of the page.
 func TestWordBoundaries(t *testing.T) {
 	tests := []struct{ fact, tag, text string }{
@@ -151,7 +151,7 @@ func TestWordBoundaries(t *testing.T) {
 	}
 }
 
-// TestLanguageWithoutLexicon wants unknown rather than zero where the words of a
+// TestLanguageWithoutLexicon expects unknown rather than zero where the words of a
 // language are not known, and what was found all the same where it was found.
 func TestLanguageWithoutLexicon(t *testing.T) {
 	swahili := `<a href=/x>Kuhusu sisi</a><p>Tuna miaka 20, na asilimia 40 ya wateja.</p>`
@@ -168,7 +168,7 @@ func TestLanguageWithoutLexicon(t *testing.T) {
 	})
 }
 
-// TestQuestions wants the questions of languages that do not write a question mark.
+// TestQuestions expects the questions of languages that do not write a question mark.
 func TestQuestions(t *testing.T) {
 	heading := func(tag, s string) web { return inLanguage(tag, "<h2>"+s+"</h2><p>We are in the old town.</p>") }
 	runFacts(t, []factTest{

@@ -183,7 +183,7 @@ func (f *site) siteName(o *organization) string {
 }
 
 // hostLabel returns the label of a host before its public suffix, in Unicode, or
-// the host itself if there is none.
+// the host itself without one.
 func hostLabel(host string) string {
 	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimSuffix(strings.ToLower(host), "."))
 	if err != nil {

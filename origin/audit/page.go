@@ -52,7 +52,7 @@ type page struct {
 	unquoted  int      // words of text under data-nosnippet
 	hidden    string   // invisible text
 	comments  string   // comments of the HTML
-	textStart int      // offset of the main text in the HTML; -1 if there is none
+	textStart int      // offset of the main text in the HTML; -1 without main text
 }
 
 // meta is a meta element; key is its name or property in lower case.

@@ -60,7 +60,7 @@ func TestTokensMatchWhole(t *testing.T) {
 }
 
 // TestNeverAnotherCrawler: every request of every test is held to
-// audit.UserAgent by the test sites; here that name is held to be ours alone.
+// audit.UserAgent by the test sites; here the name is checked to be used by this crawler only.
 func TestNeverAnotherCrawler(t *testing.T) {
 	for _, c := range audit.Crawlers() {
 		if strings.Contains(strings.ToLower(audit.UserAgent), strings.ToLower(c)) {

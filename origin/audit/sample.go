@@ -20,7 +20,7 @@ const (
 	maxNewest = 3 // by lastmod; the rest is selected by hash, so that archives are included
 )
 
-// purpose is a kind of page that visitors look for. All words are slugs.
+// purpose is a kind of page that people look for. All words are slugs.
 type purpose struct {
 	name  string
 	whole map[string]bool // the whole text of a link

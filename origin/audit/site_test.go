@@ -168,7 +168,7 @@ func seen(f fieldmark.Facts, id string) string {
 	return b.String()
 }
 
-// factTest audits a site and wants facts of it: "id value", one each.
+// factTest audits a site and compares its facts: "id value", one each.
 type factTest struct {
 	name string
 	site web

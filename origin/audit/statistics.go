@@ -51,7 +51,7 @@ var unitLetters = setOf("g", "m", "t", "s", "h", "l", "L", "V", "v", "W", "w", "
 var casedUnits = setOf("Ko", "Mo", "Go", "To", "Po")
 
 // statistics counts the numbers of a text that measure something: those with a
-// unit, a percent sign, a currency or thousands separators. Years, telephone
+// unit, a percent sign, a currency or thousands separators. Years, phone
 // numbers, codes and registration numbers do not count. tag is the lexicon of the
 // page, "" if its language is unknown. examples are the first few, as evidence.
 func statistics(text, tag string) (n int, examples []string) {
@@ -97,7 +97,7 @@ func isStatistic(line string, m []int, tag string) (end int, ok bool) {
 	number := strings.TrimRight(line[m[4]:m[5]], " .,'’")
 	before := lastRune(line[:m[0]])
 	if unicode.IsLetter(before) && spaced(string(before)) || unicode.IsDigit(before) || before == '+' || before == '/' {
-		return 0, false // part of a word, a telephone number or a date
+		return 0, false // part of a word, a phone number or a date
 	}
 	end = m[4] + len(number)
 	unit, joined := "", false
@@ -131,7 +131,7 @@ func isStatistic(line string, m []int, tag string) (end int, ok bool) {
 	case counts:
 		return m[1], true
 	}
-	// The last groups of a telephone number look like thousands.
+	// The last groups of a phone number look like thousands.
 	ahead := strings.TrimRight(line[:m[0]], " -.")
 	after := lastRune(ahead)
 	phone := before == '-' || len(ahead) < m[0] && (unicode.IsDigit(after) || after == ')')

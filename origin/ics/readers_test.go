@@ -126,7 +126,7 @@ func decode(feed string) ([]entry, error) {
 	return events, nil
 }
 
-// packages are pinned, so that a change of theirs is a change of this file.
+// packages are pinned, so that an update of a package is a change of this file.
 const packages = `{"private": true, "dependencies": {"ical.js": "2.2.1"}}`
 
 func readNode(t *testing.T, feeds []string) [][]entry {

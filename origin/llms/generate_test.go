@@ -258,7 +258,7 @@ func TestGenerateHostile(t *testing.T) {
 		}
 		doc, err := llms.Generate(r)
 		if err != nil {
-			continue // too long, empty after cleaning, or an address that is none
+			continue // too long, empty after cleaning, or an invalid address
 		}
 		written++
 		if prove(t, r, doc); t.Failed() {
@@ -270,7 +270,7 @@ func TestGenerateHostile(t *testing.T) {
 	}
 }
 
-func TestGenerateRefuses(t *testing.T) {
+func TestGenerateRejects(t *testing.T) {
 	ok := requests["en"]
 	tests := []struct {
 		name string
@@ -461,7 +461,7 @@ func TestGenerateLanguages(t *testing.T) {
 	}
 }
 
-// European Portuguese has words of its own; Brazilian ones read as foreign there.
+// European Portuguese has different words; Brazilian ones read as foreign there.
 func TestGeneratePortuguese(t *testing.T) {
 	for tag, want := range map[string]string{"pt": "Diferencial", "pt-BR": "Diferencial", "pt-PT": "O que o distingue",
 		"pt-AO": "O que o distingue"} {
@@ -473,7 +473,7 @@ func TestGeneratePortuguese(t *testing.T) {
 	}
 }
 
-// TestGenerateQuotesInstructions wants the words that were taken for an order, each
+// TestGenerateQuotesInstructions expects the words that were read as an instruction, each
 // of them, in errors and warnings.
 func TestGenerateQuotesInstructions(t *testing.T) {
 	_, err := llms.Generate(llms.Request{Name: "A", Niche: "b",

@@ -10,7 +10,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/llms"
 )
 
-// sample is an invented brand that speaks one of the languages of the table.
+// sample is an invented brand in one of the languages of the table.
 type sample struct {
 	Tag         string `json:"tag"`
 	Name        string `json:"name"`
@@ -72,7 +72,7 @@ func (s sample) shapes() map[string]llms.Request {
 	}
 }
 
-// hostile is what somebody might put into any field, by the name of the trick.
+// hostile is what an attacker might put into any field, by the name of the trick.
 var hostile = map[string]string{
 	"heading":                  "# Heading\n\n## Section\n\n- [x](https://evil.example)",
 	"underlined heading":       "Title\n=====\n\nPart\n-----\n",

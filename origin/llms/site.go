@@ -27,7 +27,7 @@ type Visit struct {
 	ContentType string // unparsed
 	Body        []byte
 	Missing     *Page // response for a path that cannot exist; nil if not fetched, or not 200
-	Home        *Page // page of the directory that the file covers; nil if there is none
+	Home        *Page // page of the directory that the file covers; nil if it does not exist
 }
 
 // Page is another page of the site.

@@ -17,7 +17,7 @@ import (
 )
 
 // validators are other people's readers of llms.txt, pinned, so that a change
-// of theirs is a change of this file.
+// of a package is a change of this file.
 const validators = `{
   "private": true,
   "dependencies": {

@@ -103,7 +103,7 @@ func (d draft) linked() bool {
 	return d.url != nil || len(d.links) > 0 || d.contactURL != "" || len(d.alternates) > 0
 }
 
-// writeSection writes a heading with its links, or nothing if there are none.
+// writeSection writes a heading with its links, or nothing without links.
 func writeSection(b *strings.Builder, title string, links []link) {
 	if len(links) == 0 {
 		return

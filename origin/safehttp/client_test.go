@@ -108,7 +108,7 @@ func TestSpecialPurposeByName(t *testing.T) {
 	}
 }
 
-// wantRefused asks for rawURL and wants a refusal that tells nothing.
+// wantRefused requests rawURL and requires an error that reveals nothing.
 func wantRefused(t *testing.T, c *safehttp.Client, rawURL string) {
 	t.Helper()
 	resp, err := get(t, c, rawURL)
@@ -367,7 +367,7 @@ func mustPort(t *testing.T, s string) uint16 {
 }
 
 // startDNS answers every question for an address with what answer returns for
-// the number of the look-up, the same for the A and AAAA halves of one.
+// the number of the lookup, the same for the A and AAAA halves of one.
 func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")

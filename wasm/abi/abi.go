@@ -8,7 +8,7 @@ const Name = "scorer/1"
 const (
 	ExportMemory = "memory"          // the only linear memory
 	ExportInput  = "scorer_v1_input" // () -> i32: address of the inputs
-	ExportScore  = "scorer_v1_score" // () -> i32: address of the result, 0 if there is none
+	ExportScore  = "scorer_v1_score" // () -> i32: address of the result, 0 without one
 	ExportInit   = "_initialize"     // () -> (): optional, run once per instance
 )
 

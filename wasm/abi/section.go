@@ -11,8 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/bytecode"
 )
 
-// componentHeader starts a component instead of a core module, which deserves an
-// error of its own.
+// componentHeader starts a component instead of a core module, which deserves a
+// separate error.
 const componentHeader = "\x00asm\x0d\x00\x01\x00"
 
 // Module is what can be read from a module without running it.

@@ -129,7 +129,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseListsEverything gives a module five faults and wants all named.
+// TestParseListsEverything gives a module five faults and expects all to be reported.
 func TestParseListsEverything(t *testing.T) {
 	manifest, _ := small(t)
 	_, err := abi.Parse(join(section{2, []byte("\x01\x03env\x03log\x00\x00")}, section{5, []byte{1, 1, 1, 99}},

@@ -19,7 +19,7 @@ import (
 // object is JSON in the making.
 type object = map[string]any
 
-// anyCard writes a card nobody would: every feature, odd numbers, long curves.
+// anyCard writes an unusual card: every feature, odd numbers, long curves.
 func anyCard(r *rand.Rand) object {
 	inputs := make([]object, 1+r.IntN(12))
 	unused := make([]object, len(inputs))

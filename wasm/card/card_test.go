@@ -145,7 +145,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-func TestParseNamesThePlace(t *testing.T) {
+func TestParseReportsPositions(t *testing.T) {
 	good := `{"input": "a", "curve": {"linear": [[0, 0], [1, 1]]}}`
 	for _, tt := range []struct{ text, want string }{
 		{``, "EOF"},
@@ -193,9 +193,9 @@ func TestParseNamesThePlace(t *testing.T) {
 	}
 }
 
-// TestParseNamesAllMistakes makes several mistakes of different kinds and wants
+// TestParseReportsAllMistakes makes several mistakes of different kinds and expects
 // all of them, in the order of the file and none twice.
-func TestParseNamesAllMistakes(t *testing.T) {
+func TestParseReportsAllMistakes(t *testing.T) {
 	text := strings.NewReplacer(`"version": "1.0.0"`, `"version": "new"`, `"weight": 100`, `"weight": 90`).Replace(
 		one("max", `{"input": "z", "curve": {"linear": [[0, 0], [1, 1]]}}, {"input": "b"}`,
 			`{"id": "g", "limit": 101, "reason": "Why."}`))
@@ -216,21 +216,21 @@ func TestParseNamesAllMistakes(t *testing.T) {
 	}
 }
 
-// TestUnusedInput wants a warning and a module: an author who has not written the
+// TestUnusedInput expects a warning and a module: an author who has not written the
 // signal yet can build and try the rest.
 // Values of a wrong type and unknown members are all reported at once, each with its
 // place.
-func TestParseNamesEveryWrongShape(t *testing.T) {
+func TestParseReportsEveryWrongShape(t *testing.T) {
 	_, err := card.Parse([]byte("{\"name\": 1,\n\"wieght\": 1,\n\"inputs\": {},\n" +
 		"\"components\": [{\"weight\": \"100\",\n\"signals\": [{\"points\": 1.5,\n\"parts\": [{\"curve\": {\"linear\": [[0, true]]}}]}]}],\n\"gates\": [7]}"))
 	got, _ := errors.AsType[abi.Problems](err)
 	want := abi.Problems{
 		`1:10: name is 1, must be a string`,
-		`2:11: wieght is no member of a card`,
+		`2:11: wieght is not a member of a card`,
 		`3:11: inputs must be an array`,
 		`4:27: components[0].weight is "100", must be a whole number`,
 		`5:24: components[0].signals[0].points is 1.5, must be a whole number`,
-		`6:37: components[0].signals[0].parts[0].curve.linear[0][1] true is not a decimal number with at most three digits behind the point`,
+		`6:37: components[0].signals[0].parts[0].curve.linear[0][1] true is not a decimal number with at most three digits after the point`,
 		`7:11: gates[0] must be an object`,
 	}
 	if !slices.Equal(got, want) {
@@ -282,7 +282,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestExplain wants the words of a card, and numbers that are those of Eval.
+// TestExplain expects the words of a card, and numbers that are those of Eval.
 func TestExplain(t *testing.T) {
 	c := parse(t, one("mean", `{"input": "a", "weight": 3, "curve": {"linear": [[50, 0], [100, 0.25], [300, 1]]}}, {"input": "b", "curve": {"steps": [[2, 0.875]], "beyond": 0.1}}`,
 		`{"id": "g", "limit": 40, "reason": "Why.", "when": {"any": [{"input": "a", "op": "lt", "value": 60}, {"all": [{"input": "a", "op": "eq", "value": 61.5}, {"input": "b", "op": "gt", "value": 9}, {"input": "c", "op": "lt", "value": 1}]}]}}`))

@@ -26,7 +26,7 @@ func (p *parser) checkShape(n *node, t reflect.Type, path string) {
 			if field, ok := fieldNamed(t, name); ok {
 				p.checkShape(&n.items[i], field.Type, strings.TrimPrefix(path+"."+name, "."))
 			} else {
-				p.addProblem(strings.TrimPrefix(path+"."+name, "."), "is no member of a card")
+				p.addProblem(strings.TrimPrefix(path+"."+name, "."), "is not a member of a card")
 			}
 		}
 	case t.Kind() == reflect.Slice && n.open == '[':

@@ -174,8 +174,8 @@ func (v *validator) check(path string, s object, value any) {
 	}
 }
 
-// TestComplaintsNameLines puts a mistake on a line of its own.
-func TestComplaintsNameLines(t *testing.T) {
+// TestProblemsHaveLines puts a mistake on a separate line.
+func TestProblemsHaveLines(t *testing.T) {
 	text := strings.Replace(one("mean", "\n  {\"input\": \"a\",\n   \"curve\": {\"linear\": [[0, 0], [1, 7]]}}",
 		anyGate), `"label": "All"`, `"label": ""`, 1)
 	_, err := card.Parse([]byte(text))

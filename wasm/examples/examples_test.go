@@ -22,7 +22,7 @@ import (
 )
 
 // -facts is how many random facts every module is held against its card on; zero
-// means 100,000, and fewer of what takes long. -update writes the digests anew.
+// means 100,000, and fewer of what takes long. -update rewrites the digests.
 var (
 	facts  = flag.Int("facts", 0, "random facts for every module")
 	update = flag.Bool("update", false, "write the digests of the modules anew")
@@ -109,7 +109,7 @@ func (e *example) build(t *testing.T) ([]byte, *card.Card) {
 			t.Skip("the target wasm32-unknown-unknown is not installed")
 		}
 	case "go":
-		folder = "go" // it imports the SDK, which stands in this module
+		folder = "go" // it imports the SDK, which is in this module
 	}
 	raw := filepath.Join(t.TempDir(), "raw.wasm")
 	caller, err := filepath.Abs(filepath.Dir(folder))

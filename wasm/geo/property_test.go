@@ -44,7 +44,7 @@ func assess(t *testing.T, m *wasm.Module, values []int64, states []byte) fieldma
 	return a
 }
 
-// shown is the score of an assessment, below all others if there is none.
+// shown is the score of an assessment, below all others without one.
 func shown(a fieldmark.Assessment) fieldmark.Milli {
 	if a.Score == nil {
 		return -1

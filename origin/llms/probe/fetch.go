@@ -64,7 +64,7 @@ func (r *run) get(ctx context.Context, u *url.URL, accept string, limit int64) (
 	}
 }
 
-// rules returns the robots.txt of u's host, "" if there is none.
+// rules returns the robots.txt of u's host, or "".
 func (r *run) rules(ctx context.Context, u *url.URL) (string, error) {
 	site := u.Scheme + "://" + u.Host
 	if rules, ok := r.robots[site]; ok {

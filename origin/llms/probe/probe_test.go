@@ -169,7 +169,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-func TestProbeNobody(t *testing.T) {
+func TestProbeUnreachable(t *testing.T) {
 	s := newSite(t, nil)
 	s.Close()
 	got, err := newProber(t, -1).Lint(t.Context(), s.URL)
@@ -179,7 +179,7 @@ func TestProbeNobody(t *testing.T) {
 	}
 }
 
-func TestProbeRefuses(t *testing.T) {
+func TestProbeRejects(t *testing.T) {
 	inward := newSite(t, nil)
 	outward := newSite(t, map[string]answer{"/llms.txt": {status: 302, header: "Location: " +
 		strings.Replace(inward.URL, "127.0.0.1", "localhost", 1) + "/llms.txt"}})
@@ -215,9 +215,9 @@ func TestProbeRefuses(t *testing.T) {
 	}
 }
 
-// TestProbePaces: a host is asked at our pace whoever asks, and who would wait
-// too long is told so.
-func TestProbePaces(t *testing.T) {
+// TestProbeRateLimit: the rate limit of a host holds for all callers, and one that would wait
+// too long gets an error.
+func TestProbeRateLimit(t *testing.T) {
 	const delay = 40 * time.Millisecond
 	s := newSite(t, map[string]answer{"/llms.txt": {header: "Content-Type: text/plain", body: good}})
 	p := newProber(t, delay)
