@@ -2,6 +2,7 @@ package rfc9111
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,12 @@ var protectedFields = map[string]bool{
 	"Forwarded": true, "Via": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Proto": true,
 	"X-Request-Id":     true,
 	"Fieldmark-Client": true, "Fieldmark-Node": true,
+}
+
+// IsHopByHop reports whether a field applies to a single connection, without regard to
+// what a Connection field names.
+func IsHopByHop(name string) bool {
+	return slices.Contains(hopByHopFields, http.CanonicalHeaderKey(name))
 }
 
 // RemoveHopByHop removes the hop-by-hop fields from h, including those that

@@ -9,11 +9,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
@@ -181,10 +183,9 @@ func CheckAuth(a *fieldmark.EndpointAuth) (member, problem string) {
 	return "", ""
 }
 
-// reserved are header fields that are ours, or that would change how a message
-// travels.
-var reserved = []string{"content-type", "content-length", "content-encoding", "host", "connection", "transfer-encoding", "te", "trailer",
-	"upgrade", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "user-agent"}
+// reservedFields cannot be set for an endpoint, in addition to the hop-by-hop fields:
+// the sender sets them, or they change how a message is transferred.
+var reservedFields = []string{"content-type", "content-length", "content-encoding", "host", "expect", "user-agent"}
 
 // CheckHeader says what is wrong with a header field of an endpoint's own.
 func CheckHeader(name, value string) string {
@@ -196,10 +197,8 @@ func CheckHeader(name, value string) string {
 	if strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "ce-") {
 		return "is a header field of the message itself"
 	}
-	for _, r := range reserved {
-		if lower == r {
-			return "is a header field that cannot be set"
-		}
+	if slices.Contains(reservedFields, lower) || rfc9111.IsHopByHop(name) {
+		return "is a header field that cannot be set"
 	}
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
