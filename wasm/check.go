@@ -342,7 +342,8 @@ func (t *checker) checkDirections(ctx context.Context) {
 				grew = -grew
 			}
 			if after.fault == "" && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
-				t.reportOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes from %d to %d (values %v, states %v)",
+				t.reportOnce("direction "+in.Name, "input %s is declared %s, but from %d to %d the score goes "+
+					"from %d to %d (values %v, states %v)",
 					in.Name, in.Direction, old, base.values[j], t.manifest.Shown(&before.result),
 					t.manifest.Shown(&after.result), base.values, base.states)
 			}

@@ -142,7 +142,8 @@ func (c *comparison) checkDirections(ctx context.Context, state *fieldmark.Brand
 			}
 			if ok && (in.Direction == abi.Up && grew < 0 || in.Direction == abi.Down && grew > 0) {
 				if c.out.DirectionsBroken++; c.out.DirectionsBroken == 1 {
-					c.out.FirstDirection = fmt.Sprintf("%s: %s is declared %s, but from %s to %s the score goes from %s to %s", state.Brand.Slug, in.Name,
+					c.out.FirstDirection = fmt.Sprintf("%s: %s is declared %s, but from %s to %s the score goes "+
+						"from %s to %s", state.Brand.Slug, in.Name,
 						in.Direction, fieldmark.Milli(own), fieldmark.Milli(own+step), scoreText(before),
 						scoreText(after))
 				}

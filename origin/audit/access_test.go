@@ -34,10 +34,13 @@ func TestCrawlers(t *testing.T) {
 		{"one fetcher blocked", with(text("User-agent: Claude-User\nDisallow: /\n")), []string{"fetcher.share 0.8"}},
 		{"a folder blocked", with(text("User-agent: OAI-SearchBot\nDisallow: /blog/\nAllow: /blog/a$\n")),
 			[]string{"crawler.oai-searchbot 0.75"}},
-		{"training opt-out costs nothing", with(text("User-agent: GPTBot\nUser-agent: Google-Extended\nUser-agent: Applebot-Extended\nUser-agent: ClaudeBot\nUser-agent: Amazonbot\nDisallow: /\n")),
+		{"training opt-out costs nothing", with(text("User-agent: GPTBot\nUser-agent: " +
+			"Google-Extended\nUser-agent: Applebot-Extended\nUser-agent: ClaudeBot\nUser-agent: " +
+			"Amazonbot\nDisallow: /\n")),
 			[]string{"crawler.googlebot 1", "crawler.oai-searchbot 1", "crawler.others 1", "crawler.claude-searchbot 1",
 				"fetcher.share 1"}},
-		{"the specific group alone counts", with(text("User-agent: *\nDisallow: /blog\nUser-agent: Bingbot\nAllow: /\n")), []string{"crawler.bingbot 1", "crawler.googlebot 0.5"}},
+		{"the specific group alone counts", with(text("User-agent: *\nDisallow: /blog\nUser-agent: " +
+			"Bingbot\nAllow: /\n")), []string{"crawler.bingbot 1", "crawler.googlebot 0.5"}},
 		{"names in any case", with(text("user-agent: CLAUDE-searchbot\ndisallow: /\n")),
 			[]string{"crawler.claude-searchbot 0"}},
 	})
@@ -83,7 +86,8 @@ func TestOwnRobots(t *testing.T) {
 		}
 		want, reason := "1", "/ disallowed for FieldmarkBot: line 2: Disallow: /"
 		if rules.status == 500 {
-			want, reason = "0", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 with rules, or 404 if there are none"
+			want, reason = "0", "robots.txt returned 500, so crawlers may not fetch anything: make it return 200 "+
+				"with rules, or 404 if there are none"
 		}
 		if got := seen(facts, "home.reachable"); !strings.Contains(got, reason) || seen(facts, "title.good") != got {
 			t.Errorf("%s: reason %q, want %q for every fact", name, got, reason)

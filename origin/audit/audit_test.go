@@ -35,8 +35,9 @@ func goodSite() web {
 <p>It saved 35 % of 1,200 kWh, says <a href="https://study.example.org/">a study</a>: “This is the most useful thing that we have seen in years.”</p>`
 	w := web{
 		"/robots.txt": text("User-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml\n"),
-		"/llms.txt":   text("# Example\n\n> What Example does.\n\n## Pages\n\n- [About](https://example.com/about): who we are\n"),
-		"/":           page("/", "Example does things", body),
+		"/llms.txt": text("# Example\n\n> What Example does.\n\n## Pages\n\n- " +
+			"[About](https://example.com/about): who we are\n"),
+		"/": page("/", "Example does things", body),
 		"/sitemap.xml": {kind: "application/xml", body: `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url><url><loc>https://example.com/about</loc><lastmod>2026-01-02</lastmod></url><url><loc>https://example.com/news</loc></url></urlset>`},
 	}

@@ -28,7 +28,8 @@ func corpus() (pages [][]byte) {
 		}
 		b.WriteString("</nav><main><h1>The page</h1>")
 		for j := range 10 + i*2 {
-			fmt.Fprintf(&b, `<h2>Part %d: how does it work?</h2><p>%s In 2025 the share was %d.%d %% of 1,%03d tonnes, and <a href="https://source%d.example/">a source</a> says so.</p><p>“%s”, said Anna Muster of the works.</p><ul><li>one<li>two</ul>`,
+			fmt.Fprintf(&b, `<h2>Part %d: how does it work?`+
+				`</h2><p>%s In 2025 the share was %d.%d %% of 1,%03d tonnes, and <a href="https://source%d.example/">a source</a> says so.</p><p>“%s”, said Anna Muster of the works.</p><ul><li>one<li>two</ul>`,
 				j, words(80), j, i, j, j%11, words(12))
 		}
 		b.WriteString("<table><tr><th>a<th>b<tr><td>1<td>2</table></main><footer>" + words(60) +

@@ -110,7 +110,8 @@ func (p *page) readBlock(n *html.Node) {
 // question matches the end of a question. Greek uses a semicolon, which is a
 // question mark only after Greek letters; Japanese and Thai use a particle without
 // a mark.
-var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E}]|(?:です|ます|ました|ません|でした|でしょう|だろう|の|る|た|い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
+var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E}]|(?:です|ます|ました|ません|でした|でしょう|だろう|の|る|た|` +
+	`い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
 
 // isQuestion reports whether a heading is a question in any supported language.
 func isQuestion(s string) bool { return question.MatchString(strings.TrimSpace(s)) }

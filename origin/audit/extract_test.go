@@ -18,12 +18,18 @@ func TestMainText(t *testing.T) {
 			5)+"</div></div><div><a href=/x>linked words</a></div>"), []string{"home.words 50"}},
 		{"two parts", one("", "<div><p>"+words(75)+"</p></div><div><p>"+words(25)+"</p></div>"),
 			[]string{"home.words 100"}},
-		{"menus by name", one("", "<main><div class='menu main-menu'><a href=/a>a</a> <a href=/b>b</a></div><ul id=topNav><li><a href=/c>c</a></ul><div class=breadcrumbs><a href=/d>d</a> / <a href=/e>e and its kind</a></div><p>"+words(10)+"</p></main>"), []string{"home.words 10"}},
+		{"menus by name", one("", "<main><div class='menu main-menu'><a href=/a>a</a> <a href=/b>b</a></div><ul "+
+			"id=topNav><li><a href=/c>c</a></ul><div class=breadcrumbs><a href=/d>d</a> / <a href=/e>e and its "+
+			"kind</a></div><p>"+words(10)+"</p></main>"), []string{"home.words 10"}},
 		{"menus of dishes", one("", "<main><div class=menu><a href=/a>Soup</a> of the day with bread</div><p>"+words(3)+"</p></main>"), []string{"home.words 9"}},
-		{"a body called a menu", web{"/": {body: "<html><body class='menu'><main><h1>A</h1><a href=/a>one</a> <a href=/b>two, in some more words</a></main></body></html>"}}, []string{"home.words 7"}},
-		{"a summary beside the text", one("", "<main><div class=sidebar><a href=/a>one</a> <a href=/b>two</a></div><p>"+words(3)+"</p></main>"), []string{"home.words 5"}},
+		{"a body called a menu", web{"/": {body: "<html><body class='menu'><main><h1>A</h1><a href=/a>one</a> <a " +
+			"href=/b>two, in some more words</a></main></body></html>"}}, []string{"home.words 7"}},
+		{"a summary beside the text", one("", "<main><div class=sidebar><a href=/a>one</a> <a "+
+			"href=/b>two</a></div><p>"+words(3)+"</p></main>"), []string{"home.words 5"}},
 		{"empty main element", one("", frame+"<main></main><div>"+words(40)+"</div>"), []string{"home.words 40"}},
-		{"not text", one("", "<main>"+words(5)+"<script>var words = 1</script><style>p{}</style><template>t t</template><noscript>enable scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"), []string{"home.words 5"}},
+		{"not text", one("", "<main>"+words(5)+"<script>var words = 1</script><style>p{}</style><template>t "+
+			"t</template><noscript>enable "+
+			"scripts</noscript><svg><text>x</text></svg><select><option>o</select><button>Go on</button></main>"), []string{"home.words 5"}},
 		{"hidden", one("", `<main>`+words(5)+`<p hidden>a b</p><p style="color:red; display : NONE">c</p><p style="visibility:hidden!important">d</p><p aria-hidden=true>e</p><p style="font-size:0px">f</p><p style="opacity: 0.0">g</p></main>`), []string{"home.words 5"}},
 		{"shown after all", one("", `<main><p style="display:inline-block;opacity:0.9;font-size:10px">`+words(5)+`</p></main>`), []string{"home.words 5"}},
 		{"marks are no words", one("", "<main>one – two — three … 4 &amp; !</main>"), []string{"home.words 4"}},
@@ -42,7 +48,8 @@ func TestMainText(t *testing.T) {
 func TestCharsets(t *testing.T) {
 	runFacts(t, []factTest{
 		{"declared in the page", web{"/": {kind: "text/html",
-			body: "<html><head><meta charset=iso-8859-1><title>Caf\xe9 de la gare \xe0 Lyon</title></head><main>d\xe9j\xe0 vu</main>"}}, []string{"title.good 1", "home.words 2"}},
+			body: "<html><head><meta charset=iso-8859-1><title>Caf\xe9 de la gare \xe0 " +
+				"Lyon</title></head><main>d\xe9j\xe0 vu</main>"}}, []string{"title.good 1", "home.words 2"}},
 		{"declared in the header", web{"/": {kind: "text/html; charset=Shift_JIS",
 			body: "<main>\x93\x8c\x8b\x9e\x93s</main>"}}, []string{"home.words 2"}},
 		{"byte order mark", web{"/": {kind: "text/html",
@@ -166,7 +173,8 @@ func TestAnswerBlocks(t *testing.T) {
 			[]string{"answer.kinds 0"}},
 		{"question with a chapter", one("", "<main><h2>Where are you?</h2><p>"+words(101)+"</p></main>"),
 			[]string{"answer.kinds 0"}},
-		{"folded question", one("", "<main><details><summary>Is it free?</summary><p>Yes, it is free.</p></details></main>"), []string{"answer.kinds 1"}},
+		{"folded question", one("", "<main><details><summary>Is it free?</summary><p>Yes, it is "+
+			"free.</p></details></main>"), []string{"answer.kinds 1"}},
 		{"all", one("", "<main><ul><li>a<li>b</ul><table><tr><th>a<th>b<tr><td>1<td>2</table><dl><dt>a<dd>b</dl><h2>Why?</h2><p>Because we can do it.</p></main>"), []string{"answer.kinds 4"}},
 	})
 }

@@ -255,10 +255,11 @@ func Vocabulary() []FactDescription {
 
 // meanings describes each fact. "Pages" are those the audit read.
 var meanings = map[string]string{
-	"agent.describedby":        "a page links to llms.txt with rel=describedby",
-	"agent.feed":               "an RSS, Atom or JSON feed is linked",
-	"agent.markdown":           "pages are offered as Markdown",
-	"answer.kinds":             "kinds of liftable blocks on a page, on average: lists, tables, definition lists, answered questions",
+	"agent.describedby": "a page links to llms.txt with rel=describedby",
+	"agent.feed":        "an RSS, Atom or JSON feed is linked",
+	"agent.markdown":    "pages are offered as Markdown",
+	"answer.kinds": "kinds of liftable blocks on a page, on average: lists, tables, definition lists, " +
+		"answered questions",
 	"author.share":             "articles that name an author; does not apply without articles",
 	"canonical.good":           "pages with one absolute canonical address on this domain",
 	"cite.domains":             "other sites linked from the text",

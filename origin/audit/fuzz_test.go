@@ -18,7 +18,8 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte("\xff\xfe<\x00p\x00>"), "text/html; charset=utf-16", "Sitemap: x")
 	f.Add([]byte(`<div itemscope itemtype="https://schema.org/Organization"><p itemprop="name address" itemscope>x`),
 		"googlebot: noindex, max-snippet: 0", "disallow")
-	f.Add([]byte("<base href=//x><a href=%zz><link rel=canonical href=':'><meta name=robots content=none><svg><title>x"), "", "\x00")
+	f.Add([]byte("<base href=//x><a href=%zz><link rel=canonical href=':'><meta name=robots "+
+		"content=none><svg><title>x"), "", "\x00")
 	f.Fuzz(func(t *testing.T, body []byte, contentType, robots string) {
 		facts := audit.TryPage(body, contentType, robots)
 		for _, fact := range facts.Facts {
@@ -55,7 +56,8 @@ func FuzzJSONLD(f *testing.F) {
 
 func FuzzSitemap(f *testing.F) {
 	for _, s := range []string{
-		`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url></urlset>`,
+		`<?xml version="1.0" encoding="UTF-8"?` +
+			`><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://example.com/</loc><lastmod>2026-01-01</lastmod></url></urlset>`,
 		`<sitemapindex><sitemap><loc>https://example.com/1.xml</loc></sitemap></sitemapindex>`,
 		`<urlset><url><url><loc>x</loc></url></url>`, `<!DOCTYPE x [<!ENTITY a "b">]><urlset><url><loc>&a;</loc>`,
 		"",

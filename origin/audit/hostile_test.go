@@ -130,7 +130,8 @@ func TestUnreadPages(t *testing.T) {
 		{"empty", answer{body: ""}, "responded 200, but the page could not be read: the body is empty"},
 		{"nothing but space", answer{body: " \r\n\t"},
 			"responded 200, but the page could not be read: the body is empty"},
-		{"broken off", answer{handler: broken}, "responded 200, but the page could not be read: the response ended early"},
+		{"broken off", answer{handler: broken}, "responded 200, but the page could not be read: the " +
+			"response ended early"},
 	} {
 		t.Run("home page "+tt.name, func(t *testing.T) {
 			site := goodSite()

@@ -55,7 +55,8 @@ var spoken = []struct{ tag, about, contact, offer, quotation, figure string }{
 		"12 χρόνια"},
 	{"es", "Quiénes somos", "Contáctanos", "Servicios",
 		"«La primera semana di vueltas por el barrio sin motivo», cuenta Ana.", "12 semanas"},
-	{"fa", "درباره ما", "تماس با ما", "محصولات", "«هفتهٔ اول فقط برای شادی بچه\u200cها دور محله می\u200cگشتم»، مریم گفت.", "۱۲ سال"},
+	{"fa", "درباره ما", "تماس با ما", "محصولات", "«هفتهٔ اول فقط برای شادی بچه\u200cها دور محله " +
+		"می\u200cگشتم»، مریم گفت.", "۱۲ سال"},
 	{"fi", "Tietoa meistä", "Ota yhteyttä", "Palvelut",
 		"”Ensimmäisen viikon ajelin vain huvin vuoksi ympäriinsä”, sanoo Aino.", "12 vuotta"},
 	{"fr", "Qui sommes-nous", "Contactez-nous", "Nos tarifs",
@@ -67,7 +68,8 @@ var spoken = []struct{ tag, about, contact, offer, quotation, figure string }{
 		"12 év"},
 	{"id", "Tentang kami", "Hubungi kami", "Layanan", "“Minggu pertama saya hanya berkeliling tanpa tujuan”, kata Ayu.",
 		"12 tahun"},
-	{"it", "Chi siamo", "Contattaci", "Servizi", "«La prima settimana ho girato il quartiere per niente», racconta Anna.", "12 anni"},
+	{"it", "Chi siamo", "Contattaci", "Servizi", "«La prima settimana ho girato il quartiere per niente», " +
+		"racconta Anna.", "12 anni"},
 	{"ja", "店について", "お問い合わせはこちら", "料金プラン", "「断られた理由を書いてくれる店は、ここだけだ」と言う人もいます。", "12週間"},
 	{"ko", "회사 소개", "문의하기", "요금", "“첫 주에는 그냥 동네를 이유 없이 한 바퀴 돌았어요”라고 말했다.", "12년간"},
 	{"nb", "Om oss", "Kontakt oss", "Tjenester", "«Den første uken kjørte jeg rundt uten noe mål», sier Kari.",

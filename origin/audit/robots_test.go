@@ -48,7 +48,8 @@ func TestGoogleRobots(t *testing.T) {
 
 // The groups of these names are the ones parsers that match by prefix get wrong.
 func TestTokensMatchWhole(t *testing.T) {
-	const robots = "User-agent: Googlebot\nDisallow: /\n\nUser-agent: Applebot\nDisallow: /\n\nUser-agent: GPTBot/1.0\nDisallow: /\n"
+	const robots = "User-agent: Googlebot\nDisallow: /\n\nUser-agent: Applebot\nDisallow: /\n\nUser-agent: " +
+		"GPTBot/1.0\nDisallow: /\n"
 	for token, want := range map[string]bool{
 		"Googlebot": false, "Google-Extended": true, "Applebot": false, "Applebot-Extended": true, "GPTBot": false,
 		"ClaudeBot": true,

@@ -14,7 +14,8 @@ import (
 // numberPattern finds numbers with their context. Groups: a currency or percent
 // sign before the number, the number, and the letters or sign after it, which
 // Romanian joins with "de". RE2 matches in time linear in the text.
-var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?|[%٪]|yüzde |百分之)?` +
+var numberPattern = regexp.MustCompile(`(?i)((?:[$€£¥₹₩₽₺₪₫฿]|\b(?:usd|eur|gbp|chf|jpy|cad|aud|inr|brl|sek|nok|` +
+	`dkk|pln)|r\$|kr\.?|zł|fr\.)[ ]?|[%٪]|yüzde |百分之)?` +
 	`([0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,'’]*[0-9]|[0-9])` +
 	`(?:[ -]?(?:de )?(%|‰|٪|[$€£¥₹₩₽₺₪₫฿]|` + unitPhrases +
 	`|[\p{L}\p{M}°²³µ]+(?:[״"]\p{L}{1,2})?[²³]?(?:/[\p{L}\p{M}]+[²³]?)?))?`)
@@ -24,7 +25,8 @@ const unitPhrases = `por cien?to|pour cent|per cent[o]?|la sută|τοις εκα
 
 // grouped matches a number with thousands separators: groups of three digits with
 // the same separator.
-var grouped = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\.[0-9]{3})+(?:,[0-9]+)?|(?:['’][0-9]{3})+(?:[.,][0-9]+)?|(?: [0-9]{3})+(?:[.,][0-9]+)?)$`)
+var grouped = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]+)?|(?:\.[0-9]{3})+(?:,[0-9]+)?|` +
+	`(?:['’][0-9]{3})+(?:[.,][0-9]+)?|(?: [0-9]{3})+(?:[.,][0-9]+)?)$`)
 
 // unitSymbols are units that are written alike in many languages, in lower case.
 // Together with the units of the lexicons they make a number a statistic. Counted

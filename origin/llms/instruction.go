@@ -34,25 +34,33 @@ type instructionRule struct {
 // tried only on text with one of its words, which is a hundred times faster.
 var instructionRules = append(overrideRules(), []instructionRule{
 	{InstructionOverride, []string{"ignore", "disregard", "forget"}, regexp.MustCompile(commandStart +
-		`(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:your\s+|the\s+|my\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|directives?|messages?)`)},
+		`(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:your\s+|the\s+|my\s+)?(?:previous|prior|` +
+		`above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|directives?|messages?)`)},
 	{InstructionOverride, []string{"<|", "system]", "inst]"},
-		regexp.MustCompile(`(?im)<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|^[ \t]*\[/?(?:system|inst)\][ \t]*:?`)},
+		regexp.MustCompile(`(?im)<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|^[ \t]*\[/?(?:system|` +
+			`inst)\][ \t]*:?`)},
 	{InstructionOverride, []string{"now", "new", "override"}, regexp.MustCompile(commandStart +
-		`(?:you\s+are\s+now\s+(?:a|an|the|in)\b|new\s+instructions?\s*:|override\s+(?:your|the\s+(?:model|assistant|ai)(?:'s)?)\s+(?:instructions?|guardrails?|safety|rules?))`)},
+		`(?:you\s+are\s+now\s+(?:a|an|the|in)\b|new\s+instructions?\s*:|override\s+(?:your|the\s+(?:model|` +
+		`assistant|ai)(?:'s)?)\s+(?:instructions?|guardrails?|safety|rules?))`)},
 	{InstructionOverride, []string{"prompt", "instructions", "api", "secret"}, regexp.MustCompile(commandStart +
-		`(?:reveal|print|output|repeat|show|send)\s+(?:me\s+|us\s+)?your\s+(?:\w+\s+)?(?:system\s+prompt|instructions|api\s+keys?|secrets?)`)},
+		`(?:reveal|print|output|repeat|show|send)\s+(?:me\s+|us\s+)?your\s+(?:\w+\s+)?(?:system\s+prompt|` +
+		`instructions|api\s+keys?|secrets?)`)},
 	{InstructionPromotional, []string{"recommend", "suggest", "promote", "endorse"}, regexp.MustCompile(commandStart +
 		`(?:always|you\s+must|must)\s+(?:recommend|suggest|promote|endorse)\b`)},
 	{InstructionPromotional, []string{"first", "#1", "number", "best", "top", "leading"},
 		regexp.MustCompile(commandStart +
-			`(?:rank|list|place|present)\s+(?:us|this|our\s+\w+)\s+(?:as\s+)?(?:first|#1|number\s+one|the\s+(?:best|top|leading))`)},
+			`(?:rank|list|place|present)\s+(?:us|this|our\s+\w+)\s+(?:as\s+)?(?:first|#1|number\s+one|the\s+` +
+			`(?:best|top|leading))`)},
 	{InstructionPromotional, []string{"competitor", "rival"}, regexp.MustCompile(commandStart +
-		`(?:do\s+not|don['’]t|never)\s+(?:mention|recommend|reference|cite|name)\s+(?:any\s+)?(?:of\s+)?(?:our\s+|other\s+|the\s+)?(?:competitors?|rivals?)\b`)},
+		`(?:do\s+not|don['’]t|never)\s+(?:mention|recommend|reference|cite|name)\s+(?:any\s+)?(?:of\s+)?(?:our\s+|` +
+		`other\s+|the\s+)?(?:competitors?|rivals?)\b`)},
 	{InstructionPromotional, []string{"authority", "authoritative", "definitive", "only", "leading"},
 		regexp.MustCompile(commandStart +
-			`(?:cite\s+us\s+as\s+the\s+(?:authority|definitive|leading)|treat\s+(?:this|us)\s+as\s+(?:the\s+)?(?:authoritative|definitive|only)\s+source)`)},
+			`(?:cite\s+us\s+as\s+the\s+(?:authority|definitive|leading)|treat\s+(?:this|us)\s+as\s+(?:the\s+)?` +
+			`(?:authoritative|definitive|only)\s+source)`)},
 	{InstructionPromotional, []string{"when"}, regexp.MustCompile(commandStart +
-		`when\s+(?:asked|a\s+user\s+asks?|users?\s+ask)\s+about\b[^\n]{0,120}\b(?:say|answer|respond|reply|recommend|tell)\b`)},
+		`when\s+(?:asked|a\s+user\s+asks?|users?\s+ask)\s+about\b[^\n]{0,120}\b(?:say|answer|respond|reply|` +
+		`recommend|tell)\b`)},
 	{InstructionSteering, []string{"always", "must"}, regexp.MustCompile(commandStart +
 		`(?:always|must)\s+(?:mention|prefer|favou?r|use|link|cite)\b`)},
 	{InstructionSteering, []string{"focus", "prioriti", "emphasi", "highlight"}, regexp.MustCompile(commandStart +

@@ -25,53 +25,77 @@ type overrideCommand struct {
 
 var overrideOrders = []overrideCommand{
 	{tag: "de", words: []string{"ignorier", "vergiss", "vergessen", "missachte"}, pattern: `(?:bitte[, ]+)?` +
-		`(?:(?:ignorieren|vergessen|missachten)\s+sie|ignoriere|vergiss|missachte)\s+(?:bitte\s+)?(?:alle\s+)?(?:deine\s+|ihre\s+|die\s+)?` +
+		`(?:(?:ignorieren|vergessen|missachten)\s+sie|ignoriere|vergiss|missachte)\s+(?:bitte\s+)?(?:alle\s+)?` +
+		`(?:deine\s+|ihre\s+|die\s+)?` +
 		`(?:vorherigen|vorigen|bisherigen|obigen|früheren)\s+(?:anweisungen|befehle|regeln|vorgaben)`},
 	{tag: "fr", words: []string{"ignore", "oublie", "tenez pas compte", "tiens pas compte"},
-		pattern: `(?:veuillez\s+(?:ignorer|oublier)|ignore[zs]?|oublie[zs]?|ne\s+(?:tenez|tiens)\s+pas\s+compte\s+(?:de|des))` +
+		pattern: `(?:veuillez\s+(?:ignorer|oublier)|ignore[zs]?|oublie[zs]?|ne\s+(?:tenez|tiens)` +
+			`\s+pas\s+compte\s+(?:de|des))` +
 			`\s+(?:toutes\s+)?(?:les\s+|vos\s+|tes\s+)?` +
 			`(?:instructions|consignes|règles)\s+(?:précédentes|antérieures|ci-dessus)`},
 	{tag: "es", words: []string{"ignor", "olvid", "caso omiso"}, pattern: `(?:por\s+favor[, ]+)?` +
-		`(?:ignora|ignore|ignoren|olvida|olvide|olviden|ha(?:z|ga|gan)\s+caso\s+omiso\s+(?:de|a))\s+(?:todas\s+)?(?:las\s+|tus\s+|sus\s+)?` +
+		`(?:ignora|ignore|ignoren|olvida|olvide|olviden|ha(?:z|ga|gan)\s+caso\s+omiso\s+(?:de|a))\s+(?:todas\s+)?` +
+		`(?:las\s+|tus\s+|sus\s+)?` +
 		`(?:instrucciones|órdenes|reglas)\s+(?:anteriores|previas)`},
 	{tag: "it", words: []string{"ignora", "ignori", "dimentica"},
-		pattern: `(?:ignora(?:te)?|ignori|dimentica(?:te)?)\s+(?:tutte\s+)?(?:le\s+)?(?:istruzioni|regole)\s+(?:precedenti|sopra)`},
+		pattern: `(?:ignora(?:te)?|ignori|dimentica(?:te)?)\s+(?:tutte\s+)?(?:le\s+)?(?:istruzioni|regole)\s+` +
+			`(?:precedenti|sopra)`},
 	{tag: "pt", words: []string{"ignor", "esque", "desconsider"},
-		pattern: `(?:por\s+favor[, ]+)?(?:ignorem?|ignora|esqueçam?|esquece|desconsiderem?)\s+(?:todas\s+)?(?:as\s+|suas\s+)?(?:instruções|regras|ordens)\s+(?:anteriores|acima|prévias)`},
+		pattern: `(?:por\s+favor[, ]+)?(?:ignorem?|ignora|esqueçam?|esquece|desconsiderem?)\s+(?:todas\s+)?` +
+			`(?:as\s+|suas\s+)?(?:instruções|regras|ordens)\s+(?:anteriores|acima|prévias)`},
 	{tag: "nl", words: []string{"negeer", "vergeet"},
-		pattern: `(?:negeer|vergeet)\s+(?:alle\s+)?(?:de\s+|je\s+|uw\s+)?(?:vorige|eerdere|voorgaande|bovenstaande)\s+(?:instructies|opdrachten|regels)`},
+		pattern: `(?:negeer|vergeet)\s+(?:alle\s+)?(?:de\s+|je\s+|uw\s+)?(?:vorige|eerdere|voorgaande|` +
+			`bovenstaande)\s+(?:instructies|opdrachten|regels)`},
 	{tag: "pl", words: []string{"ignoruj", "zapomnij"},
-		pattern: `(?:(?:z?ignoruj)(?:cie)?|zapomnij\s+o)\s+(?:wszystki(?:e|ch)\s+)?(?:poprzednie|poprzednich|powyższe|powyższych|wcześniejsze|wcześniejszych)\s+(?:instrukcj(?:e|ach)|polecenia(?:ch)?|zasady)`},
+		pattern: `(?:(?:z?ignoruj)(?:cie)?|zapomnij\s+o)\s+(?:wszystki(?:e|ch)\s+)?(?:poprzednie|poprzednich|` +
+			`powyższe|powyższych|wcześniejsze|wcześniejszych)\s+(?:instrukcj(?:e|ach)|polecenia(?:ch)?|zasady)`},
 	{tag: "cs", words: []string{"ignoruj", "zapome"},
-		pattern: `(?:ignoruj(?:te)?|zapomeň(?:te)?\s+(?:na\s+)?)\s*(?:všechny\s+)?(?:předchozí|předešlé|dřívější)\s+(?:pokyny|instrukce|příkazy)`},
+		pattern: `(?:ignoruj(?:te)?|zapomeň(?:te)?\s+(?:na\s+)?)\s*(?:všechny\s+)?(?:předchozí|předešlé|dřívější)` +
+			`\s+(?:pokyny|instrukce|příkazy)`},
 	{tag: "sv", words: []string{"ignorera", "glöm"},
-		pattern: `(?:ignorera|glöm)\s+(?:alla\s+)?(?:dina\s+)?(?:tidigare|föregående|ovanstående)\s+(?:instruktioner|anvisningar|regler)`},
-	{tag: "da", words: []string{"ignor", "glem"}, pattern: `(?:ignorér|ignorer|glem)\s+(?:alle\s+)?(?:dine\s+)?(?:tidligere|foregående|ovenstående)\s+(?:instruktioner|anvisninger|regler)`},
+		pattern: `(?:ignorera|glöm)\s+(?:alla\s+)?(?:dina\s+)?(?:tidigare|föregående|ovanstående)\s+` +
+			`(?:instruktioner|anvisningar|regler)`},
+	{tag: "da", words: []string{"ignor", "glem"}, pattern: `(?:ignorér|ignorer|glem)\s+(?:alle\s+)?(?:dine\s+)?` +
+		`(?:tidligere|foregående|ovenstående)\s+(?:instruktioner|anvisninger|regler)`},
 	{tag: "nb", words: []string{"ignorer", "glem"},
-		pattern: `(?:ignorer|glem)\s+(?:alle\s+)?(?:dine\s+)?(?:tidligere|foregående|ovenstående)\s+(?:instruksjoner|instrukser|anvisninger|regler)`},
+		pattern: `(?:ignorer|glem)\s+(?:alle\s+)?(?:dine\s+)?(?:tidligere|foregående|ovenstående)\s+` +
+			`(?:instruksjoner|instrukser|anvisninger|regler)`},
 	{tag: "fi", words: []string{"ohita", "unohda"},
-		pattern: `(?:ohita|ohittakaa|unohda|unohtakaa)\s+(?:kaikki\s+)?(?:aiemmat|edelliset|aikaisemmat)\s+(?:ohjeet|käskyt|säännöt)`},
-	{tag: "ro", words: []string{"ignor", "uită"}, pattern: `(?:ignoră|ignorați|uită|uitați)\s+(?:de\s+)?(?:toate\s+)?(?:instrucțiunile|regulile)\s+(?:anterioare|precedente|de mai sus)`},
+		pattern: `(?:ohita|ohittakaa|unohda|unohtakaa)\s+(?:kaikki\s+)?(?:aiemmat|edelliset|aikaisemmat)\s+` +
+			`(?:ohjeet|käskyt|säännöt)`},
+	{tag: "ro", words: []string{"ignor", "uită"}, pattern: `(?:ignoră|ignorați|uită|uitați)\s+(?:de\s+)?` +
+		`(?:toate\s+)?(?:instrucțiunile|regulile)\s+(?:anterioare|precedente|de mai sus)`},
 	{tag: "hu", words: []string{"figyelmen", "felejts"},
-		pattern: `(?:hagyd|hagyja)\s+figyelmen\s+kívül\s+(?:az?\s+)?(?:összes\s+)?(?:korábbi|előző|fenti)\s+(?:utasítás|szabály)|felejtsd?\s+el\s+(?:az?\s+)?(?:összes\s+)?(?:korábbi|előző|fenti)\s+utasítás`},
+		pattern: `(?:hagyd|hagyja)\s+figyelmen\s+kívül\s+(?:az?\s+)?(?:összes\s+)?(?:korábbi|előző|fenti)\s+` +
+			`(?:utasítás|szabály)|felejtsd?\s+el\s+(?:az?\s+)?(?:összes\s+)?(?:korábbi|előző|fenti)\s+utasítás`},
 	{tag: "el", words: []string{"αγνό", "αγνο", "ξέχασ"},
-		pattern: `(?:αγνόησε|αγνοήστε|ξέχασε|ξεχάστε)\s+(?:όλες\s+)?(?:τις\s+)?(?:προηγούμενες|παραπάνω)\s+(?:οδηγίες|εντολές)`},
+		pattern: `(?:αγνόησε|αγνοήστε|ξέχασε|ξεχάστε)\s+(?:όλες\s+)?(?:τις\s+)?(?:προηγούμενες|παραπάνω)\s+` +
+			`(?:οδηγίες|εντολές)`},
 	{tag: "ru", words: []string{"игнорируй", "забудь"},
-		pattern: `(?:(?:про)?игнорируй(?:те)?|забудь(?:те)?)\s+(?:все\s+)?(?:предыдущие|прежние|вышеуказанные)\s+(?:инструкции|указания|команды|правила)`},
+		pattern: `(?:(?:про)?игнорируй(?:те)?|забудь(?:те)?)\s+(?:все\s+)?(?:предыдущие|прежние|вышеуказанные)` +
+			`\s+(?:инструкции|указания|команды|правила)`},
 	{tag: "uk", words: []string{"ігноруй", "забудь"},
-		pattern: `(?:(?:про)?ігноруй(?:те)?|забудь(?:те)?)\s+(?:всі\s+|усі\s+)?(?:попередні|наведені\s+вище)\s+(?:інструкції|вказівки|команди|правила)`},
+		pattern: `(?:(?:про)?ігноруй(?:те)?|забудь(?:те)?)\s+(?:всі\s+|усі\s+)?(?:попередні|наведені\s+вище)\s+` +
+			`(?:інструкції|вказівки|команди|правила)`},
 	{tag: "tr", words: []string{"talimatlar", "komutlar"},
-		pattern: `(?:önceki|yukarıdaki)\s+(?:tüm\s+|bütün\s+)?(?:talimatları|komutları)\s+(?:yok\s+say|görmezden\s+gel|unut)|(?:tüm\s+|bütün\s+)?(?:önceki|yukarıdaki)\s+(?:talimatları|komutları)\s+(?:yok\s+say|görmezden\s+gel|unut)`},
-	{tag: "ar", words: []string{"تجاهل", "انس"}, pattern: `(?:تجاهل(?:ي|وا)?|انس)\s+(?:جميع\s+|كل\s+)?(?:التعليمات|الأوامر)\s+السابقة`},
-	{tag: "fa", words: []string{"نادیده"}, pattern: `(?:همه\s*ی?\s+|تمام(?:ی)?\s+)?(?:دستورالعمل|دستور|دستورات)\s?(?:های)?\s*(?:قبلی|پیشین|بالا)\s+را\s+نادیده\s+بگیر`},
+		pattern: `(?:önceki|yukarıdaki)\s+(?:tüm\s+|bütün\s+)?(?:talimatları|komutları)\s+(?:yok\s+say|` +
+			`görmezden\s+gel|unut)|(?:tüm\s+|bütün\s+)?(?:önceki|yukarıdaki)\s+(?:talimatları|komutları)\s+` +
+			`(?:yok\s+say|görmezden\s+gel|unut)`},
+	{tag: "ar", words: []string{"تجاهل", "انس"}, pattern: `(?:تجاهل(?:ي|وا)?|انس)\s+(?:جميع\s+|كل\s+)?` +
+		`(?:التعليمات|الأوامر)\s+السابقة`},
+	{tag: "fa", words: []string{"نادیده"}, pattern: `(?:همه\s*ی?\s+|تمام(?:ی)?\s+)?(?:دستورالعمل|دستور|دستورات)\s?` +
+		`(?:های)?\s*(?:قبلی|پیشین|بالا)\s+را\s+نادیده\s+بگیر`},
 	{tag: "he", words: []string{"התעלם", "התעלמ", "שכח"},
-		pattern: `(?:התעלם|התעלמי|התעלמו|שכח|שכחי|שכחו)\s+(?:מכל\s+|את\s+כל\s+|מ)?(?:ההוראות|ההנחיות)\s+(?:הקודמות|שלמעלה)`},
+		pattern: `(?:התעלם|התעלמי|התעלמו|שכח|שכחי|שכחו)\s+(?:מכל\s+|את\s+כל\s+|מ)?(?:ההוראות|ההנחיות)\s+` +
+			`(?:הקודמות|שלמעלה)`},
 	{tag: "hi", words: []string{"अनदेखा", "नज़रअंदाज़", "नजरअंदाज"},
-		pattern: `(?:पिछले|पूर्व|उपरोक्त)\s+(?:सभी\s+)?निर्देशों\s+(?:को|की)\s+(?:अनदेखा|अनदेखी|नज़रअंदाज़|नजरअंदाज)\s+कर`},
+		pattern: `(?:पिछले|पूर्व|उपरोक्त)\s+(?:सभी\s+)?निर्देशों\s+(?:को|की)\s+(?:अनदेखा|अनदेखी|नज़रअंदाज़|` +
+			`नजरअंदाज)\s+कर`},
 	{tag: "id", words: []string{"abaikan", "lupakan"},
 		pattern: `(?:abaikan|lupakan)\s+(?:semua\s+)?(?:instruksi|perintah|petunjuk)\s+(?:sebelumnya|di\s+atas)`},
 	{tag: "vi", words: []string{"bỏ qua", "phớt lờ"},
-		pattern: `(?:hãy\s+)?(?:bỏ\s+qua|phớt\s+lờ|quên)\s+(?:tất\s+cả\s+|mọi\s+)?(?:các\s+)?(?:hướng\s+dẫn|chỉ\s+dẫn|chỉ\s+thị|lệnh)\s+(?:trước|ở\s+trên|bên\s+trên)`},
+		pattern: `(?:hãy\s+)?(?:bỏ\s+qua|phớt\s+lờ|quên)\s+(?:tất\s+cả\s+|mọi\s+)?(?:các\s+)?(?:hướng\s+dẫn|` +
+			`chỉ\s+dẫn|chỉ\s+thị|lệnh)\s+(?:trước|ở\s+trên|bên\s+trên)`},
 	{tag: "th", words: []string{"คำสั่ง"}, unspaced: true,
 		pattern: `(?:โปรด)?(?:ละเว้น|เพิกเฉยต่อ|ไม่ต้องสนใจ|ลืม)\s*คำสั่ง\s*(?:ก่อนหน้า|ทั้งหมดก่อนหน้า|ข้างต้น)`},
 	{tag: "ja", words: []string{"無視", "忘れ"}, unspaced: true,

@@ -173,7 +173,8 @@ func firstInvalid(b []byte) int {
 	return len(b)
 }
 
-var htmlStart = regexp.MustCompile(`(?is)^(?:\s*<!--.*?-->)*\s*<(?:!doctype|html|head|body|script|meta|div|title|\?xml|rss|svg)\b`)
+var htmlStart = regexp.MustCompile(`(?is)^(?:\s*<!--.*?-->)*\s*<(?:!doctype|html|head|body|script|meta|div|title|` +
+	`\?xml|rss|svg)\b`)
 
 // isHTML recognises a page, a challenge script or an XML file by its first tag.
 func isHTML(body []byte) bool { return htmlStart.Match(body[:min(len(body), 4096)]) }
@@ -227,7 +228,8 @@ var textRules = []struct {
 	message  string
 }{
 	{"placeholder-text", SeverityWarning, []string{"[your", "[insert", "[enter", "[add", "[company", "[brand", "lorem"},
-		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was not filled in"},
+		regexp.MustCompile(`(?i)(\[(?:your|insert|enter|add your|company name|brand name)\b[^\]\n(]{0,40}\])` +
+			`(?:[^(\[:]|$)|(lorem ipsum)`), "a placeholder was not filled in"},
 	{"assistant-artefact", SeverityWarning, []string{"oaicite", "contentreference", "utm_source=chatgpt", "search"},
 		regexp.MustCompile(`(?i)(oaicite|contentReference\[|utm_source=chatgpt|turn\d+search\d+)`),
 		"left over from a chat with an assistant"},
@@ -236,7 +238,8 @@ var textRules = []struct {
 		"names the tool that wrote the file, which says nothing about the site"},
 	{"html-entity", SeverityInfo, []string{"&amp;", "&quot;", "&nbsp;", "&lt;", "&gt;", "&apos;", "&hellip;", "&ndash;",
 		"&mdash;", "&rsquo;", "&lsquo;", "&#"},
-		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 does not need it"},
+		regexp.MustCompile(`(?:^|[^\\])(&(?:amp|quot|nbsp|lt|gt|apos|hellip|ndash|mdash|rsquo|lsquo|#\d{2,6}|` +
+			`#x[0-9a-fA-F]{2,5});)`), "an HTML entity; UTF-8 does not need it"},
 	{"needless-escape", SeverityInfo, []string{`\-`, `\.`, `\,`, `\:`, `\;`, `\'`, `\"`, `\/`, `\%`, `\@`},
 		regexp.MustCompile(`\pL(\\[-.,:;'"/%@])`), "an unnecessary backslash"},
 }

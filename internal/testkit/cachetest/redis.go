@@ -27,7 +27,8 @@ func program(t testing.TB) string {
 		return path
 	}
 	if os.Getenv("CI") == "true" {
-		t.Fatalf("this test needs redis-server 6 or newer on the PATH (Debian: apt-get install redis-server redis-sentinel): %v", err)
+		t.Fatalf("this test needs redis-server 6 or newer on the PATH (Debian: apt-get install redis-server "+
+			"redis-sentinel): %v", err)
 	}
 	t.Skipf("no redis-server: %v", err)
 	return ""
