@@ -179,8 +179,11 @@ func (c *Cache) Close() {
 	}
 }
 
+// hash returns the hash of key that selects the shard and the slot. It is seeded, so
+// that clients cannot construct collisions.
 func (c *Cache) hash(key string) uint64 { return maphash.String(c.seed, key) }
 
+// shard returns the shard of a hash, by its highest bits.
 func (c *Cache) shard(hash uint64) *shard { return c.shards[hash>>c.shift] }
 
 // now returns nanoseconds since New, at half the cost of time.Now.

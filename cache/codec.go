@@ -100,6 +100,7 @@ func (e *Entry) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// appendText appends a string with its length.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
@@ -141,6 +142,7 @@ type decoder struct {
 	bad  bool
 }
 
+// number decodes a varint.
 func (d *decoder) number() int64 {
 	n, size := binary.Varint(d.rest)
 	if size <= 0 {
@@ -151,6 +153,7 @@ func (d *decoder) number() int64 {
 	return n
 }
 
+// length decodes a length of at most most.
 func (d *decoder) length(most int) int {
 	n, size := binary.Uvarint(d.rest)
 	if size <= 0 || n > uint64(most) {
@@ -161,6 +164,7 @@ func (d *decoder) length(most int) int {
 	return int(n)
 }
 
+// text decodes a string, without copying it.
 func (d *decoder) text() []byte {
 	n := d.length(len(d.rest))
 	if n > len(d.rest) {

@@ -118,6 +118,8 @@ type plan struct {
 	err    error
 }
 
+// plan decides what to do about a key under the lock of its shard, and starts a fill
+// if one is needed. last is the result of the previous attempt.
 func (c *Cache) plan(s *shard, hash uint64, key string, fill Fill, last *Entry) plan {
 	s.flights.mu.Lock()
 	defer s.flights.mu.Unlock()
@@ -207,6 +209,7 @@ func (c *Cache) fallBack(e *Entry, err error) (*Entry, Source, error) {
 	return nil, SourceNone, err
 }
 
+// countSource calls the event of a Fetch that was not a plain hit.
 func (c *Cache) countSource(source Source) {
 	switch source {
 	case SourceHit:

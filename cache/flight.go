@@ -204,6 +204,7 @@ func (t *flights) removeAfter(f *flight, keep time.Duration) {
 	}
 }
 
+// remove removes f from the table, unless another flight has replaced it.
 func (t *flights) remove(f *flight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

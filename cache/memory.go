@@ -62,6 +62,7 @@ type shard struct {
 	flights flights
 }
 
+// newShard creates a shard of at most this many bytes.
 func newShard(bytes int64) (*shard, error) {
 	s := &shard{largest: bytes / maxEntryFraction}
 	s.flights.byKey = map[string]*flight{}
@@ -136,6 +137,7 @@ func (s *shard) put(hash uint64, key string, e *Entry) (dropped, evicted int64) 
 	return dropped, s.evicted.Load() - evictedBefore
 }
 
+// replace stores a refreshed entry and allows its early refresh again.
 func (b *slot) replace(e *Entry) {
 	b.entry.Store(e)
 	b.early.Store(false)
@@ -148,6 +150,7 @@ func (s *shard) remove(hash uint64) {
 	s.store.Wait()
 }
 
+// costOf returns the accounted size of an entry in bytes, a multiple of costStep.
 func costOf(key string, e *Entry) int64 {
 	n := len(key) + len(e.Head) + len(e.Body) + len(e.Type) + len(e.ETag)
 	for _, tag := range e.Tags {
@@ -157,10 +160,12 @@ func costOf(key string, e *Entry) int64 {
 	return (cost + costStep - 1) / costStep * costStep
 }
 
+// used returns the accounted size of all entries.
 func (s *shard) used() int64 {
 	return s.store.MaxCost() - s.store.RemainingCost()
 }
 
+// close frees the memory. Later calls of put have no effect.
 func (s *shard) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

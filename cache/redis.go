@@ -126,6 +126,7 @@ type abandonedLeases struct {
 // through to a hung Redis, and leases beyond the limit expire by themselves.
 const maxAbandoned = 1024
 
+// add remembers a lease that must be released when Redis answers again.
 func (a *abandonedLeases) add(key, token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,6 +139,7 @@ func (a *abandonedLeases) add(key, token string) {
 	a.count.Store(int32(len(a.leases)))
 }
 
+// drain returns the remembered leases and clears them.
 func (a *abandonedLeases) drain() map[string]string {
 	if a.count.Load() == 0 {
 		return nil
@@ -223,6 +225,8 @@ func newClient(address string) (redis.UniversalClient, error) {
 // and only the caller knows what a miss costs.
 const noRetries = -1
 
+// limitClient, limitFailover and limitCluster set the same limits on the three kinds
+// of client, whose option types have no common part.
 func limitClient(o *redis.Options) {
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, noRetries, 1
 	// Not the limit of a call, whose context is shorter.
@@ -394,6 +398,7 @@ func (r *Redis) acquireLease(ctx context.Context, log, key string) (token string
 // expired and been granted to another.
 const releaseScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
+// releaseLease releases a lease, or remembers it if Redis does not answer.
 func (r *Redis) releaseLease(ctx context.Context, log, key, token string) {
 	err := r.call(ctx, func(ctx context.Context) error {
 		return r.client.Eval(ctx, releaseScript, []string{leaseKey(log, key)}, token).Err()

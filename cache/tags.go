@@ -73,6 +73,7 @@ func (s *stripe) graceOver(period int64) int64 {
 	return w.older
 }
 
+// reset removes all purges.
 func (s *stripe) reset() {
 	s.soft.Store(0)
 	s.hard.Store(0)
@@ -100,6 +101,7 @@ func newTagTable() *tagTable {
 	return &tagTable{seed: maphash.MakeSeed(), stripes: make([]stripe, numStripes)}
 }
 
+// index returns the stripe of a tag.
 func (t *tagTable) index(tag string) uint16 {
 	return uint16(maphash.String(t.seed, tag) % numStripes)
 }

@@ -44,6 +44,7 @@ type binding struct {
 	states []byte
 }
 
+// bind puts facts into the order of the inputs. A fact in another unit is a fault.
 func (m *Module) bind(facts *fieldmark.Facts) (binding, error) {
 	n := len(m.manifest.Inputs)
 	b := binding{facts: make(map[string]fieldmark.Fact, n), values: make([]int64, n), states: make([]byte, n)}
@@ -84,6 +85,8 @@ func (m *Module) components(b binding, marks []int32) []fieldmark.Component {
 	return all
 }
 
+// signal combines the manifest of a signal with its mark. Advice is shown only below
+// the full mark.
 func (b *binding) signal(s *abi.Signal, mark int32) fieldmark.Signal {
 	out := fieldmark.Signal{
 		ID: s.ID, Label: s.Label, Unit: s.Unit, Max: s.Points, Evidence: b.evidence(s.Inputs),

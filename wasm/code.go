@@ -115,6 +115,7 @@ type bodyValidator struct {
 	loops    int
 }
 
+// reject adds a problem at the current position. It returns false, for step.
 func (w *bodyValidator) reject(format string, args ...any) bool {
 	w.p.addProblem("function %d, byte %d: %s", w.function, w.c.Pos, fmt.Sprintf(format, args...))
 	return false
@@ -183,6 +184,7 @@ func (w *bodyValidator) step() bool {
 	return true
 }
 
+// block validates the start of a block. A loop starts a new region.
 func (w *bodyValidator) block(op byte, region int) bool {
 	if t := w.c.Byte(); t != bytecode.TypeEmpty && !isNumber(t) && !w.c.Failed {
 		return w.reject("block of type %#x; blocks have no parameters and at most one result", t)

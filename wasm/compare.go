@@ -62,6 +62,7 @@ type mover struct {
 // larger than any other.
 const lostScore = 101 * fieldmark.MilliOne
 
+// add compares the scores of one brand.
 func (c *comparison) add(ctx context.Context, state fieldmark.BrandState) error {
 	if state.Facts == nil {
 		return nil
@@ -229,6 +230,7 @@ func reasons(old, next *fieldmark.Assessment) []fieldmark.ModuleReason {
 	return all[:min(len(all), maxReasons)]
 }
 
+// result returns the summary of all compared brands.
 func (c *comparison) result() fieldmark.ModuleComparison {
 	out := c.out
 	out.Movers = []fieldmark.ModuleMove{}
@@ -264,6 +266,8 @@ func spearman(a, b []int64) float64 {
 	return both / math.Sqrt(ofA*ofB)
 }
 
+// ranks returns the rank of each score, the highest first; equal scores share their
+// mean rank.
 func ranks(scores []int64) []float64 {
 	order := make([]int, len(scores))
 	for i := range order {

@@ -126,6 +126,8 @@ func (e *Engine) Load(ctx context.Context, module []byte) (*Module, error) {
 // ErrWASI is returned for a module of the class wasi-null if Config.WASI is false.
 var ErrWASI = errors.New("modules of the class wasi-null are disabled here")
 
+// compile rewrites a program and compiles it in a runtime of its own, without running
+// it.
 func (e *Engine) compile(ctx context.Context, p *program, digest fieldmark.Digest, manifest *abi.Manifest) (*Module,
 	error) {
 	if p.class == abi.ClassWASI && !e.wasi {
@@ -190,6 +192,7 @@ func checkExports(compiled wazero.CompiledModule) error {
 	return nil
 }
 
+// register adds a module to those that Close closes.
 func (e *Engine) register(m *Module) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

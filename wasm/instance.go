@@ -36,6 +36,7 @@ type snapshot struct {
 	globals []uint64
 }
 
+// instantiate makes an instance and prepares it.
 func (p *pool) instantiate(ctx context.Context) (*instance, error) {
 	module, err := p.runtime.InstantiateModule(withMemory(ctx), p.compiled,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())

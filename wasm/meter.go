@@ -127,6 +127,7 @@ func (m *meter) exports(section []byte) (content []byte, names []string) {
 	return append(content, added...), names
 }
 
+// code returns the code section with all functions rewritten.
 func (m *meter) code() []byte {
 	bodies := make([][]byte, len(m.p.bodies))
 	for i := range bodies {
@@ -135,6 +136,7 @@ func (m *meter) code() []byte {
 	return bytecode.AppendVector(nil, bodies)
 }
 
+// function returns the body of a function with its insertions.
 func (m *meter) function(f *body) []byte {
 	out := m.locals(f)
 	frame := int64(1 + (len(f.code)+8*f.locals)/frameUnit)
@@ -199,6 +201,7 @@ func (m *meter) subtractFuel(b []byte) []byte {
 		bytecode.End)
 }
 
+// enterCall subtracts a frame from the depth and traps below zero.
 func (m *meter) enterCall(b []byte, frame int64) []byte {
 	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.depth), bytecode.I32Const), frame)
 	b = m.global(append(b, bytecode.I32Sub), bytecode.GlobalSet, m.depth)
@@ -207,6 +210,7 @@ func (m *meter) enterCall(b []byte, frame int64) []byte {
 		bytecode.End)
 }
 
+// leaveCall adds the frame back after a call.
 func (m *meter) leaveCall(b []byte, frame int64) []byte {
 	b = bytecode.AppendSigned(append(m.global(b, bytecode.GlobalGet, m.depth), bytecode.I32Const), frame)
 	return m.global(append(b, bytecode.I32Add), bytecode.GlobalSet, m.depth)

@@ -155,6 +155,7 @@ func (r *Registry) AcquirePrevious() (m *Module, release func(), err error) {
 	return g.module, func() { _ = g.release() }, nil
 }
 
+// acquire adds a reference to the active generation, without a lock.
 func (r *Registry) acquire() (*generation, error) {
 	for {
 		g := r.active.Load()

@@ -51,6 +51,7 @@ func Inspect(_ context.Context, module []byte) Report {
 	return r
 }
 
+// inspect validates a module and returns what it parsed, for Check.
 func inspect(module []byte) (Report, *abi.Module, *program) {
 	r := Report{
 		Digest: fieldmark.DigestOf(sha256.Sum256(module)), Bytes: len(module),
@@ -88,8 +89,8 @@ func (r *Report) addf(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *Report) addLimit(name string, used, addLimit int) {
-	r.Limits = append(r.Limits, LimitUse{name, used, addLimit})
+func (r *Report) addLimit(name string, used, limit int) {
+	r.Limits = append(r.Limits, LimitUse{name, used, limit})
 }
 
 func (r *Report) addLimits(u *usage, class classLimits) {

@@ -120,6 +120,7 @@ func isNumber(valueType byte) bool {
 	return valueType >= bytecode.TypeF64 && valueType <= bytecode.TypeI32
 }
 
+// typeSection accepts functions of numbers with at most one result.
 func (p *program) typeSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if !p.checkLimit(&p.used.types, n, maxTypes, "%d types", n) {
@@ -145,6 +146,7 @@ func (p *program) typeSection(c *bytecode.Reader) {
 	}
 }
 
+// functionSection reads the type of each function.
 func (p *program) functionSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if !p.checkLimit(&p.used.functions, n, maxFunctions, "%d functions", n) {
@@ -188,6 +190,7 @@ func (p *program) tableSection(c *bytecode.Reader) {
 	}
 }
 
+// globalSection accepts numbers that are initialised by a constant.
 func (p *program) globalSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if !p.checkLimit(&p.used.globals, n, maxGlobals, "%d globals", n) {
@@ -246,6 +249,7 @@ func (p *program) dataSection(c *bytecode.Reader) {
 	}
 }
 
+// codeSection validates the body of each function.
 func (p *program) codeSection(c *bytecode.Reader) {
 	n := int(c.U32())
 	if n > maxFunctions {

@@ -38,6 +38,8 @@ func targeted(h http.Header) (Directives, bool) {
 	return Directives{}, false
 }
 
+// directivesOf converts a structured dictionary. ok is false if an argument has the
+// wrong type.
 func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 	for _, name := range dict.Names() {
 		member, _ := dict.Get(name)
@@ -70,6 +72,7 @@ func directivesOf(dict *httpsfv.Dictionary) (d Directives, ok bool) {
 	return d, true
 }
 
+// isKnownDirective reports whether this package evaluates a directive.
 func isKnownDirective(name string) bool {
 	switch name {
 	case "no-store", "must-revalidate", "proxy-revalidate", "public", "must-understand", "immutable", "no-transform":

@@ -83,8 +83,10 @@ func MatchETag(list, etag string) bool {
 	return false
 }
 
+// weak reports whether an ETag is weak.
 func weak(tag string) bool { return strings.HasPrefix(tag, "W/") }
 
+// weakMatch is the weak comparison (RFC 9110, 8.8.3.2).
 func weakMatch(a, b string) bool {
 	return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/")
 }

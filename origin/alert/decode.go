@@ -131,6 +131,7 @@ func Decode(body []byte) (Notification, error) {
 	return n, nil
 }
 
+// validationError returns an error about a member of the notification.
 func validationError(pointer, detail string) error {
 	return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Detail: detail,
 		Fields: []fieldmark.FieldError{{Pointer: pointer, Code: "required", Detail: detail}}}
@@ -143,6 +144,7 @@ func firing(status string) bool {
 		strings.ToLower(strings.TrimSpace(status)))
 }
 
+// decode converts an alert. A missing or invalid start gives the zero time.
 func (a *wireAlert) decode() alertData {
 	starts, err := time.Parse(time.RFC3339Nano, a.StartsAt)
 	if err != nil || starts.Year() <= 1 { // senders use Go's zero time for none

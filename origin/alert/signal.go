@@ -96,6 +96,8 @@ func (n *Notification) key() string {
 // maxFingerprint limits a fingerprint used unchanged; senders use 16 characters.
 const maxFingerprint = 64
 
+// key identifies the alert at its sender: its fingerprint or, without one, the hash
+// of its labels.
 func (a *alertData) key() string {
 	plain := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -207,6 +209,7 @@ func priority(alerts []alertData, preset fieldmark.Priority) fieldmark.Priority 
 	return fieldmark.PriorityMedium
 }
 
+// severityOf returns the priority that the labels of an alert give, or "".
 func severityOf(labels textMap) fieldmark.Priority {
 	for _, label := range []string{"severity", "priority"} {
 		word := strings.ToLower(strings.TrimSpace(labels[label]))

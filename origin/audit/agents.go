@@ -22,6 +22,8 @@ func (f *site) agents(found findings) {
 	f.manipulation(found)
 }
 
+// llmsFile measures the level and the errors of llms.txt. A missing file has level 0
+// and no errors.
 func (f *site) llmsFile(found findings) {
 	l := &f.llms
 	at := l.visit.asked
@@ -82,6 +84,7 @@ func (f *site) markdownPages(found findings) {
 		kind))
 }
 
+// feed measures whether a page links to a feed.
 func (f *site) feed(found findings) {
 	for _, p := range f.pages {
 		for _, l := range p.rel("alternate") {

@@ -62,6 +62,7 @@ func linksInMain(main []*html.Node) map[*html.Node]bool {
 	return in
 }
 
+// addBounded appends a line unless b has maxHidden bytes.
 func addBounded(b *strings.Builder, s string) {
 	if b.Len() >= maxHidden {
 		return

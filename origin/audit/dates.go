@@ -38,6 +38,7 @@ func parseDate(s string, now time.Time) (at time.Time, ok bool) {
 	return at, false
 }
 
+// isPlausible reports whether a web page can have this date at the time now.
 func isPlausible(at, now time.Time) bool {
 	return at.Year() >= oldestYear && !at.After(now.Add(dateSlack))
 }

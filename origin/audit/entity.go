@@ -147,6 +147,7 @@ func (o *organization) add(p *page, t *thing) {
 	}
 }
 
+// organizationFields measures the properties of the organization.
 func (f *site) organizationFields(found findings, o *organization) {
 	for _, field := range []string{"name", "url", "logo", "description", "contact"} {
 		switch {
@@ -202,6 +203,7 @@ func (p namedPlace) names(brand string) bool {
 	return p.whole && sameName(p.text, brand) || saysName(p.text, brand)
 }
 
+// namedPlaces returns the four places where sites state their name.
 func (f *site) namedPlaces(o *organization) []namedPlace {
 	return []namedPlace{
 		{"title", f.home.title, false},
@@ -254,6 +256,7 @@ func (f *site) structuredName(o *organization) string {
 	return ""
 }
 
+// llmsTitle returns the title of llms.txt, "" without the file.
 func (f *site) llmsTitle() string {
 	if !f.llms.visit.ok() || f.llms.soft {
 		return ""

@@ -97,6 +97,8 @@ func (f *site) noLexicon() fieldmark.Evidence {
 		f.subject.Language))
 }
 
+// statistics measures the density of numbers with a unit. It is unknown if no page
+// has a supported language.
 func (f *site) statistics(found findings) {
 	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
@@ -117,6 +119,7 @@ func (f *site) statistics(found findings) {
 	found.set("stat.numbers", density(total, words), append([]fieldmark.Evidence{sum}, seen...)...)
 }
 
+// quotations measures the density of attributed quotations and block quotations.
 func (f *site) quotations(found findings) {
 	pages, words := f.pagesWithLexicon()
 	if len(pages) == 0 {
@@ -260,6 +263,8 @@ type accounts struct {
 	names     []string   // letters and digits only: of the brand and of its domain
 }
 
+// accounts returns the accounts of the brand, by its structured data, its name and
+// its domain.
 func (f *site) accounts() accounts {
 	label, _, _ := strings.Cut(domain(f.home.url), ".")
 	own := accounts{names: []string{plainName(label)}}

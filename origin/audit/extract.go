@@ -112,6 +112,7 @@ func (f *site) titles(found findings) {
 	})
 }
 
+// lengthFault returns what is wrong with the length of a text, "" if nothing.
 func lengthFault(what, s string, low, high int) string {
 	n := width(s)
 	switch {
@@ -187,6 +188,7 @@ func publicSuffix(u *url.URL) (suffix string, icann bool) {
 	return publicsuffix.PublicSuffix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."))
 }
 
+// langFault returns what is wrong with the declared language of a page.
 func langFault(p *page) string {
 	if p.lang == "" {
 		return "no lang attribute on the html element"
@@ -296,6 +298,7 @@ func (f *site) read(u *url.URL) *page {
 	return nil
 }
 
+// pointsTo reports whether a page links to another as its translation.
 func pointsTo(from, to *page) bool {
 	for _, l := range alternates(from) {
 		if l.url != nil && pageKey(l.url) == pageKey(to.url) {

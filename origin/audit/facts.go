@@ -101,6 +101,7 @@ func (f findings) set(id string, value int64, seen ...fieldmark.Evidence) {
 	fact.Evidence = canonical(seen)
 }
 
+// setBool records a yes or no.
 func (f findings) setBool(id string, value bool, seen ...fieldmark.Evidence) {
 	if value {
 		f.set(id, one, seen...)
@@ -141,6 +142,7 @@ func (f findings) notApplicable(id string, seen ...fieldmark.Evidence) {
 	fact.Evidence = canonical(seen)
 }
 
+// fact returns a fact of the vocabulary. An unknown id is a bug.
 func (f findings) fact(id string) *fieldmark.Fact {
 	fact, ok := f[id]
 	if !ok {

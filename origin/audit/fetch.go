@@ -104,6 +104,7 @@ type fetcher struct {
 	suspended    map[string]bool      // hosts that asked for a longer pause than the audit has
 }
 
+// newFetcher returns the fetcher of one audit.
 func newFetcher(c Config) *fetcher {
 	f := &fetcher{client: c.HTTP, delay: c.Delay, requestsLeft: c.MaxRequests,
 		next: map[string]time.Time{}, rules: map[string]robots{}, suspended: map[string]bool{}}
@@ -328,6 +329,7 @@ func decompress(packed *countingReader, encoding string) (io.Reader, error) {
 	return nil, fmt.Errorf("the response has the content encoding %.20q, which was not requested", encoding)
 }
 
+// gunzip decompresses with the limit of maxRatio. An empty body is valid.
 func gunzip(packed *countingReader) (io.Reader, error) {
 	z, err := gzip.NewReader(packed)
 	if errors.Is(err, io.EOF) {

@@ -182,6 +182,7 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 	}
 }
 
+// addMeta records a meta element under its name and its property.
 func (p *page) addMeta(n *html.Node) {
 	content := strings.TrimSpace(attr(n, "content"))
 	for _, name := range []string{"name", "property"} {
@@ -196,6 +197,7 @@ func (p *page) addMeta(n *html.Node) {
 	}
 }
 
+// addLink records a link element.
 func (p *page) addLink(n *html.Node, base *url.URL) {
 	href := strings.TrimSpace(attr(n, "href"))
 	rels := fields(attr(n, "rel"))

@@ -84,6 +84,8 @@ func (p *purpose) matches(a anchor) bool {
 	return len(a.text) <= maxLinkName && p.matchesText(slug(a.text)) || p.matchesPath(a.url)
 }
 
+// matchesText reports whether the slug of a link text names this purpose: as a whole,
+// or at its start if little follows.
 func (p *purpose) matchesText(text string) bool {
 	if p.whole[text] || p.start[text] {
 		return true
@@ -100,6 +102,7 @@ func (p *purpose) matchesText(text string) bool {
 	return false
 }
 
+// matchesPath reports whether a segment of a short path names this purpose.
 func (p *purpose) matchesPath(u *url.URL) bool {
 	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
 	// Deep pages are about something else, whatever their segments say.

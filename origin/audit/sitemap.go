@@ -133,6 +133,7 @@ func (p *sitemapParser) handle(tok xml.Token) error {
 	return nil
 }
 
+// startElement processes the start of an element at the current depth.
 func (p *sitemapParser) startElement(name string) error {
 	switch p.depth {
 	case 1:

@@ -231,6 +231,7 @@ func lastRune(s string) rune {
 	return r
 }
 
+// isYear reports whether a number is likely a year.
 func isYear(number string) bool {
 	return len(number) == 4 && strings.Trim(number, "0123456789") == "" && number >= "1900" && number <= "2099"
 }

@@ -235,6 +235,7 @@ const (
 	maxMicrodata = 512 << 10 // bytes of all values: properties nest, and each repeats the text inside it
 )
 
+// items collects the items of microdata within the limits above.
 type items struct {
 	things []thing
 	values int

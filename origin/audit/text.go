@@ -73,6 +73,7 @@ func hiddenElement(n *html.Node) bool {
 // styles.
 const hiddenStyle = "display:none"
 
+// reduceStyle returns hiddenStyle for a style that hides its element, "" for others.
 func reduceStyle(style string) string {
 	if hidingStyle(style) {
 		return hiddenStyle
@@ -183,6 +184,7 @@ func isHidden(n *html.Node) bool {
 	return false
 }
 
+// isDescendant reports whether n is top or below it.
 func isDescendant(n, top *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if n == top {
@@ -262,6 +264,7 @@ func hasText(n *html.Node) bool {
 	return textWithin(n, &left)
 }
 
+// textWithin is hasText with the number of nodes left.
 func textWithin(n *html.Node, left *int) bool {
 	if *left--; *left < 0 || isBoilerplate(n) {
 		return false

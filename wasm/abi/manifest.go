@@ -122,6 +122,7 @@ func ParseManifest(b []byte) (*Manifest, error) {
 	return &m, nil
 }
 
+// appendCanonical appends v in the canonical form.
 func appendCanonical(dst []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(buf)
@@ -132,6 +133,7 @@ func appendCanonical(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
+// decodeStrictly decodes UTF-8 JSON without unknown members.
 func decodeStrictly(b []byte, v any) error {
 	if !utf8.Valid(b) {
 		return fmt.Errorf("not UTF-8")
@@ -189,6 +191,7 @@ func (m *Manifest) Check() error {
 	return c.err()
 }
 
+// checkInputs checks the inputs and returns the unit of each.
 func (m *Manifest) checkInputs(c *Problems) map[string]string {
 	c.require(len(m.Inputs) >= 1 && len(m.Inputs) <= MaxInputs, "inputs", "are %d, may be 1 to %d", len(m.Inputs),
 		MaxInputs)
@@ -206,6 +209,7 @@ func (m *Manifest) checkInputs(c *Problems) map[string]string {
 	return units
 }
 
+// checkComponents checks components, signals and the sums of their points.
 func (m *Manifest) checkComponents(c *Problems, units map[string]string) {
 	c.require(len(m.Components) >= 1 && len(m.Components) <= MaxComponents, "components", "are %d, may be 1 to %d",
 		len(m.Components), MaxComponents)
@@ -255,6 +259,7 @@ func (s *Signal) check(c *Problems, path string, units map[string]string) {
 	c.require(s.Unit == want, path+".unit", "is %q, must be %q", s.Unit, want)
 }
 
+// checkGates checks the gates.
 func (m *Manifest) checkGates(c *Problems) {
 	c.require(len(m.Gates) <= MaxGates, "gates", "are %d, at most %d", len(m.Gates), MaxGates)
 	seen := map[string]bool{}
@@ -289,12 +294,14 @@ func (c *Problems) add(heading string, err error) {
 // maxProblems limits the report about a malicious manifest.
 const maxProblems = 20
 
+// require adds a problem about the member at path unless ok.
 func (c *Problems) require(ok bool, path, format string, args ...any) {
 	if !ok && len(*c) < maxProblems {
 		*c = append(*c, path+" "+fmt.Sprintf(format, args...))
 	}
 }
 
+// match requires a value to match a pattern, within a length.
 func (c *Problems) match(path, s string, pattern *regexp.Regexp, longest int) {
 	c.require(len(s) <= longest && pattern.MatchString(s), path,
 		"is %.*q, must match %s and have at most %d characters", longest, s, pattern, longest)

@@ -184,6 +184,7 @@ func importNames(r bytecode.Reader, n uint32) []string {
 	return names
 }
 
+// customSection keeps the manifest and the vectors and ignores other custom sections.
 func (w *sectionParser) customSection(r *bytecode.Reader) {
 	name := r.Vector()
 	if r.Failed {
@@ -203,6 +204,7 @@ func (w *sectionParser) customSection(r *bytecode.Reader) {
 // declared maximum.
 const memoryHasMax = 1
 
+// memorySection checks that there is one memory within the limits of the class.
 func (w *sectionParser) memorySection(r *bytecode.Reader) {
 	w.hasMemory = true
 	if n := r.U32(); n != 1 {
@@ -223,6 +225,7 @@ func (w *sectionParser) memorySection(r *bytecode.Reader) {
 	}
 }
 
+// exportSection collects the exports and rejects duplicate and reserved names.
 func (w *sectionParser) exportSection(r *bytecode.Reader) {
 	w.exports = map[string]byte{}
 	n := r.U32()

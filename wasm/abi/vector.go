@@ -73,6 +73,7 @@ func ParseVectors(b []byte, m *Manifest) ([]Vector, error) {
 	return all, nil
 }
 
+// check validates a vector, including that its score is the total of its marks.
 func (v *Vector) check(m *Manifest, points []int64) error {
 	if len(v.Values) != len(m.Inputs) || len(v.States) != len(m.Inputs) {
 		return fmt.Errorf("has %d values and %d states, the manifest has %d inputs", len(v.Values), len(v.States),

@@ -75,6 +75,8 @@ func (c *Card) Eval(values []int64, states []byte) abi.Result {
 	return r
 }
 
+// mark returns the mark of a signal in thousandths. Parts that are not applicable are
+// ignored; one unknown part makes the signal unknown.
 func (s *signal) mark(values []int64, states []byte) int32 {
 	var sum, weight int64
 	lowest := int64(abi.MarkFull)
@@ -103,6 +105,8 @@ func (s *signal) mark(values []int64, states []byte) int32 {
 	return int32((2*sum + weight) / (2 * weight))
 }
 
+// holds evaluates a condition. A comparison of an input that was not measured is
+// false.
 func (c *condition) holds(values []int64, states []byte) bool {
 	switch c.op {
 	case opAll:

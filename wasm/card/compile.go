@@ -44,6 +44,7 @@ func (c *Card) Compile() ([]byte, error) {
 	return module, nil
 }
 
+// exports returns the export section: the memory and the two functions.
 func exports() []byte {
 	b := []byte{3}
 	for _, e := range []struct {

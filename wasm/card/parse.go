@@ -145,6 +145,7 @@ func (p *parser) addProblem(path, format string, args ...any) {
 	}
 }
 
+// card converts the file. It continues after problems, to report all of them.
 func (p *parser) card(f *file) *Card {
 	c := &Card{manifest: abi.Manifest{
 		Name: f.Name, Version: f.Version, ABI: abi.Name, Methodology: f.Methodology,
@@ -240,6 +241,7 @@ func (p *parser) input(name, path string) (int, bool) {
 	return index, ok
 }
 
+// curve parses a curve, which is either linear or steps.
 func (p *parser) curve(f *curveFile, path string) curve {
 	if f == nil || (f.Linear == nil) == (f.Steps == nil) {
 		p.addProblem(path, "must have either linear or steps")
@@ -262,6 +264,7 @@ func (p *parser) curve(f *curveFile, path string) curve {
 	return c
 }
 
+// knots parses the points of a curve, whose x must increase.
 func (p *parser) knots(points []pointFile, path string, least int) []knot {
 	if len(points) < least || len(points) > maxKnots {
 		p.addProblem(path, "has %d points, may have %d to %d", len(points), least, maxKnots)
@@ -290,6 +293,7 @@ func (p *parser) mark(n number, path string) int64 {
 	return int64(n)
 }
 
+// condition parses a comparison, or a join of conditions, at most maxDepth deep.
 func (p *parser) condition(f *conditionFile, path string, depth int) condition {
 	leaf := f.Input != "" || f.Op != "" || f.Value != nil
 	forms := 0

@@ -65,6 +65,8 @@ type extreme struct {
 // unit is one of whatever the input counts.
 const unit = 1000
 
+// extremes returns the extreme values of each input, by its first curve or else by a
+// gate.
 func (c *Card) extremes() []extreme {
 	all := make([]extreme, len(c.manifest.Inputs))
 	seen := make([]bool, len(all))
