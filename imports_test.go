@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 		"origin/keyring", "origin/sla", "origin/store", "origin/validation"},
 	"origin/idempotency": {"", "origin/job", "origin/keyring", "origin/store"},
 	"origin/audit":       {"", "origin/safehttp", "origin/llms"},
-	"origin/webhook":     {"", "origin/access", "origin/auditlog", "origin/event", "origin/job", "origin/keyring", "origin/safehttp", "origin/store", "origin/validation", "internal/trace"},
+	"origin/webhook":     {"", "cache/rfc9111", "origin/access", "origin/auditlog", "origin/event", "origin/job", "origin/keyring", "origin/safehttp", "origin/store", "origin/validation", "internal/trace"},
 	"origin/safehttp":    {""},
 	"origin/llms":        {""},
 	"origin/ics":         {},
