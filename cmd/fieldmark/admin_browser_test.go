@@ -22,9 +22,9 @@ import (
 
 const adminPassword = "correct horse battery staple"
 
-// desk is an administrator in front of the pages of a running Fieldmark, reached
+// console is an administrator in a browser that uses the admin console of a running Fieldmark
 // through its edge.
-type desk struct {
+type console struct {
 	t    *testing.T
 	base string
 	tab  *browsertest.Page
@@ -32,7 +32,7 @@ type desk struct {
 
 // send fills in the form that posts to an address and sends it by its button,
 // named by its value where there are several.
-func (d *desk) send(action, button string, values map[string]string) {
+func (d *console) send(action, button string, values map[string]string) {
 	d.t.Helper()
 	selector := "form[method=post][action='" + action + "']"
 	pressed := "button"
@@ -44,7 +44,7 @@ func (d *desk) send(action, button string, values map[string]string) {
 }
 
 // submit fills in the last form that matches and presses a button of it.
-func (d *desk) submit(selector, button string, values map[string]string) {
+func (d *console) submit(selector, button string, values map[string]string) {
 	d.t.Helper()
 	d.tab.Leave(d.t, "send "+selector, fmt.Sprintf(`(() => {
 		const form = [...document.querySelectorAll(%q)].at(-1);
@@ -64,7 +64,7 @@ func mustJSON(t *testing.T, v map[string]string) string {
 }
 
 // text is what an element says.
-func (d *desk) text(selector string) string {
+func (d *console) text(selector string) string {
 	d.t.Helper()
 	var text string
 	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.textContent ?? ""`, selector), &text)
@@ -72,7 +72,7 @@ func (d *desk) text(selector string) string {
 }
 
 // says fails the test unless the page says something.
-func (d *desk) says(want string) {
+func (d *console) says(want string) {
 	d.t.Helper()
 	if got := d.text("body"); !strings.Contains(got, want) {
 		d.t.Fatalf("the page does not say %q:\n%s", want, got)
@@ -80,7 +80,7 @@ func (d *desk) says(want string) {
 }
 
 // follow goes where the first link that matches leads.
-func (d *desk) follow(selector string) {
+func (d *console) follow(selector string) {
 	d.t.Helper()
 	var to string
 	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector(%q)?.href ?? ""`, selector), &to)
@@ -110,7 +110,7 @@ func TestAdministrator(t *testing.T) {
 	p := start(t, dir, append([]string{"serve", "--public-api", "--allow-networks", "127.0.0.0/8"}, freePorts("var")...)...)
 	base := p.logged("serve", "listen")
 	browser := browsertest.Start(t)
-	d := &desk{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
+	d := &console{t: t, base: base, tab: browser.Open(t, base+"/admin/api-keys", browsertest.View{})}
 
 	d.send("/admin/sign-in", "", map[string]string{"user": "ada", "password": adminPassword})
 	d.says("Create a key")
@@ -198,7 +198,7 @@ func TestAdministrator(t *testing.T) {
 }
 
 // inspect looks at pages at both widths and in both themes.
-func (d *desk) inspect(browser *browsertest.Browser, pages []string) {
+func (d *console) inspect(browser *browsertest.Browser, pages []string) {
 	pictures := os.Getenv("FIELDMARK_PICTURES")
 	for _, v := range []browsertest.View{{}, {Dark: true}, browsertest.Phone, {Width: 360, Height: 740, Dark: true}} {
 		tab := browser.Open(d.t, d.base+pages[0], v)
@@ -223,14 +223,14 @@ func (d *desk) inspect(browser *browsertest.Browser, pages []string) {
 }
 
 // actionOf finds where the first form posts to whose address ends so.
-func actionOf(d *desk, end string) string {
+func actionOf(d *console, end string) string {
 	d.t.Helper()
 	var action string
 	d.tab.Ask(d.t, fmt.Sprintf(`document.querySelector("form[action$='" + %q + "']")?.getAttribute("action") ?? ""`, end), &action)
 	return action
 }
 
-func currentAddress(d *desk) string {
+func currentAddress(d *console) string {
 	d.t.Helper()
 	var address string
 	d.tab.Ask(d.t, "location.href", &address)

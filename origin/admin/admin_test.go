@@ -116,7 +116,7 @@ var pages = []string{"/admin", "/admin/api-keys", "/admin/accounts", "/admin/mis
 	"/admin/webhooks", "/admin/modules",
 	"/admin/calendars", "/admin/nodes", "/admin/audit-log", "/admin/settings"}
 
-func TestClosedWithoutSession(t *testing.T) {
+func TestSessionRequired(t *testing.T) {
 	b := newBrowser(t, false)
 	for _, path := range pages {
 		for _, b.cookie = range []*http.Cookie{nil, {Name: "fieldmark_session", Value: "made-up"}} {
@@ -139,8 +139,8 @@ func TestClosedWithoutSession(t *testing.T) {
 	}
 }
 
-// TestCookieFollowsScheme: behind an edge that says how a request came, cookies are
-// Secure and https is asked for where it came over https. Nobody else may say so.
+// TestCookieFollowsScheme: with an edge that reports HTTPS, cookies are Secure and the response has
+// Strict-Transport-Security. A report without the node token is ignored.
 func TestCookieFollowsScheme(t *testing.T) {
 	const token, before = "node-token-of-the-tests-0123456789", "node-token-that-is-replaced-0123456"
 	for _, tt := range []struct {
@@ -446,7 +446,7 @@ func TestOverviewShowsProblems(t *testing.T) {
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)
 }
 
-func TestFailuresArePages(t *testing.T) {
+func TestErrorPages(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	rec := b.do("/admin/nothing", nil)

@@ -54,8 +54,8 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestProof asks for the password again before keys change.
-func TestProof(t *testing.T) {
+// TestReauthentication: keys change only after the password was entered recently.
+func TestReauthentication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBrowser(t, false)
 		b.signIn()
@@ -65,15 +65,15 @@ func TestProof(t *testing.T) {
 			t.Errorf("keys can be made long after the password was given: %s", body)
 		}
 		b.post("/admin/api-keys", url.Values{"name": {"x"}, "scope": {"mission:read"}}, "/admin/api-keys?done=unproved")
-		b.refused("/admin/prove", url.Values{"password": {"wrong"}, "next": {"/admin/api-keys"}}, 401, "is wrong")
+		b.rejected("/admin/prove", url.Values{"password": {"wrong"}, "next": {"/admin/api-keys"}}, 401, "is wrong")
 		time.Sleep(time.Minute)
 		b.post("/admin/prove", url.Values{"password": {password}, "next": {"/admin/api-keys"}}, "/admin/api-keys")
 		b.page("/admin/api-keys", "Create a key")
 	})
 }
 
-// TestKeyIsMadeOnce sends the same form twice, as loading its answer again does.
-func TestKeyIsMadeOnce(t *testing.T) {
+// TestFormSubmittedTwice sends the same form twice, as loading its answer again does.
+func TestFormSubmittedTwice(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {hostile}}, "/admin/accounts?done=account")
@@ -83,18 +83,18 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	if rec := b.do("/admin/api-keys", form); rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Fatalf("make a key: %d: %s", rec.Code, rec.Body)
 	}
-	b.refused("/admin/api-keys", form, 409, "A key was created after")
+	b.rejected("/admin/api-keys", form, 409, "A key was created after")
 	keys, err := b.service.Access.Keys.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0].Account != "acme" || len(keys[0].Networks) != 2 {
 		t.Fatalf("keys %+v, %v; want one of acme", keys, err)
 	}
 	checkEscaped(t, b.page("/admin/api-keys", "192.0.2.0/24"))
-	b.refused("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Reason: enter one")
+	b.rejected("/admin/api-keys/"+keys[0].ID+"/revoke", url.Values{"reason": {" "}}, 422, "Reason: enter one")
 	rec := b.do("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}})
 	if rec.Code != 200 || tokenText.FindString(rec.Body.String()) == "" {
 		t.Errorf("rotate: %d: %s", rec.Code, rec.Body)
 	}
-	b.refused("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}}, 409, "only one that is live")
+	b.rejected("/admin/api-keys/"+keys[0].ID+"/rotate", url.Values{"grace": {"24"}}, 409, "only one that is live")
 	if body := b.page("/admin/audit-log", "key.rotate", "key.create", "account.create"); strings.Contains(body,
 		"<script>") {
 		t.Errorf("a hostile name is live in the audit log: %s", body)
@@ -182,7 +182,7 @@ func TestBrandPage(t *testing.T) {
 	form := url.Values{"slug": {"acme"}, "name": {hostile}, "url": {"https://acme.example/"}, "niche": {"tools"},
 		"language": {"en"}, "description": {hostile}, "public": {"yes"}}
 	b.post("/admin/brands", form, "/admin/brands/acme?done=brand")
-	b.refused("/admin/brands", form, 409, "A brand with this slug exists")
+	b.rejected("/admin/brands", form, 409, "A brand with this slug exists")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 3,
 		AsOf: fieldmark.At(time.Now()),
 		Facts: []fieldmark.Fact{{ID: "home.reachable", State: fieldmark.Measured, Unit: "bool", Value: 1000,
@@ -195,8 +195,8 @@ func TestBrandPage(t *testing.T) {
 	b.post("/admin/brands/acme", form, "/admin/brands/acme?done=brand")
 	b.page("/admin/brands/acme", "not public")
 	form.Set("url", "ftp://x")
-	b.refused("/admin/brands/acme", form, 422, "Address")
-	b.refused("/admin/brands/acme/delete", url.Values{"slug": {"acme2"}}, 422, "enter its slug")
+	b.rejected("/admin/brands/acme", form, 422, "Address")
+	b.rejected("/admin/brands/acme/delete", url.Values{"slug": {"acme2"}}, 422, "enter its slug")
 	b.post("/admin/brands/acme/delete", url.Values{"slug": {"acme"}}, "/admin/brands?done=gone")
 	if rec := b.do("/admin/brands/acme", nil); rec.Code != 404 {
 		t.Errorf("a brand that was taken down: %d, want 404", rec.Code)
@@ -231,7 +231,7 @@ func TestCalendarFeeds(t *testing.T) {
 		t.Fatalf("make a feed: %d, want its address in three forms: %s", rec.Code, body)
 	}
 	checkEscaped(t, body)
-	b.refused("/admin/calendars", form, 409, "A feed was created after")
+	b.rejected("/admin/calendars", form, 409, "A feed was created after")
 	list, err := b.service.Missions.Calendars.List(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d feeds, %v; want 1", len(list), err)
@@ -242,7 +242,7 @@ func TestCalendarFeeds(t *testing.T) {
 	}
 	b.post("/admin/calendars/"+list[0].ID, url.Values{"do": {"end"}}, "/admin/calendars?done=feed-end")
 	b.page("/admin/calendars", "ended")
-	b.refused("/admin/calendars", url.Values{"name": {"x"}, "scope": {"TEAM"}, "account": {"default"}}, 422,
+	b.rejected("/admin/calendars", url.Values{"name": {"x"}, "scope": {"TEAM"}, "account": {"default"}}, 422,
 		`<a href="#who">Assignees: `)
 }
 
@@ -266,7 +266,7 @@ func TestNodes(t *testing.T) {
 	checkEscaped(t, b.page("/admin/nodes", "98.1 %", "1.2.3", "no memory", "out of sync", "in sync"))
 	b.page("/admin/modules", "https://b.example", "m 1.0.0", "Active")
 	b.page("/admin/modules/"+string(ref.Digest), "not signed", "active")
-	b.refused("/admin/modules/rollback", url.Values{}, 422, "no module before")
+	b.rejected("/admin/modules/rollback", url.Values{}, 422, "no module before")
 }
 
 func TestSettings(t *testing.T) {
@@ -277,7 +277,7 @@ func TestSettings(t *testing.T) {
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `<svg class="qr"`) {
 		t.Errorf("offer a second factor: %d: %s", rec.Code, rec.Body)
 	}
-	b.refused("/admin/settings/second-factor", url.Values{"do": {"on"}, "secret": {"JBSWY3DPEHPK3PXP"},
+	b.rejected("/admin/settings/second-factor", url.Values{"do": {"on"}, "secret": {"JBSWY3DPEHPK3PXP"},
 		"code": {"000000"}}, 422, "Code: is not")
 	sessions, err := b.service.Access.Sessions.List(t.Context())
 	if err != nil || len(sessions) != 1 || !strings.Contains(body, sessions[0].Name) {
@@ -289,8 +289,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestClaims believes an address only from an edge.
-func TestClaims(t *testing.T) {
+// TestForgedClientAddress believes an address only from an edge.
+func TestForgedClientAddress(t *testing.T) {
 	b := newBrowser(t, false)
 	b.header = map[string]string{fieldmark.HeaderClient: "203.0.113.9"}
 	b.signIn()

@@ -42,8 +42,8 @@ func formErrorOf(text string) []formError { return []formError{{Text: text}} }
 
 // staleForm is the error in a form that creates something, if its list has changed since it was opened.
 func staleForm(created string) []formError {
-	return formErrorOf(created + " was created after this form was opened. Check the list, and submit again if you still " +
-		"want another.")
+	return formErrorOf(created + " was created after this form was opened. Check the list, and submit again if you " +
+		"still want another.")
 }
 
 // form reads a posted form and gathers what is wrong with it.

@@ -112,7 +112,7 @@ func (h *handler) rotateKey(req *request) error {
 	return h.showKeys(req, http.StatusOK, defaultKeyForm(), nil, &made)
 }
 
-// emptyList stands for the newest id of an empty list.
+// emptyList is sent as the newest id of an empty list.
 const emptyList = "none"
 
 // newestSeen returns the newest id of the list when the form was opened; nil if the form does not have it.

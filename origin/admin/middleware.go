@@ -66,7 +66,7 @@ func (h *handler) longRunning(do action) http.Handler {
 }
 
 // requireReauth is requireAdmin for an action that also needs a recent password or code. The page of the form
-// asks for it.
+// requests it.
 func (h *handler) requireReauth(do action) http.Handler {
 	return h.requireAdmin(func(req *request) error {
 		if !req.session.Reauthenticated(time.Now()) {

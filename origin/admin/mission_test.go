@@ -19,8 +19,8 @@ func (b *browser) post(path string, form url.Values, want string) {
 	}
 }
 
-// refused sends a form that must be answered with a status and a page that says why.
-func (b *browser) refused(path string, form url.Values, status int, want string) {
+// rejected submits a form that must be rejected with a status and a page with the reason.
+func (b *browser) rejected(path string, form url.Values, status int, want string) {
 	b.t.Helper()
 	rec := b.do(path, form)
 	if rec.Code != status || !strings.Contains(rec.Body.String(), want) {
@@ -37,9 +37,9 @@ func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 	return m
 }
 
-// TestMissionLife takes one mission from its opening to a hold, to its end and
+// TestMissionLifecycle takes one mission from its opening to a hold, to its end and
 // back, by the buttons alone.
-func TestMissionLife(t *testing.T) {
+func TestMissionLifecycle(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: hostile, Source: "crm", Title: hostile, Description: hostile,
@@ -54,12 +54,12 @@ func TestMissionLife(t *testing.T) {
 	b.post(page+"/move", url.Values{"to": {"ON_HOLD"}, "code": {"site_access"}, "text": {hostile}}, moved)
 	checkEscaped(t, b.page(moved, "Mission updated.", "SITE_ACCESS", `value="EN_ROUTE"`, "sla.paused", "sla.met",
 		"mission.on_hold"))
-	b.refused(page+"/move", url.Values{"to": {"CLOSED"}}, 409, "A mission that is ON_HOLD cannot become CLOSED.")
-	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422,
+	b.rejected(page+"/move", url.Values{"to": {"CLOSED"}}, 409, "A mission that is ON_HOLD cannot become CLOSED.")
+	b.rejected(page+"/move", url.Values{"to": {"EN_ROUTE"}, "code": {"not a code"}}, 422,
 		`<a href="#code">Reason: use letters`)
-	b.refused(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422,
+	b.rejected(page+"/move", url.Values{"to": {"EN_ROUTE"}, "text": {strings.Repeat("x", 501)}}, 422,
 		"at most 500 characters")
-	b.refused(page+"/move", url.Values{"to": {"LOST"}}, 400, "unknown mission status")
+	b.rejected(page+"/move", url.Values{"to": {"LOST"}}, 400, "unknown mission status")
 	b.post(page+"/move", url.Values{"to": {"EN_ROUTE"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"IN_PROGRESS"}}, moved)
 	b.post(page+"/move", url.Values{"to": {"COMPLETED"}, "text": {"swapped"}}, moved)
@@ -84,23 +84,23 @@ func TestPayment(t *testing.T) {
 	b.page(page, "This mission has no payment.", "Set amount")
 	for amount, says := range map[string]string{"12.505 EUR": "at most 2 after a point", "12.50": "as in 12.50 EUR",
 		"": "as in 12.50 EUR", "-1 EUR": "in digits"} {
-		b.refused(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
+		b.rejected(page+"/payment", url.Values{"amount": {amount}, "direction": {"CHARGE"}}, 422, says)
 	}
-	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422, "must be CHARGE or PAYOUT")
-	b.refused(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
+	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"UP"}}, 422, "must be CHARGE or PAYOUT")
+	b.rejected(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"CHARGE"},
 		"terms": {strings.Repeat("x", 65)}}, 422, "at most 64")
-	b.refused(page+"/payment/mark", url.Values{"status": {"PAID"}}, 404, "no payment")
+	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 404, "no payment")
 	b.post(page+"/payment", url.Values{"amount": {"12.50 EUR"}, "direction": {"PAYOUT"}, "terms": {"NET 14"}},
 		page+"?done=priced")
 	b.page(page, "12.50 EUR", "payout", "NET 14", "pending")
-	b.refused(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409, "A payment that is PENDING cannot become PAID.")
+	b.rejected(page+"/payment/mark", url.Values{"status": {"PAID"}}, 409, "A payment that is PENDING cannot become PAID.")
 	if _, err := b.service.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.post(page+"/move", url.Values{"to": {"CLOSED"}}, page+"?done=moved")
 	b.page(page, "payment.due", `value="PROCESSING"`, `value="PAID"`)
 	b.post(page+"/payment/mark", url.Values{"status": {"PROCESSING"}}, page+"?done=marked")
-	b.refused(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422,
+	b.rejected(page+"/payment/mark", url.Values{"status": {"FAILED"}, "code": {"no good"}}, 422,
 		`<a href="#fail-code">Code: use letters`)
 	b.post(page+"/payment/mark", url.Values{"status": {"FAILED"}, "message": {hostile}}, page+"?done=marked")
 	checkEscaped(t, b.page(page, "unknown", "payment.failed"))
@@ -110,12 +110,12 @@ func TestPayment(t *testing.T) {
 		_, form, _ := strings.Cut(b.page(page), "/payment/refund")
 		return regexp.MustCompile(`name="version" value="(\d+)"`).FindStringSubmatch(form)[1]
 	}
-	b.refused(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422, "at most what is left")
-	b.refused(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
-	b.refused(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
+	b.rejected(page+"/payment/refund", url.Values{"amount": {"13"}, "version": {version()}}, 422, "at most what is left")
+	b.rejected(page+"/payment/refund", url.Values{"amount": {"0"}}, 422, "above zero")
+	b.rejected(page+"/payment/refund", url.Values{"amount": {"2,50"}}, 422, "above zero")
 	once := url.Values{"amount": {"2.00"}, "version": {version()}}
 	b.post(page+"/payment/refund", once, page+"?done=refunded")
-	b.refused(page+"/payment/refund", once, 409, "was changed after this page was opened")
+	b.rejected(page+"/payment/refund", once, 409, "was changed after this page was opened")
 	again := url.Values{"amount": {"0.50"}, "reference": {"R-1"}, "reason": {"half the work"}, "version": {version()}}
 	b.post(page+"/payment/refund", again, page+"?done=refunded")
 	b.post(page+"/payment/refund", again, page+"?done=refunded") // by its reference the same refund
@@ -152,7 +152,7 @@ func TestMissionFilters(t *testing.T) {
 		t.Fatal(err)
 	}
 	// With two accounts, these filters must not choose one by themselves.
-	b.refused("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
+	b.rejected("/admin/missions?priority=HIGH", nil, 422, "Account: choose one")
 	b.page("/admin/missions?priority=HIGH&account=default", high.ID)
 	b.post("/admin/missions/"+high.ID+"/complete", url.Values{"back": {"/admin/missions?source=erp&account=default"}},
 		"/admin/missions?source=erp&account=default&done=completed")
@@ -164,7 +164,7 @@ func TestMissionFilters(t *testing.T) {
 }
 
 // TestPlanMission plans and assigns by the form: a mission is scheduled with a time
-// alone, and a form that was opened before somebody else's change overwrites nothing.
+// alone, and a form that was opened before another user's change overwrites nothing.
 func TestPlanMission(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
@@ -181,16 +181,16 @@ func TestPlanMission(t *testing.T) {
 		}
 		return form
 	}
-	b.refused(page+"/plan", plan("1"), 422, `<a href="#plan-start">Start: a scheduled mission needs a time.`)
-	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00"), 422, `<a href="#plan-end">End: enter both`)
-	b.refused(page+"/plan", plan("1", "start", "soon", "end", "2026-12-01T09:00", "assignee", "ann"), 422,
+	b.rejected(page+"/plan", plan("1"), 422, `<a href="#plan-start">Start: a scheduled mission needs a time.`)
+	b.rejected(page+"/plan", plan("1", "start", "2026-12-01T09:00"), 422, `<a href="#plan-end">End: enter both`)
+	b.rejected(page+"/plan", plan("1", "start", "soon", "end", "2026-12-01T09:00", "assignee", "ann"), 422,
 		`name="assignee" maxlength="128" value="ann"`)
-	b.refused(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T08:00"), 422,
+	b.rejected(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T08:00"), 422,
 		`value="2026-12-01T08:00"`)
 	b.post(page+"/plan", plan("1", "start", "2026-12-01T09:00", "end", "2026-12-01T10:30", "assignee", "ann",
 		"assignee-name", hostile), page+"?done=planned")
 	checkEscaped(t, b.page(page, "scheduled", "2026-12-01 09:00", "<code>ann</code>", `value="2026-12-01T10:30"`))
-	b.refused(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
+	b.rejected(page+"/plan", plan("1", "do", "save", "assignee", "bob"), 409, "was changed after this page was opened")
 	b.post(page+"/plan", plan("2", "do", "save", "start", "2026-12-02T09:00", "end", "2026-12-02T10:30", "assignee",
 		"bob"), page+"?done=planned")
 	if got, err := b.service.Missions.Get(t.Context(), "", m.ID); err != nil || got.Assignee == nil ||
@@ -203,9 +203,9 @@ func TestPlanMission(t *testing.T) {
 	}
 }
 
-// TestRefusedForms: a refused form is at an address that can be loaded again, keeps
+// TestRejectedForms: a refused form is at an address that can be loaded again, keeps
 // what was typed, and marks the input that is wrong.
-func TestRefusedForms(t *testing.T) {
+func TestRejectedForms(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Read the meter"})

@@ -57,7 +57,8 @@ func (d *overviewData) findProblems() {
 	add(d.Activity.Failed, "delivery failed in the last 24 hours", "deliveries failed in the last 24 hours", webhooksPath)
 	if d.Vitals.Oldest > maxDispatchDelay {
 		delay := d.Vitals.Oldest.Round(time.Second)
-		d.Problems = append(d.Problems, problem{fmt.Sprintf("The oldest pending delivery is late by %s", delay), webhooksPath})
+		text := fmt.Sprintf("The oldest pending delivery is late by %s", delay)
+		d.Problems = append(d.Problems, problem{text, webhooksPath})
 	}
 	add(d.Activity.Breached, "open mission has breached its SLA", "open missions have breached their SLA", missionsPath)
 	if d.Module == nil {

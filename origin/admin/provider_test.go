@@ -13,15 +13,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// TestPasswordsOff leaves the provider as the only way in, and says so when it is
-// away; nobody signs in where it never was set up.
+// TestPasswordsOff disables passwords: only the provider can sign users in, and an outage of it is reported.
+// Without a configured provider nothing is disabled.
 func TestPasswordsOff(t *testing.T) {
 	b := newBrowser(t, false)
 	if body := b.page("/admin/sign-in", "Password"); strings.Contains(body, "/sign-in/provider") {
 		t.Errorf("a provider is offered where there is none: %s", body)
 	}
-	b.refused("/admin/sign-in/provider", nil, 404, "nothing here")
-	b.refused("/admin/sign-in/return?code=c&state=s", nil, 404, "nothing here")
+	b.rejected("/admin/sign-in/provider", nil, 404, "nothing here")
+	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 404, "nothing here")
 
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "origin.db")})
 	if err != nil {
@@ -47,9 +47,9 @@ func TestPasswordsOff(t *testing.T) {
 	if body := b.page("/admin/sign-in", "Sign in with Acme &lt;b&gt;"); strings.Contains(body, `type="password"`) {
 		t.Errorf("a password is asked for: %s", body)
 	}
-	b.refused("/admin/sign-in", url.Values{"user": {user}, "password": {password}}, 401, "is wrong")
-	b.refused("/admin/sign-in/provider", nil, 502, "is not available; try again later")
-	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+	b.rejected("/admin/sign-in", url.Values{"user": {user}, "password": {password}}, 401, "is wrong")
+	b.rejected("/admin/sign-in/provider", nil, 502, "is not available; try again later")
+	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
 	b.header = map[string]string{"Cookie": "__Host-sign-on=" + strings.Repeat("A", 400)}
-	b.refused("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
 }

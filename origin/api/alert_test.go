@@ -11,20 +11,20 @@ import (
 // TestRepeatedAlert: a repeat is counted, and is no new version of the mission.
 // The fixture checks the database at the end.
 func TestRepeatedAlert(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	body := recordedAlert(t, "alertmanager-0.25.json")
-	id := w.expect("first", alertmanager, body, "2: 1c 0m 0r 0i").Missions[0].ID
+	id := fx.wantReport("first", alertmanager, body, "2: 1c 0m 0r 0i").Missions[0].ID
 	path := fieldmark.PathMissions + "/" + id
-	get := ask{method: "GET", path: path, key: w.reader}
-	tag := w.must(200, get, nil).Header().Get("ETag")
-	w.expect("repeat", alertmanager, body, "2: 0c 1m 0r 0i")
+	get := request{method: "GET", path: path, key: fx.reader}
+	tag := fx.mustSend(200, get, nil).Header().Get("ETag")
+	fx.wantReport("repeat", alertmanager, body, "2: 0c 1m 0r 0i")
 	var m fieldmark.Mission
 	get.header = map[string]string{"If-None-Match": tag}
-	if rec := w.must(200, get, &m); m.Version != 1 || m.Occurrences.Count != 2 || rec.Header().Get("ETag") == tag {
+	if rec := fx.mustSend(200, get, &m); m.Version != 1 || m.Occurrences.Count != 2 || rec.Header().Get("ETag") == tag {
 		t.Errorf("repeated: version %d, count %d, ETag %s; want version 1, count 2 and another ETag than %s", m.Version,
 			m.Occurrences.Count, rec.Header().Get("ETag"), tag)
 	}
-	w.must(200, ask{method: "PATCH", path: path, key: w.everyScope(), body: `{"description":"seen"}`,
+	fx.mustSend(200, request{method: "PATCH", path: path, key: fx.keyWithEveryScope(), body: `{"description":"seen"}`,
 		header: map[string]string{"If-Match": tag}}, nil)
 }
 
@@ -37,11 +37,11 @@ const (
 	reopens = "reopens"
 )
 
-// TestReturningAlert: an alert that fires when its mission has ended always gets
+// TestRecurringAlert: an alert that fires when its mission has ended always gets
 // another mission, unless it is resolved first. Each step happens at its minute;
 // opened is the minute in which the second mission is there, 0 if never. The
 // workers run only when something is due, as after a restart.
-func TestReturningAlert(t *testing.T) {
+func TestRecurringAlert(t *testing.T) {
 	type step struct {
 		minute int
 		does   string
@@ -69,70 +69,71 @@ func TestReturningAlert(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, nil)
+				fx := newFixture(t, nil)
 				begin := time.Now()
 				at := func(minute int) { time.Sleep(time.Until(begin.Add(time.Duration(minute) * time.Minute))) }
-				_, report := w.notify(alertmanager+tt.query, returned)
+				_, report := fx.notify(alertmanager+tt.query, returned)
 				first := report.Missions[0].ID
 				for _, s := range tt.steps {
 					at(s.minute)
 					switch s.does {
 					case fires:
-						w.notify(alertmanager+tt.query, returned)
+						fx.notify(alertmanager+tt.query, returned)
 					case over:
-						w.notify(alertmanager+tt.query, group("g", "Down/warning/resolved"))
+						fx.notify(alertmanager+tt.query, group("g", "Down/warning/resolved"))
 					case reopens:
-						w.move(first, fieldmark.MissionInProgress)
+						fx.transitionTo(first, fieldmark.MissionInProgress)
 					case complete:
-						w.must(200, ask{method: "POST", path: "/api/admin/v1/missions/" + first + "/complete", key: w.admin}, nil)
+						fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/missions/" + first + "/complete", key: fx.admin},
+							nil)
 					case cancel:
-						w.move(first, fieldmark.MissionCanceled)
+						fx.transitionTo(first, fieldmark.MissionCanceled)
 					}
 				}
 				if last := tt.steps[len(tt.steps)-1].minute; tt.opened > last {
 					time.Sleep(time.Until(begin.Add(time.Duration(tt.opened)*time.Minute - 3*time.Second)))
-					w.run()
+					fx.run()
 					time.Sleep(2 * time.Second)
-					if n := w.missions(); n != 1 {
+					if n := fx.missions(); n != 1 {
 						t.Errorf("a second before minute %d: %d missions, want 1", tt.opened, n)
 					}
 				} else {
 					at(24 * 60) // when every cooldown is over
-					w.run()
+					fx.run()
 				}
 				time.Sleep(3 * time.Second)
-				w.checkReturned(first, begin, tt.opened)
+				fx.checkReturned(first, begin, tt.opened)
 			})
 		})
 	}
 }
 
 // checkReturned checks the missions of a returning alert at the end.
-func (w *world) checkReturned(first string, begin time.Time, opened int) {
-	w.t.Helper()
-	page, err := w.service.Missions.List(w.t.Context(), "", fieldmark.MissionFilter{})
+func (fx *fixture) checkReturned(first string, begin time.Time, opened int) {
+	fx.t.Helper()
+	page, err := fx.service.Missions.List(fx.t.Context(), "", fieldmark.MissionFilter{})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	if opened == 0 {
 		if len(page.Data) != 1 {
-			w.t.Errorf("%d missions, want 1", len(page.Data))
+			fx.t.Errorf("%d missions, want 1", len(page.Data))
 		}
 		return
 	}
 	if len(page.Data) != 2 || page.Data[1].ID != first {
-		w.t.Fatalf("%d missions, want 2: %+v", len(page.Data), page.Data)
+		fx.t.Fatalf("%d missions, want 2: %+v", len(page.Data), page.Data)
 	}
 	second := page.Data[0]
 	after := second.CreatedAt.Std().Sub(begin)
 	if want := time.Duration(opened) * time.Minute; after < want || after > want+2*time.Second {
-		w.t.Errorf("opened after %v, want %v", after, want)
+		fx.t.Errorf("opened after %v, want %v", after, want)
 	}
 	if second.ExternalID != page.Data[1].ExternalID+"-2" || second.Title != "About Down" ||
 		second.Status != fieldmark.MissionNew {
-		w.t.Errorf("opened %+v", second)
+		fx.t.Errorf("opened %+v", second)
 	}
-	if n := w.toldOf(second.ID, fieldmark.EventMissionCreated); n != 1 {
-		w.t.Errorf("%d created events, want 1", n)
+	if n := fx.countEventsOf(second.ID, fieldmark.EventMissionCreated); n != 1 {
+		fx.t.Errorf("%d created events, want 1", n)
 	}
 }

@@ -25,7 +25,7 @@ import (
 // manager is a real Alertmanager that sends to our adapter.
 type manager struct {
 	t    *testing.T
-	w    *world
+	w    *fixture
 	base string
 
 	mu     sync.Mutex
@@ -66,7 +66,7 @@ receivers:
         http_config: {authorization: {credentials: %[3]s}}
 `
 
-func startManager(t *testing.T, w *world) *manager {
+func startManager(t *testing.T, fx *fixture) *manager {
 	t.Helper()
 	program, err := exec.LookPath("prometheus-alertmanager")
 	if err != nil {
@@ -75,12 +75,12 @@ func startManager(t *testing.T, w *world) *manager {
 		}
 		t.Skip("the package prometheus-alertmanager is not installed:", err)
 	}
-	m := &manager{t: t, w: w, change: make(chan struct{}, 1)}
+	m := &manager{t: t, w: fx, change: make(chan struct{}, 1)}
 	ours := httptest.NewServer(http.HandlerFunc(m.listen))
 	t.Cleanup(ours.Close)
 	dir := t.TempDir()
 	config := fmt.Sprintf(managerConfig, ours.URL+alertmanager,
-		ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel", w.creator)
+		ours.URL+alertmanager+"?mode=alert&source=each&onResolved=cancel", fx.creator)
 	if err := os.WriteFile(filepath.Join(dir, "config.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +213,8 @@ func (m *manager) only(source string) fieldmark.Mission {
 // flaps becomes exactly the missions it should, and what we are too busy for
 // comes again.
 func TestRealAlertmanager(t *testing.T) {
-	w := newWorld(t, nil)
-	m := startManager(t, w)
+	fx := newFixture(t, nil)
+	m := startManager(t, fx)
 
 	m.fire(false, "LinkDown rtr-7 warning", "LinkSlow rtr-7 info")
 	m.until("the group opened a mission", func() bool { return len(m.of("alertmanager")) == 1 })
@@ -234,8 +234,8 @@ func TestRealAlertmanager(t *testing.T) {
 		m.fire(false, all[0])
 		m.until("it is back", func() bool { return m.only("alertmanager").Occurrences.ResolvedAt == nil })
 	}
-	if n := w.toldOf(one.ID, fieldmark.EventMissionSourceResolved); n != 3 {
-		t.Errorf("told %d times that it is over, want 3", n)
+	if n := fx.countEventsOf(one.ID, fieldmark.EventMissionSourceResolved); n != 3 {
+		t.Errorf("%d events of resolved alerts, want 3", n)
 	}
 
 	m.fire(false, "Disk db-1 high field", "Fan db-1 low field")
@@ -251,7 +251,7 @@ func TestRealAlertmanager(t *testing.T) {
 	m.busy()
 	m.fire(false, "LinkDown rtr-8 warning")
 	m.until("the repeat was taken", func() bool { return len(m.of("alertmanager")) == 2 })
-	if n := w.missions(); n != 5 {
+	if n := fx.missions(); n != 5 {
 		t.Errorf("%d missions, want 5", n)
 	}
 	m.mu.Lock()
@@ -264,15 +264,15 @@ func TestRealAlertmanager(t *testing.T) {
 	t.Logf("%d notifications", len(m.heard))
 }
 
-// busy holds the record until Alertmanager was told to come back.
+// busy blocks the database until a notification of Alertmanager was rejected with 503.
 func (m *manager) busy() {
 	m.t.Helper()
-	w, free := m.w, make(chan struct{})
+	fx, free := m.w, make(chan struct{})
 	held := make(chan struct{})
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() {
-		err := w.store.Write(context.Background(), func(context.Context, *store.Tx) error {
+		err := fx.store.Write(context.Background(), func(context.Context, *store.Tx) error {
 			close(held)
 			<-free
 			return nil
@@ -285,7 +285,7 @@ func (m *manager) busy() {
 	full := make(chan struct{}, 1)
 	for i := range 40 {
 		all.Go(func() {
-			rec := w.send(ask{method: "POST", path: alertmanager, key: w.creator, body: group(fmt.Sprint("end-", i),
+			rec := fx.send(request{method: "POST", path: alertmanager, key: fx.creator, body: group(fmt.Sprint("end-", i),
 				"A/high/resolved")})
 			if rec.Code == http.StatusServiceUnavailable {
 				select {
@@ -301,7 +301,7 @@ func (m *manager) busy() {
 	m.mu.Lock()
 	before := len(m.heard)
 	m.mu.Unlock()
-	m.until("Alertmanager was told to come back", func() bool {
+	m.until("a notification was rejected", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for _, h := range m.heard[before:] {

@@ -49,17 +49,17 @@ var missionNumber atomic.Int64 // one record serves all rounds of a benchmark
 
 // benchHandler opens missions, under an Idempotency-Key each if they are keyed.
 func benchHandler(b *testing.B, at store.Config, raw float64, keyed bool) {
-	w := openWorld(b, at, func(cfg *api.Config) { cfg.Log = nil })
+	fx := openFixture(b, at, func(cfg *api.Config) { cfg.Log = nil })
 	rate := benchAtOnce(b, "missions/s", func() error {
 		n := missionNumber.Add(1)
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: fmt.Sprintf(`{"externalId":"%d",
+		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: fmt.Sprintf(`{"externalId":"%d",
 			"source":"crm","title":"Replace the fan of the unit on the roof",
 			"priority":"HIGH","description":%q,"location":{"name":"Site 4","address":{"city":"Vienna","country":"AT"}},
 			"labels":{"team":"field"},"metadata":{"sys_id":"9d3"}}`, n, benchText)}
 		if keyed {
 			a = a.keyed(fmt.Sprint("key-", n))
 		}
-		if rec := w.send(a); rec.Code != http.StatusCreated {
+		if rec := fx.send(a); rec.Code != http.StatusCreated {
 			return fmt.Errorf("%d %s", rec.Code, rec.Body)
 		}
 		return nil

@@ -19,41 +19,44 @@ import (
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
-// planned opens a mission and plans it for somebody.
-func (w *world) planned(id, assignee string, start time.Time, length time.Duration, more string) fieldmark.Mission {
-	w.t.Helper()
+// createPlanned creates a mission with a time and an assignee.
+func (fx *fixture) createPlanned(id, assignee string, start time.Time, length time.Duration,
+	more string) fieldmark.Mission {
+	fx.t.Helper()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Visit %s"%s}`, id, id, more)}, &m)
-	return w.plan(m.ID, assignee, start, length)
+	return fx.plan(m.ID, assignee, start, length)
 }
 
-func (w *world) plan(id, assignee string, start time.Time, length time.Duration) (m fieldmark.Mission) {
-	w.t.Helper()
-	w.must(200, ask{method: "PUT", path: fieldmark.PathMissions + "/" + id + "/plan", key: w.operator(), body: fmt.Sprintf(
-		`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339),
-		start.Add(length).Format(time.RFC3339), assignee)}, &m)
+func (fx *fixture) plan(id, assignee string, start time.Time, length time.Duration) (m fieldmark.Mission) {
+	fx.t.Helper()
+	fx.mustSend(200, request{method: "PUT", path: fieldmark.PathMissions + "/" + id + "/plan", key: fx.operatorKey(),
+		body: fmt.Sprintf(
+			`{"scheduled":{"start":%q,"end":%q},"assignee":{"id":%q,"name":"Name of %[3]s"}}`, start.Format(time.RFC3339),
+			start.Add(length).Format(time.RFC3339), assignee)}, &m)
 	return m
 }
 
-func (w *world) move(id string, to ...fieldmark.MissionStatus) {
-	w.t.Helper()
+func (fx *fixture) transitionTo(id string, to ...fieldmark.MissionStatus) {
+	fx.t.Helper()
 	for _, status := range to {
-		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: w.operator(),
+		fx.mustSend(200, request{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions",
+			key:  fx.operatorKey(),
 			body: fmt.Sprintf(`{"status":%q}`, status)}, nil)
 	}
 }
 
-func (w *world) operator() string {
-	if w.operates == "" {
-		w.operates = w.key(access.DefaultAccount, fieldmark.ScopeMissionOperate)
+func (fx *fixture) operatorKey() string {
+	if fx.operates == "" {
+		fx.operates = fx.key(access.DefaultAccount, fieldmark.ScopeMissionOperate)
 	}
-	return w.operates
+	return fx.operates
 }
 
-func (w *world) calendar(body string) (made fieldmark.NewCalendar) {
-	w.t.Helper()
-	w.must(201, ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: body}, &made)
+func (fx *fixture) calendar(body string) (made fieldmark.NewCalendar) {
+	fx.t.Helper()
+	fx.mustSend(201, request{method: "POST", path: "/api/admin/v1/calendars", key: fx.admin, body: body}, &made)
 	return made
 }
 
@@ -75,24 +78,24 @@ func entries(t testing.TB, rec *httptest.ResponseRecorder) []string {
 
 func TestCalendar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01T00:00:00Z
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		at := time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC)
 		place := `,"priority":"HIGH","category":"network","location":{"name":"Depot","address":{"line1":"Hof 1",` +
 			`"postalCode":"1010","city":"Wien"},"geo":{"lat":48.2,"lng":16.4},"accessNotes":"Code 4711"},` +
 			`"contact":{"name":"Eva","phone":"+43 1"}`
-		one := w.planned("1", "ann", at, time.Hour, place)
-		two := w.planned("2", "bob", at.Add(time.Hour), 24*time.Hour, "")
-		w.planned("3", "zoe", at.Add(2*time.Hour), time.Hour, "")
-		w.planned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // farther than feeds reach
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		one := fx.createPlanned("1", "ann", at, time.Hour, place)
+		two := fx.createPlanned("2", "bob", at.Add(time.Hour), 24*time.Hour, "")
+		fx.createPlanned("3", "zoe", at.Add(2*time.Hour), time.Hour, "")
+		fx.createPlanned("4", "ann", at.AddDate(2, 0, 0), time.Hour, "") // farther than feeds reach
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: `{"externalId":"9","source":"crm","title":"Not planned"}`}, nil)
 
-		ann := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
-		team := w.calendar(`{"name":"North","scope":"TEAM","assignees":["bob","ann"],"details":true}`)
-		all := w.calendar(`{"name":"All","scope":"ALL"}`)
-		other := w.calendar(`{"name":"Others","scope":"ALL","account":"other"}`)
+		ann := fx.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+		team := fx.calendar(`{"name":"North","scope":"TEAM","assignees":["bob","ann"],"details":true}`)
+		all := fx.calendar(`{"name":"All","scope":"ALL"}`)
+		other := fx.calendar(`{"name":"Others","scope":"ALL","account":"other"}`)
 
-		rec := w.must(200, ask{method: "GET", path: ann.Path + "?refresh=1"}, nil)
+		rec := fx.mustSend(200, request{method: "GET", path: ann.Path + "?refresh=1"}, nil)
 		want := []string{"[HIGH] Visit 1 20000103T080000Z 20000103T090000Z TENTATIVE 1"}
 		if diff := cmp.Diff(want, entries(t, rec)); diff != "" {
 			t.Errorf("Ann's calendar (-want +got):\n%s", diff)
@@ -106,38 +109,38 @@ func TestCalendar(t *testing.T) {
 		if text := rec.Body.String(); strings.Contains(text, "Eva") || strings.Contains(text, "4711") {
 			t.Errorf("contact or access notes in a calendar without details:\n%s", text)
 		}
-		if got := entries(t, w.must(200, ask{method: "GET", path: all.Path}, nil)); len(got) != 3 {
+		if got := entries(t, fx.mustSend(200, request{method: "GET", path: all.Path}, nil)); len(got) != 3 {
 			t.Errorf("all: %q, want 3", got)
 		}
-		if rec := w.must(200, ask{method: "GET", path: other.Path}, nil); len(entries(t, rec)) != 0 ||
+		if rec := fx.mustSend(200, request{method: "GET", path: other.Path}, nil); len(entries(t, rec)) != 0 ||
 			!strings.Contains(rec.Body.String(), "VTIMEZONE") {
 			t.Errorf("another account's calendar:\n%s", rec.Body)
 		}
-		rec = w.must(200, ask{method: "GET", path: team.Path}, nil)
+		rec = fx.mustSend(200, request{method: "GET", path: team.Path}, nil)
 		if got := entries(t, rec); len(got) != 2 || !strings.Contains(strings.ReplaceAll(rec.Body.String(), "\r\n ", ""),
 			`Contact: Eva\, +43 1\nAccess: Code 4711`) {
 			t.Errorf("the team's calendar with details: %q\n%s", got, rec.Body)
 		}
 
 		// Moved, done and called off.
-		w.plan(one.ID, "ann", at.Add(30*time.Minute), time.Hour)
-		w.move(one.ID, fieldmark.MissionScheduled, fieldmark.MissionDispatched)
-		w.move(two.ID, fieldmark.MissionCanceled)
+		fx.plan(one.ID, "ann", at.Add(30*time.Minute), time.Hour)
+		fx.transitionTo(one.ID, fieldmark.MissionScheduled, fieldmark.MissionDispatched)
+		fx.transitionTo(two.ID, fieldmark.MissionCanceled)
 		want = []string{"[HIGH] Visit 1 20000103T083000Z 20000103T093000Z CONFIRMED 4",
 			"[MEDIUM] Visit 2 20000103T090000Z 20000104T090000Z CANCELLED 2"}
-		if diff := cmp.Diff(want, entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil))); diff != "" {
+		if diff := cmp.Diff(want, entries(t, fx.mustSend(200, request{method: "GET", path: team.Path}, nil))); diff != "" {
 			t.Errorf("after moves (-want +got):\n%s", diff)
 		}
 		time.Sleep(7*24*time.Hour + time.Minute)
-		if got := entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil)); len(got) != 2 {
+		if got := entries(t, fx.mustSend(200, request{method: "GET", path: team.Path}, nil)); len(got) != 2 {
 			t.Errorf("7 days after: %q, want what was called off still there", got)
 		}
 		time.Sleep(24 * time.Hour)
-		if got := entries(t, w.must(200, ask{method: "GET", path: team.Path}, nil)); len(got) != 1 {
+		if got := entries(t, fx.mustSend(200, request{method: "GET", path: team.Path}, nil)); len(got) != 1 {
 			t.Errorf("8 days after: %q, want what was called off gone", got)
 		}
 		time.Sleep(25 * 24 * time.Hour)
-		if got := entries(t, w.must(200, ask{method: "GET", path: ann.Path}, nil)); len(got) != 0 {
+		if got := entries(t, fx.mustSend(200, request{method: "GET", path: ann.Path}, nil)); len(got) != 0 {
 			t.Errorf("more than 30 days after: %q, want nothing", got)
 		}
 	})
@@ -147,11 +150,11 @@ func TestCalendar(t *testing.T) {
 func TestCalendarHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := storetest.New(t)
-		w := openWorld(t, cfg, nil)
-		w.planned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
-		made := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
-		get := ask{method: "GET", path: made.Path, header: map[string]string{"Accept-Encoding": "gzip, br, zstd"}}
-		first := w.must(200, get, nil)
+		fx := openFixture(t, cfg, nil)
+		fx.createPlanned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
+		made := fx.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+		get := request{method: "GET", path: made.Path, header: map[string]string{"Accept-Encoding": "gzip, br, zstd"}}
+		first := fx.mustSend(200, get, nil)
 		etag := first.Header().Get("ETag")
 		for field, want := range map[string]string{
 			"Content-Type": "text/calendar; charset=utf-8", "Cache-Control": "private, no-cache, no-transform",
@@ -167,67 +170,69 @@ func TestCalendarHTTP(t *testing.T) {
 			t.Errorf("ETag = %s, want a strong one", etag)
 		}
 
-		// A minute later, written anew by another process: the same bytes.
+		// A minute later, rendered by another process: the same bytes.
 		time.Sleep(time.Minute)
-		again := openWorld(t, cfg, nil)
-		if rec := again.must(200, get, nil); rec.Body.String() != first.Body.String() || rec.Header().Get("ETag") != etag ||
+		again := openFixture(t, cfg, nil)
+		if rec := again.mustSend(200, get, nil); rec.Body.String() != first.Body.String() ||
+			rec.Header().Get("ETag") != etag ||
 			rec.Header().Get("Last-Modified") != first.Header().Get("Last-Modified") {
 			t.Errorf("a minute later (-first +again):\n%s", cmp.Diff(first.Body.String(), rec.Body.String()))
 		}
 		get.header["If-None-Match"] = etag
-		if rec := w.must(304, get, nil); rec.Body.Len() != 0 || rec.Header().Get("ETag") != etag ||
+		if rec := fx.mustSend(304, get, nil); rec.Body.Len() != 0 || rec.Header().Get("ETag") != etag ||
 			rec.Header().Get("Content-Encoding") != "" {
 			t.Errorf("304 with %d bytes and %v", rec.Body.Len(), rec.Header())
 		}
 		delete(get.header, "If-None-Match")
 		get.header["If-Modified-Since"] = first.Header().Get("Last-Modified")
-		w.must(200, get, nil) // what left the feed would leave no trace in a time
+		fx.mustSend(200, get, nil) // what left the feed would leave no trace in a time
 		head := get
 		head.method = "HEAD"
-		if rec := w.must(200, head, nil); rec.Body.Len() != 0 ||
+		if rec := fx.mustSend(200, head, nil); rec.Body.Len() != 0 ||
 			rec.Header().Get("Content-Length") != fmt.Sprint(first.Body.Len()) {
 			t.Errorf("HEAD: %d bytes, %v", rec.Body.Len(), rec.Header())
 		}
 
 		var moved fieldmark.NewCalendar
-		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/rotate", key: w.admin}, &moved)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/rotate", key: fx.admin},
+			&moved)
 		if moved.Path == made.Path || moved.RotatedAt == nil {
 			t.Errorf("rotated to %+v", moved)
 		}
-		w.must(200, ask{method: "GET", path: moved.Path}, nil)
-		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: w.admin}, nil)
-		w.must(200, ask{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: w.admin}, nil)
+		fx.mustSend(200, request{method: "GET", path: moved.Path}, nil)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin}, nil)
+		fx.mustSend(200, request{method: "POST", path: "/api/admin/v1/calendars/" + made.ID + "/revoke", key: fx.admin}, nil)
 		var listed fieldmark.List[fieldmark.Calendar]
-		w.must(200, ask{method: "GET", path: "/api/admin/v1/calendars", key: w.admin}, &listed)
+		fx.mustSend(200, request{method: "GET", path: "/api/admin/v1/calendars", key: fx.admin}, &listed)
 		if len(listed.Data) != 1 || listed.Data[0].RevokedAt == nil {
 			t.Errorf("listed: %+v, want one, revoked", listed.Data)
 		}
 		for _, path := range []string{made.Path, moved.Path, moved.Path[:len(moved.Path)-4], "/calendar/x.ics",
 			"/calendar/" + strings.Repeat("A", 43) + ".ics", "/calendar/"} {
-			for _, w := range []*world{w, again} {
-				rec := w.send(ask{method: "GET", path: path})
-				if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound ||
+			for _, fx := range []*fixture{fx, again} {
+				rec := fx.send(request{method: "GET", path: path})
+				if p := fx.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound ||
 					rec.Header().Get("WWW-Authenticate") != "" {
 					t.Errorf("%s: %d %s, want a plain 404", path, rec.Code, p.Code)
 				}
 			}
 		}
 		for _, id := range []string{made.ID, "cal_00000000000000000000000000", "x"} {
-			if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars/" + id + "/rotate",
-				key: w.admin}); rec.Code != 404 {
+			if rec := fx.send(request{method: "POST", path: "/api/admin/v1/calendars/" + id + "/rotate",
+				key: fx.admin}); rec.Code != 404 {
 				t.Errorf("rotate %s: %d, want 404", id, rec.Code)
 			}
 		}
 
-		// The secret is in no log and not in the record.
+		// The secret is neither logged nor stored.
 		for _, path := range []string{made.Path, moved.Path} {
-			w.send(ask{method: "GET", path: "/" + path})
-			w.send(ask{method: "POST", path: path})
+			fx.send(request{method: "GET", path: "/" + path})
+			fx.send(request{method: "POST", path: path})
 			secret := strings.TrimSuffix(strings.TrimPrefix(path, "/calendar/"), ".ics")
 			if len(secret) != 43 {
 				t.Errorf("a token of %d characters, want 43", len(secret))
 			}
-			if log := w.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log,
+			if log := fx.log.String() + again.log.String(); strings.Contains(log, secret) || strings.Contains(log,
 				secret[:20]) || !strings.Contains(log, "path=/calendar/…") || !strings.Contains(log, "calendar="+made.ID) {
 				t.Errorf("the log holds the secret %s, or not what it should:\n%s", secret, log)
 			}
@@ -241,13 +246,14 @@ func TestCalendarHTTP(t *testing.T) {
 // TestCalendarSequence: SEQUENCE grows with start, end and status, and with
 // nothing else.
 func TestCalendarSequence(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	at := time.Now().Add(24 * time.Hour).Truncate(time.Hour)
-	m := w.planned("1", "ann", at, time.Hour, "")
-	all := w.calendar(`{"name":"All","scope":"ALL"}`)
+	m := fx.createPlanned("1", "ann", at, time.Hour, "")
+	all := fx.calendar(`{"name":"All","scope":"ALL"}`)
 	edit := func(body string) func() {
 		return func() {
-			w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: w.everyScope(), body: body}, nil)
+			fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: fx.keyWithEveryScope(),
+				body: body}, nil)
 		}
 	}
 	for _, tt := range []struct {
@@ -258,13 +264,13 @@ func TestCalendarSequence(t *testing.T) {
 		{"planned", func() {}, "1"},
 		{"labels", edit(`{"labels":{"a":"b"}}`), "1"},
 		{"priority", edit(`{"priority":"HIGH"}`), "1"},
-		{"assignee", func() { w.plan(m.ID, "bob", at, time.Hour) }, "1"},
-		{"end", func() { w.plan(m.ID, "bob", at, 2*time.Hour) }, "2"},
-		{"start", func() { w.plan(m.ID, "bob", at.Add(time.Hour), time.Hour) }, "3"},
-		{"status", func() { w.move(m.ID, fieldmark.MissionScheduled) }, "4"},
+		{"assignee", func() { fx.plan(m.ID, "bob", at, time.Hour) }, "1"},
+		{"end", func() { fx.plan(m.ID, "bob", at, 2*time.Hour) }, "2"},
+		{"start", func() { fx.plan(m.ID, "bob", at.Add(time.Hour), time.Hour) }, "3"},
+		{"status", func() { fx.transitionTo(m.ID, fieldmark.MissionScheduled) }, "4"},
 	} {
 		tt.does()
-		line := entries(t, w.must(200, ask{method: "GET", path: all.Path}, nil))[0]
+		line := entries(t, fx.mustSend(200, request{method: "GET", path: all.Path}, nil))[0]
 		if got := line[strings.LastIndex(line, " ")+1:]; got != tt.want {
 			t.Errorf("%s: SEQUENCE %s, want %s", tt.name, got, tt.want)
 		}
@@ -276,27 +282,27 @@ func TestCalendarSequence(t *testing.T) {
 func TestCalendarDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := storetest.New(t)
-		w := openWorld(t, cfg, nil)
+		fx := openFixture(t, cfg, nil)
 		at := time.Now().Add(24 * time.Hour)
-		w.planned("1", "ann", at, time.Hour, "")
-		two := w.planned("2", "ann", at, time.Hour, "")
-		ann := ask{method: "GET", path: w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`).Path}
-		read := func(w *world) (time.Time, int) {
+		fx.createPlanned("1", "ann", at, time.Hour, "")
+		two := fx.createPlanned("2", "ann", at, time.Hour, "")
+		ann := request{method: "GET", path: fx.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`).Path}
+		read := func(fx *fixture) (time.Time, int) {
 			t.Helper()
-			rec := w.must(200, ann, nil)
+			rec := fx.mustSend(200, ann, nil)
 			date, err := time.Parse(http.TimeFormat, rec.Header().Get("Last-Modified"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return date, len(entries(t, rec))
 		}
-		last, _ := read(w)
+		last, _ := read(fx)
 		for i, assignee := range []string{"bob", "ann", "bob", "ann"} {
-			w.plan(two.ID, assignee, at, time.Hour) // twice in the same second
+			fx.plan(two.ID, assignee, at, time.Hour) // twice in the same second
 			if i == 2 {
 				time.Sleep(time.Hour)
 			}
-			for round, from := range []*world{openWorld(t, cfg, nil), w, w} {
+			for round, from := range []*fixture{openFixture(t, cfg, nil), fx, fx} {
 				date, n := read(from)
 				if want := 1 + i%2; n != want {
 					t.Errorf("change %d, read %d: %d missions, want %d", i, round, n, want)
@@ -311,8 +317,8 @@ func TestCalendarDate(t *testing.T) {
 	})
 }
 
-func TestCalendarRefusals(t *testing.T) {
-	w := newWorld(t, nil)
+func TestInvalidCalendars(t *testing.T) {
+	fx := newFixture(t, nil)
 	for body, pointer := range map[string]string{
 		`{"name":"","scope":"ALL"}`: "/name", `{"name":"a\u0007","scope":"ALL"}`: "/name", `{"name":"a",` +
 			`"scope":"SOME"}`: "/scope",
@@ -320,17 +326,17 @@ func TestCalendarRefusals(t *testing.T) {
 		`{"name":"a","scope":"ALL","assignees":["a"]}`: "/assignees",
 		`{"name":"a","scope":"TEAM","assignees":[""]}`: "/assignees", `{"scope":"ALL","name":"a","x":1}`: "/x",
 	} {
-		rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin, body: body})
-		p := w.problem(rec)
+		rec := fx.send(request{method: "POST", path: "/api/admin/v1/calendars", key: fx.admin, body: body})
+		p := fx.problem(rec)
 		if rec.Code != 422 || len(p.Errors) == 0 || p.Errors[0].Pointer != pointer {
 			t.Errorf("%s: %d %+v, want 422 about %s", body, rec.Code, p.Errors, pointer)
 		}
 	}
-	if rec := w.send(ask{method: "POST", path: "/api/admin/v1/calendars", key: w.admin,
+	if rec := fx.send(request{method: "POST", path: "/api/admin/v1/calendars", key: fx.admin,
 		body: `{"name":"a","scope":"ALL","account":"nobody"}`}); rec.Code != 404 {
 		t.Errorf("unknown account: %d, want 404", rec.Code)
 	}
-	if rec := w.send(ask{method: "GET", path: "/api/admin/v1/calendars", key: w.reader}); rec.Code != 403 {
+	if rec := fx.send(request{method: "GET", path: "/api/admin/v1/calendars", key: fx.reader}); rec.Code != 403 {
 		t.Errorf("without the scope: %d, want 403", rec.Code)
 	}
 }
@@ -338,9 +344,9 @@ func TestCalendarRefusals(t *testing.T) {
 // TestCalendarRenders: a thousand phones cost a feed one writing for each change
 // of it, and nothing for what changes elsewhere.
 func TestCalendarRenders(t *testing.T) {
-	w := newWorld(t, nil)
-	m := w.planned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
-	made := w.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
+	fx := newFixture(t, nil)
+	m := fx.createPlanned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
+	made := fx.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)
 	etags := make([]string, 1000)
 	poll := func(phones, want int) {
 		t.Helper()
@@ -348,7 +354,7 @@ func TestCalendarRenders(t *testing.T) {
 		for part := range 10 { // so many at once
 			all.Go(func() {
 				for phone := part; phone < phones; phone += 10 {
-					rec := w.send(ask{method: "GET", path: made.Path, header: map[string]string{"If-None-Match": etags[phone]}})
+					rec := fx.send(request{method: "GET", path: made.Path, header: map[string]string{"If-None-Match": etags[phone]}})
 					if etags[phone] = rec.Header().Get("ETag"); rec.Code != want {
 						t.Errorf("phone %d: %d, want %d", phone, rec.Code, want)
 					}
@@ -358,28 +364,29 @@ func TestCalendarRenders(t *testing.T) {
 		all.Wait()
 	}
 	for round, phones := range []int{len(etags), 50, 50} {
-		w.plan(m.ID, "ann", time.Now().Add(time.Duration(round+2)*time.Hour), time.Hour)
+		fx.plan(m.ID, "ann", time.Now().Add(time.Duration(round+2)*time.Hour), time.Hour)
 		poll(phones, 200)
-		w.planned(fmt.Sprint("other-", round), "bob", time.Now().Add(time.Hour), time.Hour, "") // is none of Ann's business
+		// is none of Ann's business
+		fx.createPlanned(fmt.Sprint("other-", round), "bob", time.Now().Add(time.Hour), time.Hour, "")
 		poll(50, 304)
 	}
-	if n := strings.Count(w.log.String(), "calendar written"); n != 3 {
+	if n := strings.Count(fx.log.String(), "calendar written"); n != 3 {
 		t.Errorf("the feed was written %d times for 3 changes, want 3", n)
 	}
 }
 
-// TestCalendarUse: when a feed was last read is noted.
-func TestCalendarUse(t *testing.T) {
+// TestCalendarLastUsed: when a feed was last read is noted.
+func TestCalendarLastUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		made := w.calendar(`{"name":"All","scope":"ALL"}`)
+		fx := newFixture(t, nil)
+		made := fx.calendar(`{"name":"All","scope":"ALL"}`)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- w.service.Run(ctx) }()
-		w.must(200, ask{method: "GET", path: made.Path}, nil)
+		go func() { done <- fx.service.Run(ctx) }()
+		fx.mustSend(200, request{method: "GET", path: made.Path}, nil)
 		time.Sleep(2 * time.Minute)
 		var listed fieldmark.List[fieldmark.Calendar]
-		w.must(200, ask{method: "GET", path: "/api/admin/v1/calendars", key: w.admin}, &listed)
+		fx.mustSend(200, request{method: "GET", path: "/api/admin/v1/calendars", key: fx.admin}, &listed)
 		if used := listed.Data[0].LastUsedAt; used == nil || time.Since(used.Std()) > 3*time.Minute {
 			t.Errorf("listed %+v, want the time of its use", listed.Data[0])
 		}

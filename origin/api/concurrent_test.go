@@ -19,68 +19,70 @@ const concurrentRounds = 25
 
 // Two changes of different members at the same time must both be kept, whichever
 // comes first.
-func TestConcurrentChangesAreKept(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConcurrentChanges(t *testing.T) {
+	fx := newFixture(t, nil)
 	url := receiver(t)
-	manager, mission := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage), w.everyScope()
-	patch := func(path, key, body string) ask { return ask{method: "PATCH", path: path, key: key, body: body} }
-	hook := w.hook(url, `,"headers":{"X-A":"b"}`)
-	m := fieldmark.PathMissions + "/" + w.open("concurrent").ID
+	manager, mission := fx.key(access.DefaultAccount, fieldmark.ScopeWebhookManage), fx.keyWithEveryScope()
+	patch := func(path, key, body string) request {
+		return request{method: "PATCH", path: path, key: key, body: body}
+	}
+	hook := fx.hook(url, `,"headers":{"X-A":"b"}`)
+	m := fieldmark.PathMissions + "/" + fx.createMission("concurrent").ID
 	policy := fieldmark.PathAdminAPI + "sla/policies/LOW"
 	for name, c := range map[string]struct {
 		path, key   string // of the thing; the key reads it
-		first, last func(i int) ask
+		first, last func(i int) request
 		want        func(i int) []string // in the answer of a later read
 	}{
 		"endpoint: description, events": {hook, manager,
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"description":"d%d"}`, i)) },
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"events":[%q]}`, eventOf(i))) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"description":"d%d"}`, i)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"events":[%q]}`, eventOf(i))) },
 			func(i int) []string { return []string{fmt.Sprintf(`"description":"d%d"`, i), eventOf(i)} }},
 		"endpoint: url, headers": {hook, manager,
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"url":"%s/%d"}`, url, i)) },
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"headers":{"X-%d":"x"}}`, i)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"url":"%s/%d"}`, url, i)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"headers":{"X-%d":"x"}}`, i)) },
 			func(i int) []string { return []string{fmt.Sprintf(`%s/%d"`, url, i), fmt.Sprintf(`"X-%d"`, i)} }},
 		"endpoint: state, rate limit": {hook, manager,
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"state":"paused","reason":"r%d"}`, i)) },
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"rateLimit":%d}`, i+1)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"state":"paused","reason":"r%d"}`, i)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"rateLimit":%d}`, i+1)) },
 			func(i int) []string {
 				return []string{fmt.Sprintf(`"stateReason":"r%d"`, i), fmt.Sprintf(`"rateLimit":%d`, i+1)}
 			}},
 		"endpoint: signing scheme, settings": {hook, manager,
-			func(i int) ask {
-				return ask{method: "POST", path: hook + "/rotate-secret", key: manager,
+			func(i int) request {
+				return request{method: "POST", path: hook + "/rotate-secret", key: manager,
 					body: fmt.Sprintf(`{"signing":"v1%s","overlapHours":0}`, []string{"", "a"}[i%2])}
 			},
-			func(i int) ask { return patch(hook, manager, fmt.Sprintf(`{"maxInFlight":%d}`, i+1)) },
+			func(i int) request { return patch(hook, manager, fmt.Sprintf(`{"maxInFlight":%d}`, i+1)) },
 			func(i int) []string {
 				return []string{fmt.Sprintf(`"signing":"v1%s"`, []string{"", "a"}[i%2]), fmt.Sprintf(`"maxInFlight":%d`, i+1)}
 			}},
 		"mission: description, priority": {m, mission,
-			func(i int) ask { return patch(m, mission, fmt.Sprintf(`{"description":"d%d"}`, i)) },
-			func(i int) ask {
+			func(i int) request { return patch(m, mission, fmt.Sprintf(`{"description":"d%d"}`, i)) },
+			func(i int) request {
 				return patch(m, mission, fmt.Sprintf(`{"priority":%q}`, []string{"LOW", "HIGH"}[i%2]))
 			},
 			func(i int) []string {
 				return []string{fmt.Sprintf(`"description":"d%d"`, i), []string{"LOW", "HIGH"}[i%2]}
 			}},
 		"mission: labels, plan": {m, mission,
-			func(i int) ask { return patch(m, mission, fmt.Sprintf(`{"labels":{"round":"l%d"}}`, i)) },
-			func(i int) ask {
-				return ask{method: "PUT", path: m + "/plan", key: mission,
+			func(i int) request { return patch(m, mission, fmt.Sprintf(`{"labels":{"round":"l%d"}}`, i)) },
+			func(i int) request {
+				return request{method: "PUT", path: m + "/plan", key: mission,
 					body: fmt.Sprintf(`{"assignee":{"id":"p%d","name":"Ann"}}`, i)}
 			},
 			func(i int) []string { return []string{fmt.Sprintf(`"round":"l%d"`, i), fmt.Sprintf(`"id":"p%d"`, i)} }},
-		"SLA policy: response, resolution": {fieldmark.PathAdminAPI + "sla/policies", w.admin,
-			func(i int) ask { return patch(policy, w.admin, fmt.Sprintf(`{"responseMinutes":%d}`, 100+i)) },
-			func(i int) ask { return patch(policy, w.admin, fmt.Sprintf(`{"resolutionMinutes":%d}`, 9000+i)) },
+		"SLA policy: response, resolution": {fieldmark.PathAdminAPI + "sla/policies", fx.admin,
+			func(i int) request { return patch(policy, fx.admin, fmt.Sprintf(`{"responseMinutes":%d}`, 100+i)) },
+			func(i int) request { return patch(policy, fx.admin, fmt.Sprintf(`{"resolutionMinutes":%d}`, 9000+i)) },
 			func(i int) []string {
 				return []string{fmt.Sprintf(`"responseMinutes":%d`, 100+i), fmt.Sprintf(`"resolutionMinutes":%d`, 9000+i)}
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range concurrentRounds {
-				w.both(c.first(i), c.last(i))
-				got := w.must(200, ask{method: "GET", path: c.path, key: c.key}, nil).Body.String()
+				fx.sendBoth(c.first(i), c.last(i))
+				got := fx.mustSend(200, request{method: "GET", path: c.path, key: c.key}, nil).Body.String()
 				for _, want := range c.want(i) {
 					if !strings.Contains(got, want) {
 						t.Fatalf("round %d: %s and %s at the same time: %s is lost in %s", i, c.first(i).body, c.last(i).body, want, got)
@@ -93,16 +95,16 @@ func TestConcurrentChangesAreKept(t *testing.T) {
 
 func eventOf(i int) string { return []string{"sla.breached", "sla.met", "mission.*"}[i%3] }
 
-// both sends two requests at the same time; both must succeed.
-func (w *world) both(one, other ask) {
-	w.t.Helper()
+// sendBoth sends two requests at the same time; both must succeed.
+func (fx *fixture) sendBoth(one, other request) {
+	fx.t.Helper()
 	start := make(chan struct{})
 	var all sync.WaitGroup
-	for _, a := range []ask{one, other} {
+	for _, a := range []request{one, other} {
 		all.Go(func() {
 			<-start
-			if rec := w.send(a); rec.Code != http.StatusOK {
-				w.t.Errorf("%s %s %s: %d %s", a.method, a.path, a.body, rec.Code, rec.Body)
+			if rec := fx.send(a); rec.Code != http.StatusOK {
+				fx.t.Errorf("%s %s %s: %d %s", a.method, a.path, a.body, rec.Code, rec.Body)
 			}
 		})
 	}
@@ -112,11 +114,11 @@ func (w *world) both(one, other ask) {
 
 // Write-only credentials are for the host they were given for.
 func TestCredentialsDoNotFollowTheURL(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var sent http.Header
 	catch := func(rw http.ResponseWriter, r *http.Request) { sent = r.Header.Clone() }
 	here, elsewhere := httptestServer(t, catch), httptestServer(t, catch)
-	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
+	manager := fx.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
 	for _, c := range []struct {
 		name, body string // of the patch; %s is the other host
 		complaints string
@@ -129,12 +131,12 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 		{"all again", `{"url":"%s/","headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}}`,
 			"", true},
 	} {
-		hook := w.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)
-		w.must(200, ask{method: "PATCH", path: hook, key: manager, body: `{"url":"` + here + `/another/path"}`}, nil)
-		rec := w.send(ask{method: "PATCH", path: hook, key: manager, body: strings.ReplaceAll(c.body, "%s", elsewhere)})
+		hook := fx.hook(here, `,"headers":{"X-Api-Key":"hush-header"},"auth":{"kind":"bearer","token":"hush-token"}`)
+		fx.mustSend(200, request{method: "PATCH", path: hook, key: manager, body: `{"url":"` + here + `/another/path"}`}, nil)
+		rec := fx.send(request{method: "PATCH", path: hook, key: manager, body: strings.ReplaceAll(c.body, "%s", elsewhere)})
 		if c.complaints != "" {
 			var pointers []string
-			for _, f := range w.problem(rec).Errors {
+			for _, f := range fx.problem(rec).Errors {
 				if pointers = append(pointers, f.Pointer); f.Code != "required" {
 					t.Errorf("%s: %+v, want code required", c.name, f)
 				}
@@ -146,9 +148,9 @@ func TestCredentialsDoNotFollowTheURL(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, rec.Code, rec.Body)
 		}
 		var ping fieldmark.PingResult
-		w.must(200, ask{method: "POST", path: hook + "/test", key: manager}, &ping)
+		fx.mustSend(200, request{method: "POST", path: hook + "/test", key: manager}, &ping)
 		var e fieldmark.Endpoint
-		w.must(200, ask{method: "GET", path: hook, key: manager}, &e)
+		fx.mustSend(200, request{method: "GET", path: hook, key: manager}, &e)
 		moved := strings.HasPrefix(e.URL, elsewhere)
 		got, err := json.Marshal(sent)
 		if hush := strings.Count(string(got), "hush"); err != nil || moved != (c.complaints == "") || moved &&

@@ -108,7 +108,7 @@ type eventPolls struct {
 	polls map[eventPosition]*eventPoll
 }
 
-// eventPosition is what an edge asks for. Edges with the same position get the
+// eventPosition is what an edge requests. Edges with the same position get the
 // same page.
 type eventPosition struct {
 	after fieldmark.EventCursor

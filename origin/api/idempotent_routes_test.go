@@ -61,7 +61,7 @@ var unsaved = []string{"pushModule", "activateModule", "previewModule", "rollBac
 // Every write that is sent twice under one Idempotency-Key is answered as it was
 // the first time, with the same ids and secrets, and says so in its description.
 func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	url := receiver(t)
 	type parameter struct{ Name string }
 	var doc struct {
@@ -74,7 +74,7 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 		t.Fatalf("read the API description: %v", err)
 	}
 	all, n := bodies(url), 0
-	keys := map[bool]string{false: w.everyScopeAndHooks(), true: w.admin}
+	keys := map[bool]string{false: fx.keyWithEveryScopeAndWebhooks(), true: fx.admin}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
 			if method == "get" || slices.Contains(noEffects, op.OperationID) {
@@ -89,10 +89,11 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 			if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == fieldmark.HeaderIdempotencyKey }) {
 				t.Errorf("%s does not describe %s", op.OperationID, fieldmark.HeaderIdempotencyKey)
 			}
-			a := ask{method: strings.ToUpper(method), path: w.filled(path, url), key: keys[strings.HasPrefix(path, adminPath)],
+			a := request{method: strings.ToUpper(method), path: fx.fillPath(path, url),
+				key:  keys[strings.HasPrefix(path, adminPath)],
 				body: body}
 			a = a.keyed("once-" + op.OperationID)
-			first, again := w.send(a), w.send(a)
+			first, again := fx.send(a), fx.send(a)
 			if slices.Contains(unsaved, op.OperationID) && first.Code >= 400 {
 				continue
 			}
@@ -102,7 +103,7 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 					first.Body, again.Code, again.Body, again.Header().Get(fieldmark.HeaderReplayed))
 			}
 			a.body += " "
-			if other := w.send(a); other.Code != http.StatusUnprocessableEntity {
+			if other := fx.send(a); other.Code != http.StatusUnprocessableEntity {
 				t.Errorf("%s with another body under the key: %d %s, want 422", op.OperationID, other.Code, other.Body)
 			}
 		}
@@ -111,8 +112,9 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 		t.Errorf("the API description has %d writes, the table %d", n, len(all))
 	}
 	var made fieldmark.NewKey
-	w.must(201, ask{method: "POST", path: adminPath + "keys", key: w.admin, body: all["createKey"]}.keyed("sealed"), &made)
-	if kept := storetest.Dump(t, w.at); bytes.Contains(kept, []byte(made.Token)) {
+	fx.mustSend(201, request{method: "POST", path: adminPath + "keys", key: fx.admin,
+		body: all["createKey"]}.keyed("sealed"), &made)
+	if kept := storetest.Dump(t, fx.at); bytes.Contains(kept, []byte(made.Token)) {
 		t.Error("the token of a key is in the database in the clear")
 	}
 }
@@ -120,17 +122,18 @@ func TestEveryWriteTakesAnIdempotencyKey(t *testing.T) {
 // A failure that may pass gives its key back, and a request whose process ended
 // in the middle is not done a second time.
 func TestReservedKeys(t *testing.T) {
-	w := newWorld(t, nil)
-	create := ask{method: "POST", path: adminPath + "keys", key: w.admin,
+	fx := newFixture(t, nil)
+	create := request{method: "POST", path: adminPath + "keys", key: fx.admin,
 		body: `{"name":"k","account":"later","scopes":["mission:read"]}`}.keyed("k1")
-	if rec := w.send(create); rec.Code != http.StatusNotFound {
+	if rec := fx.send(create); rec.Code != http.StatusNotFound {
 		t.Fatalf("a key for an account that does not exist: %d %s", rec.Code, rec.Body)
 	}
-	w.must(200, ask{method: "PUT", path: adminPath + "accounts/later", key: w.admin, body: `{"name":"Later"}`}, nil)
-	w.must(201, create, nil)
-	w.exec(`UPDATE idempotency SET status = 0 WHERE name = 'k1'`)
-	rec := w.send(create)
-	if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight || rec.Header().Get("Retry-After") == "" {
+	fx.mustSend(200, request{method: "PUT", path: adminPath + "accounts/later", key: fx.admin, body: `{"name":"Later"}`},
+		nil)
+	fx.mustSend(201, create, nil)
+	fx.exec(`UPDATE idempotency SET status = 0 WHERE name = 'k1'`)
+	rec := fx.send(create)
+	if p := fx.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight || rec.Header().Get("Retry-After") == "" {
 		t.Errorf("the first request never ended: %d %+v", rec.Code, p)
 	}
 }
@@ -138,18 +141,18 @@ func TestReservedKeys(t *testing.T) {
 // A request that fails after it had an effect is not repeated under its key: the
 // test message was sent although its outcome could not be written.
 func TestReservedKeyAfterAnEffect(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var received atomic.Int64
-	hook := w.hook(httptestServer(t, func(http.ResponseWriter, *http.Request) { received.Add(1) }), "")
-	test := ask{method: "POST", path: hook + "/test", key: w.key(access.DefaultAccount,
+	hook := fx.hook(httptestServer(t, func(http.ResponseWriter, *http.Request) { received.Add(1) }), "")
+	test := request{method: "POST", path: hook + "/test", key: fx.key(access.DefaultAccount,
 		fieldmark.ScopeWebhookManage)}.keyed("k1")
-	w.exec(`ALTER TABLE attempt RENAME TO attempt_away`)
-	if rec := w.send(test); rec.Code != http.StatusInternalServerError {
+	fx.exec(`ALTER TABLE attempt RENAME TO attempt_away`)
+	if rec := fx.send(test); rec.Code != http.StatusInternalServerError {
 		t.Errorf("a test whose attempt cannot be written: %d %s, want 500", rec.Code, rec.Body)
 	}
-	w.exec(`ALTER TABLE attempt_away RENAME TO attempt`)
-	rec := w.send(test)
-	if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
+	fx.exec(`ALTER TABLE attempt_away RENAME TO attempt`)
+	rec := fx.send(test)
+	if p := fx.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
 		t.Errorf("repeated under the key: %d %s, want 409 %s", rec.Code, rec.Body, fieldmark.CodeIdempotencyInFlight)
 	}
 	if n := received.Load(); n != 1 {
@@ -157,61 +160,61 @@ func TestReservedKeyAfterAnEffect(t *testing.T) {
 	}
 }
 
-func (w *world) everyScopeAndHooks() string {
-	w.t.Helper()
-	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+func (fx *fixture) keyWithEveryScopeAndWebhooks() string {
+	fx.t.Helper()
+	return fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
 		fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate, fieldmark.ScopeWebhookManage)
 }
 
-// filled puts what exists into the placeholders of a path, made for it alone.
-func (w *world) filled(path, url string) string {
-	w.t.Helper()
-	ctx := w.t.Context()
+// fillPath puts what exists into the placeholders of a path, made for it alone.
+func (fx *fixture) fillPath(path, url string) string {
+	fx.t.Helper()
+	ctx := fx.t.Context()
 	id := ""
 	switch {
 	case strings.Contains(path, "/missions/{id}"):
-		id = w.open(path + "s").ID
+		id = fx.createMission(path + "s").ID
 	case strings.Contains(path, "/payments/{id}"):
 		var m fieldmark.Mission
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: fmt.Sprintf(`{"source":"crm","externalId":%q,"title":"Mast","payment":{"amount":{"value":9,`+
 				`"currency":"EUR"}}}`, path)}, &m)
 		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
-			m = w.transit(m.ID, `{"status":"`+to+`"}`)
+			m = fx.transition(m.ID, `{"status":"`+to+`"}`)
 		}
 		if id = m.Payment.ID; strings.HasSuffix(path, "refunds") {
-			w.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
+			fx.payment(200, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
 		}
 	case strings.Contains(path, "/keys/{id}"):
-		k, err := w.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",
+		k, err := fx.service.Access.Keys.Create(ctx, "", fieldmark.KeyRequest{Name: "k",
 			Scopes: []fieldmark.Scope{fieldmark.ScopeMissionRead}})
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		id = k.ID
 	case strings.Contains(path, "/calendars/{id}"):
-		c, err := w.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
+		c, err := fx.service.Missions.Calendars.Create(ctx, fieldmark.CalendarRequest{Name: "c", Scope: fieldmark.CalendarOfAll})
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		id = c.ID
 	case strings.Contains(path, "/webhooks/{id}"):
-		id = strings.TrimPrefix(w.hook(url, ""), hooksPath+"/")
+		id = strings.TrimPrefix(fx.hook(url, ""), hooksPath+"/")
 		if strings.Contains(path, "{delivery}") {
-			ping, err := w.service.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
+			ping, err := fx.service.Webhooks.Ping(ctx, "", id, fieldmark.PingRequest{})
 			if err != nil {
-				w.t.Fatal(err)
+				fx.t.Fatal(err)
 			}
 			path = strings.Replace(path, "{delivery}", ping.DeliveryID, 1)
 		}
 	case strings.Contains(path, "/brands/{slug}"):
 		id = "b" + fmt.Sprintf("%x", len(path))
-		w.must(200, ask{method: "PUT", path: adminPath + "brands/" + id, key: w.admin,
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "brands/" + id, key: fx.admin,
 			body: `{"name":"A","url":"https://a.example/","niche":"tools","language":"en"}`}, nil)
 	case strings.Contains(path, "/sla/calendars/{name}"):
 		id = "shifts"
-		w.must(200, ask{method: "PUT", path: adminPath + "sla/calendars/" + id, key: w.admin,
+		fx.mustSend(200, request{method: "PUT", path: adminPath + "sla/calendars/" + id, key: fx.admin,
 			body: bodies("")["putSLACalendar"]}, nil)
 	}
 	return strings.NewReplacer("{id}", id, "{slug}", id, "{name}", id, "{priority}", "LOW", "{account}", "acme",

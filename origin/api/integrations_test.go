@@ -32,12 +32,12 @@ func template(t *testing.T, name string) string {
 	return string(b)
 }
 
-// opened lists the missions of a source, the newest first, a line each.
-func (w *world) opened(source string) []string {
-	w.t.Helper()
-	page, err := w.service.Missions.List(w.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
+// missionTexts lists the missions of a source, the newest first, a line each.
+func (fx *fixture) missionTexts(source string) []string {
+	fx.t.Helper()
+	page, err := fx.service.Missions.List(fx.t.Context(), access.DefaultAccount, fieldmark.MissionFilter{Source: source})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	lines := []string{}
 	for _, m := range page.Data {
@@ -46,16 +46,16 @@ func (w *world) opened(source string) []string {
 	return lines
 }
 
-func (w *world) wantOpened(source string, want ...string) {
-	w.t.Helper()
-	if diff := cmp.Diff(want, w.opened(source)); diff != "" {
-		w.t.Errorf("missions of %s (-want +got):\n%s", source, diff)
+func (fx *fixture) wantMissions(source string, want ...string) {
+	fx.t.Helper()
+	if diff := cmp.Diff(want, fx.missionTexts(source)); diff != "" {
+		fx.t.Errorf("missions of %s (-want +got):\n%s", source, diff)
 	}
 }
 
 // TestTemplates that are filled in by their tool: with recorded values, and sent.
 func TestTemplates(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	fill := func(text string, oldAndNew ...string) string { return strings.NewReplacer(oldAndNew...).Replace(text) }
 	escaped := `Disk \"db-1\" is full\nsee the graph`
 	datadog := func(transition, title string) string {
@@ -65,10 +65,10 @@ func TestTemplates(t *testing.T) {
 			title, "$TEXT_ONLY_MSG", escaped)
 	}
 	const toDatadog = alertmanager + "?source=datadog"
-	w.expect("triggered", toDatadog, datadog("Triggered", escaped), "1: 1c 0m 0r 0i")
-	w.expect("renotified", toDatadog, datadog("Renotify", "[Renotify] "+escaped), "1: 0c 1m 0r 0i")
-	w.expect("recovered", toDatadog, datadog("Recovered", "[Recovered] "+escaped), "1: 0c 0m 1r 0i")
-	w.wantOpened("datadog", `NEW HIGH Disk "db-1" is full see the graph`)
+	fx.wantReport("triggered", toDatadog, datadog("Triggered", escaped), "1: 1c 0m 0r 0i")
+	fx.wantReport("renotified", toDatadog, datadog("Renotify", "[Renotify] "+escaped), "1: 0c 1m 0r 0i")
+	fx.wantReport("recovered", toDatadog, datadog("Recovered", "[Recovered] "+escaped), "1: 0c 0m 1r 0i")
+	fx.wantMissions("datadog", `NEW HIGH Disk "db-1" is full see the graph`)
 	if h := template(t, "datadog/headers.json"); !json.Valid([]byte(h)) {
 		t.Errorf("headers of Datadog: %s", h)
 	}
@@ -81,20 +81,20 @@ func TestTemplates(t *testing.T) {
 	if err := json.Unmarshal([]byte(template(t, "make/blueprint.json")), &blueprint); err != nil {
 		t.Fatal(err)
 	}
-	request := blueprint.Flow[1].Mapper
-	body := fill(request.Data, "{{1.id}}", "m-1", "{{1.title}}", "Swap the disk", "{{1.priority}}", "urgent",
+	module := blueprint.Flow[1].Mapper
+	body := fill(module.Data, "{{1.id}}", "m-1", "{{1.title}}", "Swap the disk", "{{1.priority}}", "urgent",
 		"{{1.description}}", "In rack 4")
 	for _, status := range []int{201, 200} {
-		w.must(status, ask{method: "POST", path: strings.TrimPrefix(request.URL, "https://fieldmark.example"),
-			key: w.creator, body: body, header: map[string]string{"Content-Type": request.ContentType}}, nil)
+		fx.mustSend(status, request{method: "POST", path: strings.TrimPrefix(module.URL, "https://fieldmark.example"),
+			key: fx.creator, body: body, header: map[string]string{"Content-Type": module.ContentType}}, nil)
 	}
-	w.wantOpened("make", "NEW CRITICAL Swap the disk")
+	fx.wantMissions("make", "NEW CRITICAL Swap the disk")
 
 	// Every tool has a word of help, and what is shown leads to a route there is.
 	for _, tool := range []string{"alertmanager", "grafana", "datadog", "uptime-kuma", "zabbix", "servicenow", "n8n",
 		"make", "curl"} {
 		if !strings.Contains(template(t, "README.md"), "("+tool+"/README.md)") || len(template(t, tool+"/README.md")) < 100 {
-			t.Errorf("%s is not told of", tool)
+			t.Errorf("%s is not documented", tool)
 		}
 	}
 	for _, name := range []string{"alertmanager/receiver.yml", "grafana/contact-point.yaml"} {
@@ -112,10 +112,10 @@ func TestTemplates(t *testing.T) {
 
 // TestTemplatePrograms runs the templates that are programs.
 func TestTemplatePrograms(t *testing.T) {
-	w := newWorld(t, nil)
-	server := httptest.NewServer(w.handler)
+	fx := newFixture(t, nil)
+	server := httptest.NewServer(fx.handler)
 	defer server.Close()
-	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+	key := fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
 		fieldmark.ScopeMissionCancel)
 
 	script, err := filepath.Abs(filepath.Join(integrations, "curl", "open-mission.sh"))
@@ -143,7 +143,7 @@ func TestTemplatePrograms(t *testing.T) {
 	if said, err := open("b-2", ""); err == nil || !strings.Contains(said, "validation_failed") {
 		t.Errorf("curl with no title: %v: %s, want it to fail and say why", err, said)
 	}
-	w.wantOpened("shell", "NEW HIGH "+title)
+	fx.wantMissions("shell", "NEW HIGH "+title)
 
 	runner, err := filepath.Abs(filepath.Join("testdata", "integrations.mjs"))
 	if err != nil {
@@ -159,11 +159,11 @@ func TestTemplatePrograms(t *testing.T) {
 		t.Fatalf("templates: %v: %s", err, said)
 	}
 	const hostile = `Router "7" \ is down ; it's <b>bad</b> ümlaut`
-	w.wantOpened("zabbix", "NEW MEDIUM "+hostile+strings.Repeat("x", 200-len([]rune(hostile))),
+	fx.wantMissions("zabbix", "NEW MEDIUM "+hostile+strings.Repeat("x", 200-len([]rune(hostile))),
 		"CANCELED CRITICAL "+hostile+strings.Repeat("x", 200-len([]rune(hostile))))
-	w.wantOpened("servicenow", "NEW HIGH "+hostile)
-	w.wantOpened("n8n", "NEW MEDIUM "+hostile)
-	w.wantOpened("uptime-kuma", "NEW HIGH Test", "CANCELED HIGH ["+hostile+"] [🔴 Down] timeout")
+	fx.wantMissions("servicenow", "NEW HIGH "+hostile)
+	fx.wantMissions("n8n", "NEW MEDIUM "+hostile)
+	fx.wantMissions("uptime-kuma", "NEW HIGH Test", "CANCELED HIGH ["+hostile+"] [🔴 Down] timeout")
 }
 
 // installLiquid returns the folder that has liquidjs, fetching it the first time.

@@ -35,8 +35,8 @@ func TestOpenAPILint(t *testing.T) {
 		t.Skip("not with -short")
 	}
 	folder := installLinter(t)
-	w := newWorld(t, nil)
-	served := w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
+	fx := newFixture(t, nil)
+	served := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
 	if faults := lint(t, folder, served); len(faults) > 0 {
 		t.Errorf("faults of the document: %v", faults)
 	}
@@ -47,7 +47,7 @@ func TestOpenAPILint(t *testing.T) {
 	}
 }
 
-// lint returns what the linter says of a document.
+// lint returns the findings of the linter in a document.
 func lint(t *testing.T, folder string, document []byte) (faults []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "openapi.json")
@@ -117,7 +117,7 @@ func installLinter(t *testing.T) string {
 	return folder
 }
 
-// run runs a program that is to tell nobody it was run.
+// run runs a program with telemetry disabled.
 func run(t *testing.T, folder, name string, args ...string) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), lintTimeout)
@@ -133,12 +133,12 @@ func run(t *testing.T, folder, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// TestAnswersAreAsDescribed compares a mission as it is answered with what the
+// TestResponsesMatchOpenAPI compares a mission as it is answered with what the
 // document says of one: no member it does not know, none missing that it
 // promises, and null only where it says so.
-func TestAnswersAreAsDescribed(t *testing.T) {
-	w := newWorld(t, nil)
-	m := w.open("1")
+func TestResponsesMatchOpenAPI(t *testing.T) {
+	fx := newFixture(t, nil)
+	m := fx.createMission("1")
 	var doc struct {
 		Components struct {
 			Schemas map[string]struct {
@@ -150,12 +150,12 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes(),
+	if err := json.Unmarshal(fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes(),
 		&doc); err != nil {
 		t.Fatal(err)
 	}
 	var answer map[string]any
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader}, &answer)
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: fx.reader}, &answer)
 	said := doc.Components.Schemas["Mission"]
 	for _, name := range said.Required {
 		if _, ok := answer[name]; !ok {

@@ -15,9 +15,9 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// listed reads all pages of a list and returns the external ids.
-func (w *world) listed(key, query string, limit int) (ids []string) {
-	w.t.Helper()
+// listIDs reads all pages of a list and returns the external ids.
+func (fx *fixture) listIDs(key, query string, limit int) (ids []string) {
+	fx.t.Helper()
 	cursor := ""
 	for range 100 {
 		var page fieldmark.List[fieldmark.Mission]
@@ -25,7 +25,7 @@ func (w *world) listed(key, query string, limit int) (ids []string) {
 		if cursor != "" {
 			path += "&cursor=" + url.QueryEscape(cursor)
 		}
-		w.must(200, ask{method: "GET", path: path, key: key}, &page)
+		fx.mustSend(200, request{method: "GET", path: path, key: key}, &page)
 		for _, m := range page.Data {
 			ids = append(ids, m.ExternalID)
 		}
@@ -33,7 +33,7 @@ func (w *world) listed(key, query string, limit int) (ids []string) {
 			return ids
 		}
 	}
-	w.t.Fatalf("%s has no last page", query)
+	fx.t.Fatalf("%s has no last page", query)
 	return nil
 }
 
@@ -41,25 +41,25 @@ func (w *world) listed(key, query string, limit int) (ids []string) {
 // the same filters say of each mission.
 func TestFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		key := w.everyScope()
+		fx := newFixture(t, nil)
+		key := fx.keyWithEveryScope()
 		begin := time.Now().Add(time.Millisecond)
 		var all []fieldmark.Mission
 		for i := range 24 {
 			time.Sleep(time.Millisecond)
 			var m fieldmark.Mission
-			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: key,
+			fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: key,
 				body: fmt.Sprintf(`{"externalId":"%02d","source":%q,"title":"t","priority":%q}`,
 					i, []string{"CRM", "erp", "Mon"}[i%3], fieldmark.Priorities()[i%4])}, &m)
 			all = append(all, m)
 		}
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: goodMission}, nil)
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission}, nil)
 		for i := range all {
 			if path := [][]fieldmark.MissionStatus{nil, {"SCHEDULED"}, {"CANCELED"}, {"DISPATCHED", "IN_PROGRESS"},
 				nil}[(i*7)%5]; path != nil {
 				time.Sleep(time.Millisecond)
-				w.reach(key, all[i].ID, path...)
-				w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key}, &all[i])
+				fx.transitions(key, all[i].ID, path...)
+				fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + all[i].ID, key: key}, &all[i])
 			}
 		}
 		times := map[string]time.Time{"": {}, "10": begin.Add(10 * time.Millisecond), "30": begin.Add(30 * time.Millisecond)}
@@ -106,7 +106,7 @@ func TestFilters(t *testing.T) {
 										want = append(want, m.ExternalID)
 									}
 								}
-								if diff := cmp.Diff(want, w.listed(key, q.Encode(), 5)); diff != "" {
+								if diff := cmp.Diff(want, fx.listIDs(key, q.Encode(), 5)); diff != "" {
 									t.Fatalf("?%s (-want +got):\n%s", q.Encode(), diff)
 								}
 								combinations++
@@ -120,16 +120,16 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-func TestFilterRefusals(t *testing.T) {
-	w := newWorld(t, nil)
+func TestInvalidFilters(t *testing.T) {
+	fx := newFixture(t, nil)
 	const admin = "/api/admin/v1/missions"
-	w.open("1")
-	w.open("2")
+	fx.createMission("1")
+	fx.createMission("2")
 	var page fieldmark.List[fieldmark.Mission]
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1", key: w.reader}, &page)
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?limit=1", key: fx.reader}, &page)
 	newest := page.NextCursor
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?limit=1&updatedSince=1969-01-01T00:00:00Z",
-		key: w.reader}, &page)
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?limit=1&updatedSince=1969-01-01T00:00:00Z",
+		key: fx.reader}, &page)
 	changes := page.NextCursor
 	if newest == "" || changes == "" {
 		t.Fatalf("cursors %q and %q, want both", newest, changes)
@@ -139,18 +139,18 @@ func TestFilterRefusals(t *testing.T) {
 		code      fieldmark.Code
 		fields    string
 	}{
-		{fieldmark.PathMissions + "?externalId=1", w.reader, fieldmark.CodeInvalidParameter, "?externalId conflict"},
-		{fieldmark.PathMissions + "?account=default", w.reader, fieldmark.CodeInvalidParameter, "?account unknown_field"},
-		{fieldmark.PathMissions + "?createdSince=yesterday&priority=SOON&updatedSince=2026-01-01", w.reader,
+		{fieldmark.PathMissions + "?externalId=1", fx.reader, fieldmark.CodeInvalidParameter, "?externalId conflict"},
+		{fieldmark.PathMissions + "?account=default", fx.reader, fieldmark.CodeInvalidParameter, "?account unknown_field"},
+		{fieldmark.PathMissions + "?createdSince=yesterday&priority=SOON&updatedSince=2026-01-01", fx.reader,
 			fieldmark.CodeInvalidParameter, "?createdSince format, ?priority enum, ?updatedSince format"},
-		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, w.reader,
+		{fieldmark.PathMissions + "?updatedSince=2026-01-01T00:00:00Z&cursor=" + newest, fx.reader,
 			fieldmark.CodeInvalidCursor, ""},
-		{fieldmark.PathMissions + "?cursor=" + changes, w.reader, fieldmark.CodeInvalidCursor, ""},
-		{admin + "?source=crm&externalId=1&priority=LOW&updatedSince=2026-01-01T00:00:00Z", w.admin,
+		{fieldmark.PathMissions + "?cursor=" + changes, fx.reader, fieldmark.CodeInvalidCursor, ""},
+		{admin + "?source=crm&externalId=1&priority=LOW&updatedSince=2026-01-01T00:00:00Z", fx.admin,
 			fieldmark.CodeInvalidParameter, "?priority conflict, ?source conflict, ?updatedSince conflict"},
 	} {
-		rec := w.send(ask{method: "GET", path: tt.path, key: tt.key})
-		p := w.problem(rec)
+		rec := fx.send(request{method: "GET", path: tt.path, key: tt.key})
+		p := fx.problem(rec)
 		var fields []string
 		for _, f := range p.Errors {
 			fields = append(fields, f.Pointer+" "+f.Code)
@@ -162,19 +162,19 @@ func TestFilterRefusals(t *testing.T) {
 	for path, want := range map[string]int{admin + "?account=default&source=CRM&externalId=1": 1, admin +
 		"?status=NEW": 2, admin: 2, admin + "?account=other": 0, admin + "?createdUntil=1960-01-01T00:00:00Z": 0,
 		admin + "?status=new&status=closed&createdSince=1960-01-01T00:00:00%2B02:00": 2} {
-		w.must(200, ask{method: "GET", path: path, key: w.admin}, &page)
+		fx.mustSend(200, request{method: "GET", path: path, key: fx.admin}, &page)
 		if len(page.Data) != want {
 			t.Errorf("%s: %d missions, want %d", path, len(page.Data), want)
 		}
 	}
 }
 
-// TestFollower does what the description of updatedSince says, with the default
+// TestFollowChanges does what the description of updatedSince says, with the default
 // limit, while batches write many missions in the same millisecond: a start time
 // once, then the newest nextCursor, also after the last page.
-func TestFollower(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
+func TestFollowChanges(t *testing.T) {
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
 	const batches, changes = 4, 20
 	written := make(chan struct{})
 	go func() {
@@ -184,7 +184,7 @@ func TestFollower(t *testing.T) {
 			for j := range fieldmark.MaxBatch {
 				fmt.Fprintf(&body, `,{"source":"crm","externalId":"%d-%d","title":"t"}`, i, j)
 			}
-			rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: key, body: `{"missions":[` +
+			rec := fx.send(request{method: "POST", path: fieldmark.PathMissions + "/batch", key: key, body: `{"missions":[` +
 				body.String()[1:] + `]}`})
 			var report fieldmark.BatchReport
 			if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != fieldmark.MaxBatch {
@@ -192,7 +192,7 @@ func TestFollower(t *testing.T) {
 				return
 			}
 			for _, r := range report.Results[:changes] {
-				w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + r.Mission.ID, key: key,
+				fx.send(request{method: "PATCH", path: fieldmark.PathMissions + "/" + r.Mission.ID, key: key,
 					body: `{"priority":"HIGH"}`})
 			}
 		}
@@ -210,7 +210,7 @@ func TestFollower(t *testing.T) {
 			path += "&cursor=" + cursor
 		}
 		var page fieldmark.List[fieldmark.Mission]
-		rec := w.must(200, ask{method: "GET", path: path, key: key}, &page)
+		rec := fx.mustSend(200, request{method: "GET", path: path, key: key}, &page)
 		for _, m := range page.Data {
 			if m.Version <= known[m.ID] {
 				t.Errorf("%s went from version %d to %d", m.ID, known[m.ID], m.Version)

@@ -23,9 +23,9 @@ const goodBrand = `{"name":"Acme","niche":"Tools","description":"Acme makes hamm
 	`one piece.","language":"de","url":"https://acme.example/"}`
 
 func TestGenerateLLMs(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	post := func(accept string) *httptest.ResponseRecorder {
-		return w.send(ask{method: "POST", path: fieldmark.PathLLMs, body: goodBrand,
+		return fx.send(request{method: "POST", path: fieldmark.PathLLMs, body: goodBrand,
 			header: map[string]string{"Accept": accept}})
 	}
 	const asJSON, markdown, plain = "application/json", "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
@@ -52,7 +52,7 @@ func TestGenerateLLMs(t *testing.T) {
 			t.Errorf("Accept: %s: Vary = %q, want Accept", accept, rec.Header().Get("Vary"))
 		}
 		if want == "" {
-			if p := w.problem(rec); rec.Code != 406 || p.Code != fieldmark.CodeNotAcceptable {
+			if p := fx.problem(rec); rec.Code != 406 || p.Code != fieldmark.CodeNotAcceptable {
 				t.Errorf("Accept: %s: %d %s, want 406 not_acceptable", accept, rec.Code, p.Code)
 			}
 			continue
@@ -66,7 +66,7 @@ func TestGenerateLLMs(t *testing.T) {
 	}
 
 	var doc llms.Document
-	rec := w.must(200, ask{method: "POST", path: fieldmark.PathLLMs, body: goodBrand}, &doc)
+	rec := fx.mustSend(200, request{method: "POST", path: fieldmark.PathLLMs, body: goodBrand}, &doc)
 	if doc.SHA256 == "" || !strings.HasPrefix(doc.Content, "# Acme\n") {
 		t.Errorf("document %+v", doc)
 	}
@@ -84,8 +84,8 @@ func TestGenerateLLMs(t *testing.T) {
 	}
 }
 
-func TestRefuseLLMs(t *testing.T) {
-	w := newWorld(t, nil)
+func TestInvalidLLMs(t *testing.T) {
+	fx := newFixture(t, nil)
 	for _, tt := range []struct {
 		name, body string
 		code       fieldmark.Code
@@ -99,8 +99,8 @@ func TestRefuseLLMs(t *testing.T) {
 		{"too large", `{"name":"` + strings.Repeat("x", fieldmark.MaxBody) + `"}`, fieldmark.CodeBodyTooLarge, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rec := w.send(ask{method: "POST", path: fieldmark.PathLLMs, body: tt.body})
-			p := w.problem(rec)
+			rec := fx.send(request{method: "POST", path: fieldmark.PathLLMs, body: tt.body})
+			p := fx.problem(rec)
 			var pointers []string
 			for _, f := range p.Errors {
 				pointers = append(pointers, f.Pointer)
@@ -116,21 +116,21 @@ func TestRefuseLLMs(t *testing.T) {
 	}
 }
 
-// TestLLMsDerived: what follows from a request alone says so, in words for the
-// edge and for whoever else.
-func TestLLMsDerived(t *testing.T) {
-	w := newWorld(t, func(c *api.Config) { c.Version = "v9" })
-	for _, a := range []ask{
+// TestLLMsCaching: a response that depends only on the request is cacheable for edges, and private for other
+// caches.
+func TestLLMsCaching(t *testing.T) {
+	fx := newFixture(t, func(c *api.Config) { c.Version = "v9" })
+	for _, a := range []request{
 		{method: "POST", path: fieldmark.PathLLMs, body: goodBrand},
 		{method: "POST", path: fieldmark.PathLLMsLint, body: "# Acme\n",
 			header: map[string]string{"Content-Type": "text/markdown"}},
 	} {
-		rec := w.must(200, a, nil)
+		rec := fx.mustSend(200, a, nil)
 		h := rec.Header()
 		if !strings.HasSuffix(h.Get(fieldmark.HeaderEdition), "-v9") || h.Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("%s: edition %q and Cache-Control %q", a.path, h.Get(fieldmark.HeaderEdition), h.Get("Cache-Control"))
 		}
-		if again := w.must(200, a, nil); again.Body.String() != rec.Body.String() {
+		if again := fx.mustSend(200, a, nil); again.Body.String() != rec.Body.String() {
 			t.Errorf("%s: the same request gave other bytes", a.path)
 		}
 		header := map[string]string{"If-None-Match": h.Get("ETag")}
@@ -138,7 +138,7 @@ func TestLLMsDerived(t *testing.T) {
 			header[name] = value
 		}
 		a.header = header
-		if rec := w.must(304, a, nil); rec.Body.Len() != 0 {
+		if rec := fx.mustSend(304, a, nil); rec.Body.Len() != 0 {
 			t.Errorf("%s: 304 with the body %q", a.path, rec.Body)
 		}
 	}
@@ -159,7 +159,7 @@ func TestLintLLMs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *api.Config) { c.Prober = prober })
+	fx := newFixture(t, func(c *api.Config) { c.Prober = prober })
 	const asJSON = "application/json"
 	for _, tt := range []struct {
 		name, kind, body string
@@ -177,7 +177,7 @@ func TestLintLLMs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r llms.Report
-			w.must(200, ask{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body,
+			fx.mustSend(200, request{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body,
 				header: map[string]string{"Content-Type": tt.kind}}, &r)
 			var codes []string
 			for _, i := range r.Issues {
@@ -190,34 +190,34 @@ func TestLintLLMs(t *testing.T) {
 	}
 }
 
-func TestRefuseLint(t *testing.T) {
+func TestInvalidLint(t *testing.T) {
 	guarded, err := probe.New(probe.Config{HTTP: safehttp.New(safehttp.Config{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *api.Config) { c.Prober = guarded })
-	closed := newWorld(t, nil)
+	fx := newFixture(t, func(c *api.Config) { c.Prober = guarded })
+	closed := newFixture(t, nil)
 	const asJSON = "application/json"
 	for _, tt := range []struct {
 		name       string
-		world      *world
+		world      *fixture
 		kind, body string
 		code       fieldmark.Code
 		pointers   string
 	}{
-		{"nothing", w, asJSON, `{}`, fieldmark.CodeValidationFailed, " required"},
-		{"both", w, asJSON, `{"content":"a","url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
-		{"unknown member", w, asJSON, `{"text":"a"}`, fieldmark.CodeValidationFailed, " required /text unknown_field"},
-		{"inward", w, asJSON, `{"url":"http://127.0.0.1/llms.txt"}`, fieldmark.CodeValidationFailed, "/url format"},
-		{"inward by name", w, asJSON, `{"url":"http://localhost:8081/"}`, fieldmark.CodeValidationFailed, "/url format"},
-		{"another scheme", w, asJSON, `{"url":"file:///etc/passwd"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"nothing", fx, asJSON, `{}`, fieldmark.CodeValidationFailed, " required"},
+		{"both", fx, asJSON, `{"content":"a","url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
+		{"unknown member", fx, asJSON, `{"text":"a"}`, fieldmark.CodeValidationFailed, " required /text unknown_field"},
+		{"inward", fx, asJSON, `{"url":"http://127.0.0.1/llms.txt"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"inward by name", fx, asJSON, `{"url":"http://localhost:8081/"}`, fieldmark.CodeValidationFailed, "/url format"},
+		{"another scheme", fx, asJSON, `{"url":"file:///etc/passwd"}`, fieldmark.CodeValidationFailed, "/url format"},
 		{"no addresses here", closed, asJSON, `{"url":"https://a.example"}`, fieldmark.CodeValidationFailed, "/url conflict"},
-		{"another type", w, "text/html", `<p>`, fieldmark.CodeUnsupportedMediaType, ""},
-		{"another charset", w, "text/plain; charset=latin1", `x`, fieldmark.CodeUnsupportedMediaType, ""},
-		{"too large", w, "text/plain", strings.Repeat("x", fieldmark.MaxLintBody+1), fieldmark.CodeBodyTooLarge, ""},
+		{"another type", fx, "text/html", `<p>`, fieldmark.CodeUnsupportedMediaType, ""},
+		{"another charset", fx, "text/plain; charset=latin1", `x`, fieldmark.CodeUnsupportedMediaType, ""},
+		{"too large", fx, "text/plain", strings.Repeat("x", fieldmark.MaxLintBody+1), fieldmark.CodeBodyTooLarge, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rec := tt.world.send(ask{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body,
+			rec := tt.world.send(request{method: "POST", path: fieldmark.PathLLMsLint, body: tt.body,
 				header: map[string]string{"Content-Type": tt.kind}})
 			p := tt.world.problem(rec)
 			var got []string

@@ -13,14 +13,14 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-func TestOpenMission(t *testing.T) {
-	w := newWorld(t, nil)
+func TestCreateMission(t *testing.T) {
+	fx := newFixture(t, nil)
 	body := `{"externalId":"T-7","source":"CRM","title":"Check ⚡ mast","priority":"p1","category":null,"metadata":null,
 		"labels":{"a.b/c":"x"},"location":{"geo":{"lat":52.5,"lng":13.4},"timeZone":"Europe/Berlin"}}`
-	open := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body}
+	open := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body}
 
 	var m fieldmark.Mission
-	rec := w.must(201, open, &m)
+	rec := fx.mustSend(201, open, &m)
 	if m.Status != fieldmark.MissionNew || m.Priority != fieldmark.PriorityCritical || m.Title != "Check ⚡ mast" ||
 		m.Version != 1 {
 		t.Errorf("opened %+v, want it NEW, CRITICAL and in version 1", m)
@@ -35,51 +35,51 @@ func TestOpenMission(t *testing.T) {
 
 	var again fieldmark.Mission
 	open.body = strings.Replace(body, "CRM", "crm", 1)
-	rec = w.must(200, open, &again)
+	rec = fx.mustSend(200, open, &again)
 	if again.ID != m.ID || rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" ||
 		rec.Header().Get("Location") != place {
 		t.Errorf("the same again: id %s, headers %v, want %s and a mark", again.ID, rec.Header(), m.ID)
 	}
 
 	open.body = strings.Replace(body, "mast", "pole", 1)
-	rec = w.send(open)
-	if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeMissionExists || p.MissionID != m.ID ||
+	rec = fx.send(open)
+	if p := fx.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeMissionExists || p.MissionID != m.ID ||
 		rec.Header().Get("Location") != place {
 		t.Errorf("other content: %d %+v at %q, want 409 mission_exists of %s", rec.Code, p, rec.Header().Get("Location"),
 			m.ID)
 	}
-	open.key = w.stranger
-	w.must(201, open, nil)
-	if n := w.missions(); n != 2 {
+	open.key = fx.otherKey
+	fx.mustSend(201, open, nil)
+	if n := fx.missions(); n != 2 {
 		t.Errorf("%d missions are stored, want 2", n)
 	}
 }
 
 func TestGetMission(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}, &m)
-	get := ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader}
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}, &m)
+	get := request{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: fx.reader}
 
 	var same fieldmark.Mission
-	rec := w.must(200, get, &same)
+	rec := fx.mustSend(200, get, &same)
 	if same.ID != m.ID || rec.Header().Get("ETag") != `"1"` ||
 		rec.Header().Get("Cache-Control") != "private, no-cache" || rec.Header().Get("Vary") != "Authorization" {
 		t.Errorf("got %s with %v", same.ID, rec.Header())
 	}
 	for match, status := range map[string]int{`"1"`: 304, `W/"1"`: 304, `"7", "1"`: 304, "*": 304, `"2"`: 200, "1": 200} {
 		get.header = map[string]string{"If-None-Match": match}
-		if rec := w.send(get); rec.Code != status || status == 304 && rec.Body.Len() > 0 {
+		if rec := fx.send(get); rec.Code != status || status == 304 && rec.Body.Len() > 0 {
 			t.Errorf("If-None-Match: %s: status %d with %d bytes, want %d", match, rec.Code, rec.Body.Len(), status)
 		}
 	}
-	get.header, get.key = nil, w.stranger
-	rec = w.send(get)
-	if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound {
+	get.header, get.key = nil, fx.otherKey
+	rec = fx.send(get)
+	if p := fx.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeNotFound {
 		t.Errorf("another account's mission: %d %s, want 404 not_found", rec.Code, p.Code)
 	}
-	get.key, get.method = w.reader, "HEAD"
-	if rec := w.must(200, get, nil); rec.Body.Len() != 0 || rec.Header().Get("Content-Length") == "" {
+	get.key, get.method = fx.reader, "HEAD"
+	if rec := fx.mustSend(200, get, nil); rec.Body.Len() != 0 || rec.Header().Get("Content-Length") == "" {
 		t.Errorf("HEAD: %d bytes, Content-Length %q, want none and a length", rec.Body.Len(),
 			rec.Header().Get("Content-Length"))
 	}
@@ -87,19 +87,19 @@ func TestGetMission(t *testing.T) {
 
 func TestListMissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		for i := range 5 {
-			w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+			fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 				body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"t"}`, i)}, nil)
-			time.Sleep(time.Millisecond) // which tells their order
+			time.Sleep(time.Millisecond) // so that their order is defined
 		}
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: goodMission}, nil)
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: goodMission}, nil)
 
 		var ids []string
 		next := fieldmark.PathMissions + "?limit=2&status=new&status=SCHEDULED&source=CRM"
 		for pages := 1; next != ""; pages++ {
 			var page fieldmark.List[fieldmark.Mission]
-			rec := w.must(200, ask{method: "GET", path: next, key: w.reader}, &page)
+			rec := fx.mustSend(200, request{method: "GET", path: next, key: fx.reader}, &page)
 			for _, m := range page.Data {
 				ids = append(ids, m.ExternalID)
 			}
@@ -123,7 +123,7 @@ func TestListMissions(t *testing.T) {
 		for query, want := range map[string]int{"externalId=3&source=crm": 1, "externalId=9&source=crm": 0,
 			"status=COMPLETED": 0, "": 5} {
 			var page fieldmark.List[json.RawMessage]
-			rec := w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?" + query, key: w.reader}, &page)
+			rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?" + query, key: fx.reader}, &page)
 			if len(page.Data) != want || strings.Contains(rec.Body.String(), `"data":null`) {
 				t.Errorf("list %q: %d missions, want %d: %s", query, len(page.Data), want, rec.Body)
 			}
@@ -140,10 +140,10 @@ func FuzzMission(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	w := newWorld(f, nil)
+	fx := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
-		w.t = t
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body,
+		fx.t = t
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body,
 			header: map[string]string{"Content-Type": "application/json"}})
 		switch rec.Code {
 		case 200, 201:
@@ -155,7 +155,7 @@ func FuzzMission(f *testing.F) {
 				t.Errorf("input %q was taken, but what was stored is wrong: %v", body, bad)
 			}
 		case 400, 409, 413, 422:
-			w.problem(rec)
+			fx.problem(rec)
 		default:
 			t.Errorf("input %q: status %d: %s", body, rec.Code, rec.Body)
 		}

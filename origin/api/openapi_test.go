@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 // TestOpenAPI pins the surface: a change of it shows in review.
 func TestOpenAPI(t *testing.T) {
-	w := newWorld(t, nil)
-	rec := w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil)
+	fx := newFixture(t, nil)
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil)
 	golden := filepath.Join("testdata", "openapi.json")
 	if *update {
 		if err := os.WriteFile(golden, rec.Body.Bytes(), 0o644); err != nil {
@@ -55,7 +55,7 @@ func TestOpenAPI(t *testing.T) {
 			ids[o.OperationID] = true
 		}
 	}
-	again := w.send(ask{method: "GET", path: fieldmark.PathOpenAPI,
+	again := fx.send(request{method: "GET", path: fieldmark.PathOpenAPI,
 		header: map[string]string{"If-None-Match": rec.Header().Get("ETag")}})
 	if again.Code != 304 {
 		t.Errorf("the same version again: %d, want 304", again.Code)
@@ -64,9 +64,9 @@ func TestOpenAPI(t *testing.T) {
 
 // TestProblemPages follows the type of every problem.
 func TestProblemPages(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	for _, code := range fieldmark.Codes() {
-		rec := w.must(200, ask{method: "GET", path: "/problems/" + string(code)}, nil)
+		rec := fx.mustSend(200, request{method: "GET", path: "/problems/" + string(code)}, nil)
 		page := rec.Body.String()
 		if !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") || !strings.Contains(page, string(code)) {
 			t.Errorf("page of %s: %s", code, page)
@@ -75,7 +75,7 @@ func TestProblemPages(t *testing.T) {
 			t.Errorf("page of %s says nothing about what to do", code)
 		}
 	}
-	if rec := w.send(ask{method: "GET", path: "/problems/nonsense"}); w.problem(rec).Code != fieldmark.CodeNotFound {
+	if rec := fx.send(request{method: "GET", path: "/problems/nonsense"}); fx.problem(rec).Code != fieldmark.CodeNotFound {
 		t.Errorf("unknown code: %s, want not_found", rec.Body)
 	}
 }

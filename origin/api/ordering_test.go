@@ -33,28 +33,29 @@ func httptestServer(t testing.TB, serve http.HandlerFunc) (url string) {
 }
 
 // hook registers a webhook endpoint with more members than its URL.
-func (w *world) hook(url, more string) string {
-	w.t.Helper()
+func (fx *fixture) hook(url, more string) string {
+	fx.t.Helper()
 	var e fieldmark.NewEndpoint
 	body := fmt.Sprintf(`{"url":%q,"ordering":"mission"%s}`, url, more)
-	w.must(201, ask{method: "POST", path: hooksPath, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage),
+	fx.mustSend(201, request{method: "POST", path: hooksPath, key: fx.key(access.DefaultAccount,
+		fieldmark.ScopeWebhookManage),
 		body: body}, &e)
 	return hooksPath + "/" + e.ID
 }
 
 // describe changes a mission, which is an event of its own.
-func (w *world) describe(m fieldmark.Mission, text string) {
-	w.t.Helper()
-	key := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key,
+func (fx *fixture) describe(m fieldmark.Mission, text string) {
+	fx.t.Helper()
+	key := fx.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
+	fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key,
 		body: fmt.Sprintf(`{"description":%q}`, text)}, nil)
 }
 
 // deliveryStates lists the states of deliveries to an endpoint, oldest first.
-func (w *world) deliveryStates(hook string) (states []string) {
-	w.t.Helper()
+func (fx *fixture) deliveryStates(hook string) (states []string) {
+	fx.t.Helper()
 	var list fieldmark.List[fieldmark.Delivery]
-	w.must(200, ask{method: "GET", path: hook + "/deliveries", key: w.key(access.DefaultAccount,
+	fx.mustSend(200, request{method: "GET", path: hook + "/deliveries", key: fx.key(access.DefaultAccount,
 		fieldmark.ScopeWebhookManage)}, &list)
 	slices.SortFunc(list.Data, func(a, b fieldmark.Delivery) int { return cmp.Compare(a.EventNumber, b.EventNumber) })
 	for _, d := range list.Data {
@@ -65,58 +66,61 @@ func (w *world) deliveryStates(hook string) (states []string) {
 
 // Whatever ends the first delivery of a topic, the next one of an ordered
 // endpoint must follow.
-func TestOrderedEndpointGoesOn(t *testing.T) {
+func TestOrderedEndpoint(t *testing.T) {
 	url := receiver(t)
 	second := []byte(strings.Repeat("z", 32))
 	for name, c := range map[string]struct {
-		more    string                      // of the endpoint
-		between func(w *world, hook string) // created and first change, then this, then a second change
-		restart func(*origin.Config)        // nil: the same origin goes on
-		then    func(w *world, hook string) // after the second change, while the workers run
-		want    []string                    // states of the three deliveries at the end
+		more    string                         // of the endpoint
+		between func(fx *fixture, hook string) // created and first change, then this, then a second change
+		restart func(*origin.Config)           // nil: the same origin goes on
+		then    func(fx *fixture, hook string) // after the second change, while the workers run
+		want    []string                       // states of the three deliveries at the end
 	}{
 		"held: deliver": {more: `,"paused":true`, then: enable("deliver"), want: []string{"done", "done", "done"}},
 		"held: newest":  {more: `,"paused":true`, then: enable("newest"), want: []string{"failed", "failed", "done"}},
 		"held: skip":    {more: `,"paused":true`, then: enable("skip"), want: []string{"failed", "failed", "failed"}},
-		"retention deletes the first": {more: `,"paused":true`, between: func(*world, string) { time.Sleep(9 * time.Second) },
+		"retention deletes the first": {more: `,"paused":true`, between: func(*fixture,
+			string) {
+			time.Sleep(9 * time.Second)
+		},
 			restart: func(c *origin.Config) { c.KeepDeliveries = 7 * time.Second }, then: enable("deliver"),
 			want: []string{"done"}},
 		"the secret cannot be read": {more: `,"retry":{"steps":[1]}`, restart: func(c *origin.Config) { c.Secret = second },
 			want: []string{"failed", "failed", "failed"}},
-		"an earlier defect": {more: `,"paused":true`, between: func(w *world, hook string) {
-			w.exec(`UPDATE delivery SET state = 'failed', lease_until = NULL WHERE state = 'due'`)
+		"an earlier defect": {more: `,"paused":true`, between: func(fx *fixture, hook string) {
+			fx.exec(`UPDATE delivery SET state = 'failed', lease_until = NULL WHERE state = 'due'`)
 		}, then: enable("deliver"), want: []string{"failed", "done", "done"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				at := storetest.New(t)
-				w := openWorld(t, at, nil)
-				hook := w.hook(url, c.more)
-				m := w.open(name)
-				w.describe(m, "one")
+				fx := openFixture(t, at, nil)
+				hook := fx.hook(url, c.more)
+				m := fx.createMission(name)
+				fx.describe(m, "one")
 				if c.between != nil {
-					c.between(w, hook)
+					c.between(fx, hook)
 				}
-				w.describe(m, "two")
+				fx.describe(m, "two")
 				if c.restart != nil {
-					w = openWorld(t, at, nil, c.restart)
+					fx = openFixture(t, at, nil, c.restart)
 				}
-				stop := w.run()
+				stop := fx.run()
 				defer stop()
 				time.Sleep(time.Second) // virtual: ids order what happened in different milliseconds
 				if c.then != nil {
-					c.then(w, hook)
+					c.then(fx, hook)
 				}
 				time.Sleep(70 * time.Second) // virtual: the sweeper runs once a minute
-				if got := w.deliveryStates(hook); !slices.Equal(got, c.want) {
+				if got := fx.deliveryStates(hook); !slices.Equal(got, c.want) {
 					t.Errorf("deliveries %v, want %v", got, c.want)
 				}
 				if c.then == nil {
 					return
 				}
-				w.describe(m, "three")
+				fx.describe(m, "three")
 				time.Sleep(time.Second)
-				if got, want := w.deliveryStates(hook), append(slices.Clone(c.want), "done"); !slices.Equal(got, want) {
+				if got, want := fx.deliveryStates(hook), append(slices.Clone(c.want), "done"); !slices.Equal(got, want) {
 					t.Errorf("after one more event: deliveries %v, want %v", got, want)
 				}
 			})
@@ -125,9 +129,10 @@ func TestOrderedEndpointGoesOn(t *testing.T) {
 }
 
 // enable enables an endpoint with a choice about what was held.
-func enable(held string) func(*world, string) {
-	return func(w *world, hook string) {
-		w.must(200, ask{method: "PATCH", path: hook, key: w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage),
+func enable(held string) func(*fixture, string) {
+	return func(fx *fixture, hook string) {
+		fx.mustSend(200, request{method: "PATCH", path: hook, key: fx.key(access.DefaultAccount,
+			fieldmark.ScopeWebhookManage),
 			body: fmt.Sprintf(`{"state":"enabled","held":%q}`, held)}, nil)
 	}
 }

@@ -18,13 +18,13 @@ func withPayment(payment string) string {
 	return strings.Replace(goodMission, "{", `{"payment":`+payment+`,`, 1)
 }
 
-func (w *world) payment(status int, method, path, body string) (p fieldmark.MissionPayment) {
-	w.t.Helper()
+func (fx *fixture) payment(status int, method, path, body string) (p fieldmark.MissionPayment) {
+	fx.t.Helper()
 	var out any
 	if status < 300 {
 		out = &p
 	}
-	w.must(status, ask{method: method, path: adminPath + path, key: w.admin, body: body}, out)
+	fx.mustSend(status, request{method: method, path: adminPath + path, key: fx.admin, body: body}, out)
 	return p
 }
 
@@ -37,136 +37,137 @@ func statuses(e fieldmark.Event) string {
 	return " " + string(c.PreviousStatus) + ">" + string(c.Status)
 }
 
-func TestPaymentOfAMission(t *testing.T) {
+func TestPayment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		var m fieldmark.Mission
-		w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: withPayment(`{"amount":{"value":12500,"currency":"KWD"},"direction":"payout","terms":"NET 2"}`)}, &m)
 		if p := m.Payment; p == nil || p.Status != fieldmark.PaymentPending || p.Direction != fieldmark.DirectionPayout ||
 			p.Amount.String() != "12.500 KWD" || p.DueAt != nil {
 			t.Fatalf("opened with %+v", m.Payment)
 		}
 		for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED"} {
-			m = w.transit(m.ID, `{"status":"`+to+`"}`)
+			m = fx.transition(m.ID, `{"status":"`+to+`"}`)
 		}
 		if m.Payment.Status != fieldmark.PaymentPending {
 			t.Errorf("completed: the payment is %s, want PENDING until the work is accepted", m.Payment.Status)
 		}
-		m = w.transit(m.ID, `{"status":"CLOSED"}`)
+		m = fx.transition(m.ID, `{"status":"CLOSED"}`)
 		if due := m.ClosedAt.Std().Add(48 * time.Hour); m.Payment.Status != fieldmark.PaymentDue ||
 			!m.Payment.DueAt.Std().Equal(due) {
 			t.Errorf("closed: %+v, want DUE at %s", m.Payment, due)
 		}
 		id := "payments/" + m.Payment.ID
-		time.Sleep(48*time.Hour - 2*time.Second) // virtual, and nobody looks
-		stop := w.run()
+		time.Sleep(48*time.Hour - 2*time.Second) // of the bubble
+		stop := fx.run()
 		time.Sleep(time.Second)
-		if p := w.payment(200, "GET", id, ""); p.Status != fieldmark.PaymentDue {
+		if p := fx.payment(200, "GET", id, ""); p.Status != fieldmark.PaymentDue {
 			t.Errorf("before its time: %s", p.Status)
 		}
 		time.Sleep(5 * time.Second)
-		if p := w.payment(200, "GET", id, ""); p.Status != fieldmark.PaymentOverdue {
+		if p := fx.payment(200, "GET", id, ""); p.Status != fieldmark.PaymentOverdue {
 			t.Errorf("after its time: %s", p.Status)
 		}
-		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
-		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`) // again: no change
-		failed := w.payment(200, "POST", id+"/transitions",
+		fx.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
+		fx.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`) // again: no change
+		failed := fx.payment(200, "POST", id+"/transitions",
 			`{"status":"failed","failure":{"code":"account_closed","willRetry":true}}`)
 		if failed.Failure == nil || failed.Failure.Code != "account_closed" {
 			t.Errorf("failed: %+v", failed.Failure)
 		}
-		time.Sleep(10 * time.Second) // it was overdue; that is told once
-		w.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
-		paid := w.payment(200, "POST", id+"/transitions", `{"status":"PAID","paidAt":"2000-01-02T09:00:00Z"}`)
+		time.Sleep(10 * time.Second) // it was overdue; there is one event
+		fx.payment(200, "POST", id+"/transitions", `{"status":"PROCESSING"}`)
+		paid := fx.payment(200, "POST", id+"/transitions", `{"status":"PAID","paidAt":"2000-01-02T09:00:00Z"}`)
 		if paid.PaidAt == nil || paid.PaidAt.String() != "2000-01-02T09:00:00.000Z" || paid.Failure != nil {
 			t.Errorf("paid: %+v", paid.Payment)
 		}
-		w.payment(200, "POST", id+"/refunds", `{"amount":500,"reference":"R-1","reason":"late"}`)
-		part := w.payment(200, "POST", id+"/refunds", `{"amount":500,"reference":"R-1"}`) // again: no change
+		fx.payment(200, "POST", id+"/refunds", `{"amount":500,"reference":"R-1","reason":"late"}`)
+		part := fx.payment(200, "POST", id+"/refunds", `{"amount":500,"reference":"R-1"}`) // again: no change
 		if part.Status != fieldmark.PaymentPartiallyRefunded || part.RefundedTotal != 500 || len(part.Refunds) != 1 {
 			t.Errorf("refunded in part: %+v", part)
 		}
-		w.payment(422, "POST", id+"/refunds", `{"amount":501,"reference":"R-1"}`)
-		w.payment(422, "POST", id+"/refunds", `{"amount":12001}`)
-		all := w.payment(200, "POST", id+"/refunds", `{"amount":12000}`)
+		fx.payment(422, "POST", id+"/refunds", `{"amount":501,"reference":"R-1"}`)
+		fx.payment(422, "POST", id+"/refunds", `{"amount":12001}`)
+		all := fx.payment(200, "POST", id+"/refunds", `{"amount":12000}`)
 		if all.Status != fieldmark.PaymentRefunded || all.RefundedTotal != 12_500 || len(all.Refunds) != 2 {
 			t.Errorf("refunded: %+v", all)
 		}
-		w.payment(409, "POST", id+"/transitions", `{"status":"PAID"}`)
+		fx.payment(409, "POST", id+"/transitions", `{"status":"PAID"}`)
 		stop()
 		want := []string{"due PENDING>DUE", "overdue DUE>OVERDUE", "processing OVERDUE>PROCESSING",
 			"failed PROCESSING>FAILED", "processing FAILED>PROCESSING",
 			"paid PROCESSING>PAID", "refunded PAID>PARTIALLY_REFUNDED", "refunded PARTIALLY_REFUNDED>REFUNDED"}
-		if got := w.heard("payment", statuses); !cmp.Equal(got, want) {
-			t.Errorf("told %v, want %v", got, want)
+		if got := fx.eventTexts("payment", statuses); !cmp.Equal(got, want) {
+			t.Errorf("events %v, want %v", got, want)
 		}
-		rec := w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: w.reader}, &m)
+		rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: fx.reader}, &m)
 		if etag := rec.Header().Get("ETag"); m.Payment.Status != fieldmark.PaymentRefunded || !strings.HasPrefix(etag,
 			`"5.`) {
 			t.Errorf("the mission shows %+v as %s", m.Payment, etag)
 		}
-		if err := w.store.Check(t.Context()); err != nil {
+		if err := fx.store.Check(t.Context()); err != nil {
 			t.Errorf("check: %v", err)
 		}
 	})
 }
 
-func TestPaymentThatIsSetLater(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPaymentSetLater(t *testing.T) {
+	fx := newFixture(t, nil)
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: withPayment(`{"terms":"NET 7"}`)}, &m)
 	if m.Payment == nil || m.Payment.Status != fieldmark.PaymentNone || m.Payment.Amount != nil {
 		t.Fatalf("opened with %+v, want NONE", m.Payment)
 	}
 	set := "missions/" + m.ID + "/payment"
-	w.payment(200, "PUT", set, `{"amount":{"value":100,"currency":"JPY"}}`)
-	p := w.payment(200, "PUT", set, `{"amount":{"value":200,"currency":"JPY"},"terms":"NET 7"}`)
+	fx.payment(200, "PUT", set, `{"amount":{"value":100,"currency":"JPY"}}`)
+	p := fx.payment(200, "PUT", set, `{"amount":{"value":200,"currency":"JPY"},"terms":"NET 7"}`)
 	if p.Status != fieldmark.PaymentPending || p.Amount.String() != "200 JPY" || p.MissionID != m.ID ||
 		p.ExternalID != m.ExternalID {
 		t.Errorf("set to %+v", p)
 	}
-	w.payment(409, "POST", "payments/"+p.ID+"/transitions", `{"status":"PAID"}`)
-	if m = w.transit(m.ID, `{"status":"CANCELED"}`); m.Payment.Status != fieldmark.PaymentCanceled {
+	fx.payment(409, "POST", "payments/"+p.ID+"/transitions", `{"status":"PAID"}`)
+	if m = fx.transition(m.ID, `{"status":"CANCELED"}`); m.Payment.Status != fieldmark.PaymentCanceled {
 		t.Errorf("called off: the payment is %s", m.Payment.Status)
 	}
-	w.payment(409, "PUT", set, `{"amount":{"value":300,"currency":"JPY"}}`)
+	fx.payment(409, "PUT", set, `{"amount":{"value":300,"currency":"JPY"}}`)
 
-	// One that nobody spoke of, of a mission that is closed already.
+	// A payment without an amount, of a mission that is closed already.
 	body := strings.Replace(goodMission, `"externalId":"`, `"externalId":"other-`, 1)
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body}, &m)
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body}, &m)
 	for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
-		m = w.transit(m.ID, `{"status":"`+to+`"}`)
+		m = fx.transition(m.ID, `{"status":"`+to+`"}`)
 	}
-	late := w.payment(200, "PUT", "missions/"+m.ID+"/payment", `{"amount":{"value":300,"currency":"EUR"}}`)
+	late := fx.payment(200, "PUT", "missions/"+m.ID+"/payment", `{"amount":{"value":300,"currency":"EUR"}}`)
 	if late.Status != fieldmark.PaymentDue || late.DueAt == nil || late.Direction != fieldmark.DirectionCharge {
 		t.Errorf("set after the mission was closed: %+v", late)
 	}
 	want := []string{"canceled PENDING>CANCELED", "due PENDING>DUE"}
-	if got := w.heard("payment", statuses); !cmp.Equal(got, want) {
-		t.Errorf("told %v, want %v", got, want)
+	if got := fx.eventTexts("payment", statuses); !cmp.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
 	}
 	var page fieldmark.List[fieldmark.MissionPayment]
-	w.must(200, ask{method: "GET", path: adminPath + "payments?limit=1", key: w.admin}, &page)
+	fx.mustSend(200, request{method: "GET", path: adminPath + "payments?limit=1", key: fx.admin}, &page)
 	if len(page.Data) != 1 || page.Data[0].ID != late.ID || !page.HasMore {
 		t.Errorf("the newest payment: %+v", page)
 	}
-	w.must(200, ask{method: "GET", path: adminPath + "payments?limit=1&cursor=" + page.NextCursor, key: w.admin}, &page)
+	fx.mustSend(200, request{method: "GET", path: adminPath + "payments?limit=1&cursor=" + page.NextCursor,
+		key: fx.admin}, &page)
 	if len(page.Data) != 1 || page.Data[0].ID != p.ID {
 		t.Errorf("the one before: %+v", page)
 	}
-	w.must(200, ask{method: "GET", path: adminPath + "payments?status=due", key: w.admin}, &page)
+	fx.mustSend(200, request{method: "GET", path: adminPath + "payments?status=due", key: fx.admin}, &page)
 	if len(page.Data) != 1 || page.Data[0].ID != late.ID {
 		t.Errorf("those that are due: %+v", page)
 	}
-	if err := w.store.Check(t.Context()); err != nil {
+	if err := fx.store.Check(t.Context()); err != nil {
 		t.Errorf("check: %v", err)
 	}
 }
 
-func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPaymentLimits(t *testing.T) {
+	fx := newFixture(t, nil)
 	for body, want := range map[string]string{
 		withPayment(`{"amount":{"value":-1,"currency":"EUR"}}`):  "/payment/amount/value range",
 		withPayment(`{"amount":{"value":1,"currency":"XAU"}}`):   "/payment/amount/currency enum",
@@ -181,14 +182,14 @@ func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 			"unknown_field",
 		withPayment(`{"amount":{"value":1,"currency":"EUR"},"dueAt":"2026-01-01T00:00:00Z"}`): "/payment/dueAt unknown_field",
 	} {
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body})
-		p := w.problem(rec)
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body})
+		p := fx.problem(rec)
 		if rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != want {
 			t.Errorf("%s: %d %+v, want 422 for %s", body, rec.Code, p.Errors, want)
 		}
 	}
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: withPayment(`{"amount":{"value":1,"currency":"EUR"}}`)}, &m)
 	for body, want := range map[string]string{
 		`{"status":"OVERDUE"}`: "/status enum", `{"status":"DUE"}`: "/status enum", `{"status":"gone"}`: "/status enum",
@@ -197,23 +198,23 @@ func TestPaymentsAreHeldToTheirBounds(t *testing.T) {
 		`{"status":"CANCELED","paidAt":"2026-01-01T00:00:00Z"}`:         "/paidAt conflict",
 		`{"status":"FAILED","failure":{"code":"a b","willRetry":true}}`: "/failure/code pattern",
 	} {
-		rec := w.send(ask{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions", key: w.admin,
+		rec := fx.send(request{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions", key: fx.admin,
 			body: body})
-		p := w.problem(rec)
+		p := fx.problem(rec)
 		if rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != want {
 			t.Errorf("%s: %d %+v, want 422 for %s", body, rec.Code, p.Errors, want)
 		}
 	}
 	for _, id := range []string{"pay_0", "pay_" + strings.Repeat("0", 26), "x"} {
-		w.payment(404, "GET", "payments/"+id, "")
-		w.payment(404, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
-		w.payment(404, "POST", "payments/"+id+"/refunds", `{"amount":1}`)
+		fx.payment(404, "GET", "payments/"+id, "")
+		fx.payment(404, "POST", "payments/"+id+"/transitions", `{"status":"PAID"}`)
+		fx.payment(404, "POST", "payments/"+id+"/refunds", `{"amount":1}`)
 	}
-	rec := w.send(ask{method: "GET", path: adminPath + "payments", key: w.creator})
-	if p := w.problem(rec); p.Code != fieldmark.CodeInsufficientScope {
+	rec := fx.send(request{method: "GET", path: adminPath + "payments", key: fx.creator})
+	if p := fx.problem(rec); p.Code != fieldmark.CodeInsufficientScope {
 		t.Errorf("without the scope: %s", p.Code)
 	}
-	if _, err := origin.New(origin.Config{Store: w.store, Secret: []byte(strings.Repeat("s", 32)),
+	if _, err := origin.New(origin.Config{Store: fx.store, Secret: []byte(strings.Repeat("s", 32)),
 		PaymentDueOn: "NEW"}); err == nil {
 		t.Error("payments become due on NEW")
 	}

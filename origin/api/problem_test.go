@@ -16,12 +16,12 @@ func TestProblemType(t *testing.T) {
 		"https://geo.example":     "https://geo.example/problems/validation_failed",
 		"https://geo.example/at/": "https://geo.example/at/problems/validation_failed",
 	} {
-		w := newWorld(t, func(cfg *api.Config) { cfg.BaseURL = base })
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{}`}.keyed("one"))
-		if p := w.problem(rec); p.Type != want {
+		fx := newFixture(t, func(cfg *api.Config) { cfg.BaseURL = base })
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: `{}`}.keyed("one"))
+		if p := fx.problem(rec); p.Type != want {
 			t.Errorf("base URL %q: the type of a problem is %q, want %q", base, p.Type, want)
 		}
-		rec = w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator,
+		rec = fx.send(request{method: "POST", path: fieldmark.PathMissions + "/batch", key: fx.creator,
 			body: `{"missions":[{}]}`}.keyed("batch"))
 		var report fieldmark.BatchReport
 		if err := json.Unmarshal(rec.Body.Bytes(), &report); err != nil || len(report.Results) != 1 ||

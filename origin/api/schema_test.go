@@ -55,9 +55,9 @@ func validate(t testing.TB, what string, schema *jsonschema.Schema, data []byte)
 // and the events of a whole life of missions to the schemas that the catalogue
 // publishes.
 func TestEventSchemas(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var types fieldmark.List[fieldmark.EventTypeInfo]
-	w.must(200, ask{method: "GET", path: hooksPath + "/event-types"}, &types)
+	fx.mustSend(200, request{method: "GET", path: hooksPath + "/event-types"}, &types)
 	schemas := map[fieldmark.EventType]*jsonschema.Schema{}
 	for _, info := range types.Data {
 		schemas[info.Type] = compileSchema(t, string(info.Type), info.Schema, "")
@@ -87,8 +87,8 @@ func TestEventSchemas(t *testing.T) {
 	if seen < 10 {
 		t.Errorf("%d golden events, want those of sla, payment and mission", seen)
 	}
-	w.live(t)
-	page, err := w.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
+	fx.live(t)
+	page, err := fx.service.Events.After(t.Context(), fieldmark.EventCursor{Number: 0}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +106,9 @@ func TestEventSchemas(t *testing.T) {
 
 // live takes missions through what gives them events of many types, with and
 // without each optional member.
-func (w *world) live(t testing.TB) {
+func (fx *fixture) live(t testing.TB) {
 	t.Helper()
-	full := w.planned("full", "ann", time.Now().Add(time.Hour), time.Hour, `,"priority":"HIGH","description":"d",
+	full := fx.createPlanned("full", "ann", time.Now().Add(time.Hour), time.Hour, `,"priority":"HIGH","description":"d",
 		"category":"c","estimatedMinutes":30,
 		"location":{"name":"Depot","address":{"line1":"Hof 1","country":"AT"},"geo":{"lat":48.2,"lng":16.4},
 		"timeZone":"Europe/Vienna"},
@@ -119,43 +119,45 @@ func (w *world) live(t testing.TB) {
 		"payment":{"amount":{"value":100,"currency":"EUR"},"terms":"NET 14"}`)
 	for _, to := range []string{"SCHEDULED", "DISPATCHED", "EN_ROUTE", "ON_HOLD", "EN_ROUTE", "IN_PROGRESS", "COMPLETED",
 		"CLOSED"} {
-		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + full.ID + "/transitions", key: w.operator(),
+		fx.mustSend(200, request{method: "POST", path: fieldmark.PathMissions + "/" + full.ID + "/transitions",
+			key:  fx.operatorKey(),
 			body: `{"status":"` + to + `","reason":{"code":"SITE_ACCESS","text":"x"}}`}, nil)
 	}
 	pay := "/api/admin/v1/payments/" + full.Payment.ID
 	for _, body := range []string{`{"status":"PROCESSING"}`,
 		`{"status":"FAILED","failure":{"code":"refused","willRetry":true}}`, `{"status":"PROCESSING"}`, `{"status":"PAID"}`} {
-		w.must(200, ask{method: "POST", path: pay + "/transitions", key: w.admin, body: body}, nil)
+		fx.mustSend(200, request{method: "POST", path: pay + "/transitions", key: fx.admin, body: body}, nil)
 	}
-	w.must(200, ask{method: "POST", path: pay + "/refunds", key: w.admin, body: `{"amount":40,"reference":"r-1"}`}, nil)
-	plain := w.open("plain")
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID, key: w.everyScope(),
+	fx.mustSend(200, request{method: "POST", path: pay + "/refunds", key: fx.admin,
+		body: `{"amount":40,"reference":"r-1"}`}, nil)
+	plain := fx.createMission("plain")
+	fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + plain.ID, key: fx.keyWithEveryScope(),
 		body: `{"priority":"LOW"}`}, nil)
-	w.move(plain.ID, fieldmark.MissionScheduled, fieldmark.MissionNew, fieldmark.MissionCanceled)
-	w.expect("fires", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i")
-	w.expect("over", alertmanager, group("g", "Down/warning/resolved"), "1: 0c 0m 1r 0i")
-	w.expect("back", alertmanager, strings.ReplaceAll(group("g", "Down/warning"), "Down", "Again"), "1: 0c 1m 0r 0i")
+	fx.transitionTo(plain.ID, fieldmark.MissionScheduled, fieldmark.MissionNew, fieldmark.MissionCanceled)
+	fx.wantReport("fires", alertmanager, group("g", "Down/warning"), "1: 1c 0m 0r 0i")
+	fx.wantReport("over", alertmanager, group("g", "Down/warning/resolved"), "1: 0c 0m 1r 0i")
+	fx.wantReport("back", alertmanager, strings.ReplaceAll(group("g", "Down/warning"), "Down", "Again"), "1: 0c 1m 0r 0i")
 }
 
 // TestIntegrationAddresses holds every address in deploy/integrations to the
 // OpenAPI document, as a gateway that validates requests does: the path, the
 // names of the parameters and their values.
 func TestIntegrationAddresses(t *testing.T) {
-	w := newWorld(t, nil)
-	document := w.must(200, ask{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
+	fx := newFixture(t, nil)
+	document := fx.mustSend(200, request{method: "GET", path: fieldmark.PathOpenAPI}, nil).Body.Bytes()
 	for _, address := range documentedAddresses(t) {
 		validateRequest(t, document, "post", address)
 	}
 	for _, query := range []string{"mode=group", "mode=alert", "onResolved=keep", "onResolved=cancel", "watchdog=open",
 		"priority=HIGH", "priority=P1", "cooldown=15m"} {
 		validateRequest(t, document, "post", fieldmark.PathAlerts+"grafana?"+query)
-		w.must(200, ask{method: "POST", path: fieldmark.PathAlerts + "grafana?" + query, key: w.creator,
+		fx.mustSend(200, request{method: "POST", path: fieldmark.PathAlerts + "grafana?" + query, key: fx.creator,
 			body: group("g", "A/none")}, nil)
 	}
 	for _, query := range []string{"status=NEW&status=CLOSED", "priority=P1", "priority=URGENT"} {
 		validateRequest(t, document, "get", fieldmark.PathMissions+"?"+query)
 		for _, spelling := range []string{query, strings.ToLower(query)} {
-			w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "?" + spelling, key: w.reader}, nil)
+			fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "?" + spelling, key: fx.reader}, nil)
 		}
 	}
 }

@@ -19,10 +19,10 @@ import (
 // created after the client has given up.
 func TestHandlerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		busy, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		go func() {
-			done <- w.store.Write(t.Context(), func(context.Context, *store.Tx) error {
+			done <- fx.store.Write(t.Context(), func(context.Context, *store.Tx) error {
 				close(busy)
 				<-release
 				return nil
@@ -30,9 +30,9 @@ func TestHandlerTimeout(t *testing.T) {
 		}()
 		<-busy
 		start := time.Now()
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: `{"source":"crm","externalId":"busy","title":"Mast"}`})
-		if p := w.problem(rec); rec.Code != http.StatusGatewayTimeout || p.Code != fieldmark.CodeTimeout {
+		if p := fx.problem(rec); rec.Code != http.StatusGatewayTimeout || p.Code != fieldmark.CodeTimeout {
 			t.Errorf("with a busy database: %d %s, want 504 %s", rec.Code, rec.Body, fieldmark.CodeTimeout)
 		}
 		if took := time.Since(start); took >= 5500*time.Millisecond { // of the bubble
@@ -42,7 +42,7 @@ func TestHandlerTimeout(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if n := w.missions(); n != 0 {
+		if n := fx.missions(); n != 0 {
 			t.Errorf("%d missions were created, want none", n)
 		}
 	})
@@ -64,13 +64,13 @@ func (b *slowBody) Read(p []byte) (int, error) {
 // TestSlowBody sends a body over a slow connection, for longer than the request itself may take.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		text := strings.NewReader(`{"source":"crm","externalId":"slow","title":"Mast"}`)
 		r := httptest.NewRequest("POST", fieldmark.PathMissions, &slowBody{text, 8 * time.Second})
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+w.creator)
+		r.Header.Set("Authorization", "Bearer "+fx.creator)
 		rec := httptest.NewRecorder()
-		w.handler.ServeHTTP(rec, r)
+		fx.handler.ServeHTTP(rec, r)
 		if rec.Code != http.StatusCreated {
 			t.Errorf("a body that arrives within 8 s: %d %s, want 201", rec.Code, rec.Body)
 		}

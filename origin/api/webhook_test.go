@@ -15,35 +15,35 @@ import (
 
 const hooksPath = fieldmark.PathWebhooks
 
-// TestEndpointsOfAnAccount walks an integrator's own way through an endpoint's
-// life, and shows that nobody else's key gets there.
-func TestEndpointsOfAnAccount(t *testing.T) {
-	w := newWorld(t, nil)
+// TestWebhookEndpoints walks an integrator's own way through an endpoint's
+// lifecycle; keys of other accounts have no access.
+func TestWebhookEndpoints(t *testing.T) {
+	fx := newFixture(t, nil)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
 		_ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer receiver.Close()
-	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
-	other := w.key("other", fieldmark.ScopeWebhookManage)
-	if rec := w.send(ask{method: "GET", path: hooksPath, key: w.reader}); rec.Code != http.StatusForbidden {
+	manager := fx.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
+	other := fx.key("other", fieldmark.ScopeWebhookManage)
+	if rec := fx.send(request{method: "GET", path: hooksPath, key: fx.reader}); rec.Code != http.StatusForbidden {
 		t.Errorf("list with a key that reads missions: %d, want 403", rec.Code)
 	}
-	rec := w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
+	rec := fx.send(request{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
 		"events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
 		"headers":{"webhook-id":"x"},"auth":{"kind":"basic"},"retry":{"steps":[0]},"ordering":"size"}`})
 	var pointers []string
-	for _, f := range w.problem(rec).Errors {
+	for _, f := range fx.problem(rec).Errors {
 		pointers = append(pointers, f.Pointer)
 	}
 	if got := strings.Join(pointers, " "); rec.Code != 422 || got != "/ordering" {
 		t.Errorf("a wrong word: %d, complaints about %s", rec.Code, got)
 	}
-	rec = w.send(ask{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
+	rec = fx.send(request{method: "POST", path: hooksPath, key: manager, body: `{"url":"https://10.0.0.1/",
 		"events":["sla.*"],"signing":"v1","secret":"whsec_c2hvcnQ=",
 		"headers":{"webhook-id":"x"},"auth":{"kind":"basic"},"retry":{"steps":[0]}}`})
 	pointers = nil
-	for _, f := range w.problem(rec).Errors {
+	for _, f := range fx.problem(rec).Errors {
 		pointers = append(pointers, f.Pointer)
 	}
 	if got := strings.Join(pointers, " "); rec.Code != 422 ||
@@ -52,7 +52,7 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 	}
 
 	var e fieldmark.NewEndpoint
-	rec = w.must(201, ask{method: "POST", path: hooksPath, key: manager, body: fmt.Sprintf(`{"url":%q,
+	rec = fx.mustSend(201, request{method: "POST", path: hooksPath, key: manager, body: fmt.Sprintf(`{"url":%q,
 		"events":["mission.*","sla.breached"],"payload":"thin","ordering":"mission",
 		"rateLimit":5,"headers":{"X-Tenant":"seven"},"auth":{"kind":"basic","username":"u","password":"hush"},
 		"retry":{"schedule":"quick"},"signing":"v1a","paused":true}`, receiver.URL)}, &e)
@@ -62,19 +62,19 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 		t.Errorf("created %s", rec.Body)
 	}
 	one := hooksPath + "/" + e.ID
-	for _, a := range []ask{
+	for _, a := range []request{
 		{method: "GET", path: one}, {method: "PATCH", path: one, body: `{}`}, {method: "DELETE",
 			path: one}, {method: "POST", path: one + "/test"},
 		{method: "POST", path: one + "/rotate-secret", body: `{}`}, {method: "GET", path: one +
 			"/deliveries"}, {method: "POST", path: one + "/replays", body: `{"afterEvent":0}`},
 	} {
 		a.key = other
-		if rec := w.send(a); rec.Code != http.StatusNotFound {
+		if rec := fx.send(a); rec.Code != http.StatusNotFound {
 			t.Errorf("%s %s with another account's key: %d, want 404", a.method, a.path, rec.Code)
 		}
 	}
 	var patched fieldmark.Endpoint
-	w.must(200, ask{method: "PATCH", path: one, key: manager,
+	fx.mustSend(200, request{method: "PATCH", path: one, key: manager,
 		body: `{"description":"new","auth":{"kind":"none"},"state":"enabled","maxInFlight":2}`}, &patched)
 	if patched.Description != "new" || patched.Auth != nil || patched.State != fieldmark.EndpointEnabled ||
 		patched.Ordering != fieldmark.OrderingMission ||
@@ -82,49 +82,50 @@ func TestEndpointsOfAnAccount(t *testing.T) {
 		t.Errorf("patched %+v", patched)
 	}
 	var ping fieldmark.PingResult
-	w.must(200, ask{method: "POST", path: one + "/test", key: manager}, &ping)
+	fx.mustSend(200, request{method: "POST", path: one + "/test", key: manager}, &ping)
 	if !ping.OK || ping.Attempt.Status != http.StatusAccepted {
 		t.Errorf("test: %+v", ping)
 	}
 	var record fieldmark.DeliveryRecord
-	w.must(200, ask{method: "GET", path: one + "/deliveries/" + ping.DeliveryID, key: manager}, &record)
-	w.must(202, ask{method: "POST", path: one + "/deliveries/" + ping.DeliveryID + "/resend", key: manager}, &record)
+	fx.mustSend(200, request{method: "GET", path: one + "/deliveries/" + ping.DeliveryID, key: manager}, &record)
+	fx.mustSend(202, request{method: "POST", path: one + "/deliveries/" + ping.DeliveryID + "/resend", key: manager},
+		&record)
 	var deliveries fieldmark.List[fieldmark.Delivery]
-	w.must(200, ask{method: "GET", path: one + "/deliveries?state=due", key: manager}, &deliveries)
+	fx.mustSend(200, request{method: "GET", path: one + "/deliveries?state=due", key: manager}, &deliveries)
 	if len(deliveries.Data) != 1 || deliveries.Data[0].ID != ping.DeliveryID {
 		t.Errorf("due after the resend: %+v", deliveries)
 	}
 	var rotated fieldmark.NewEndpoint
-	w.must(200, ask{method: "POST", path: one + "/rotate-secret", key: manager,
+	fx.mustSend(200, request{method: "POST", path: one + "/rotate-secret", key: manager,
 		body: `{"signing":"v1","overlapHours":1}`}, &rotated)
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 1 {
 		t.Errorf("rotated %+v", rotated)
 	}
-	w.must(200, ask{method: "POST", path: one + "/rotate-secret", key: manager}, &rotated) // as it was, and a day
+	fx.mustSend(200, request{method: "POST", path: one + "/rotate-secret", key: manager}, &rotated) // as it was, and a day
 	if !strings.HasPrefix(rotated.Secret, "whsec_") || len(rotated.OldSecretsUntil) != 2 {
 		t.Errorf("rotated without a body %+v", rotated)
 	}
 	var keys fieldmark.KeySet
-	w.must(200, ask{method: "GET", path: one + "/keys"}, &keys) // anybody may
+	fx.mustSend(200, request{method: "GET", path: one + "/keys"}, &keys) // anybody may
 	if len(keys.Keys) != 1 || keys.Keys[0].Algorithm != "EdDSA" {
 		t.Errorf("keys %+v, want the one from before the rotation", keys)
 	}
 	var replay fieldmark.Replay
-	w.must(202, ask{method: "POST", path: one + "/replays", key: manager,
+	fx.mustSend(202, request{method: "POST", path: one + "/replays", key: manager,
 		body: `{"failedSince":"2026-11-21T00:00:00Z"}`}, &replay)
 	var replays fieldmark.List[fieldmark.Replay]
-	w.must(200, ask{method: "GET", path: one + "/replays", key: manager}, &replays)
+	fx.mustSend(200, request{method: "GET", path: one + "/replays", key: manager}, &replays)
 	if len(replays.Data) != 1 || replays.Data[0].ID != replay.ID {
 		t.Errorf("replays %+v, want %+v", replays, replay)
 	}
-	w.must(204, ask{method: "DELETE", path: one, key: manager}, nil)
-	w.must(404, ask{method: "GET", path: one, key: manager}, nil)
+	fx.mustSend(204, request{method: "DELETE", path: one, key: manager}, nil)
+	fx.mustSend(404, request{method: "GET", path: one, key: manager}, nil)
 }
 
 func TestEventTypes(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var types fieldmark.List[fieldmark.EventTypeInfo]
-	w.must(200, ask{method: "GET", path: hooksPath + "/event-types"}, &types)
+	fx.mustSend(200, request{method: "GET", path: hooksPath + "/event-types"}, &types)
 	if len(types.Data) != len(event.Kinds()) {
 		t.Errorf("%d types, want every row of the table", len(types.Data))
 	}
@@ -144,19 +145,19 @@ func TestEventTypes(t *testing.T) {
 }
 
 func TestPolling(t *testing.T) {
-	w := newWorld(t, nil)
-	manager := w.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx := newFixture(t, nil)
+	manager := fx.key(access.DefaultAccount, fieldmark.ScopeWebhookManage)
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: `{"source":"a","externalId":"1","title":"Work"}`}, nil)
 	var page fieldmark.PolledEvents
-	w.must(200, ask{method: "GET", path: fieldmark.PathPublicEvents + "?after=0&type=mission.*&payload=thin",
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathPublicEvents + "?after=0&type=mission.*&payload=thin",
 		key: manager}, &page)
 	if len(page.Data) != 1 || page.Data[0].Type != fieldmark.EventMissionCreated ||
 		strings.Contains(string(page.Data[0].Envelope.Data), "Work") || page.Next < page.Data[0].Number {
 		t.Errorf("polled %+v", page)
 	}
-	if rec := w.send(ask{method: "GET", path: fieldmark.PathPublicEvents + "?type=brand.changed",
+	if rec := fx.send(request{method: "GET", path: fieldmark.PathPublicEvents + "?type=brand.changed",
 		key: manager}); rec.Code != 400 {
-		t.Errorf("a type nobody is told: %d %s, want 400", rec.Code, rec.Body)
+		t.Errorf("an unknown event type: %d %s, want 400", rec.Code, rec.Body)
 	}
 }

@@ -24,10 +24,10 @@ func TestOriginAway(t *testing.T) {
 	c := dial(t, client.Config{BaseURL: server.URL})
 	_, err := c.ModulePlan(t.Context())
 	if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody listens: %v, want origin_unavailable because the connection was refused", err)
+		t.Errorf("no listener: %v, want origin_unavailable because the connection was refused", err)
 	}
 	if _, err := c.CompleteMission(t.Context(), "msn_x"); !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
-		t.Errorf("nobody listens to a POST: %v, want origin_unavailable", err)
+		t.Errorf("no listener for a POST: %v, want origin_unavailable", err)
 	}
 }
 

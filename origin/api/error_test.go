@@ -18,18 +18,18 @@ const goodMission = `{"externalId":"1","source":"crm","title":"Mast"}`
 // secret stands where a request is wrong, and must not come back.
 const secret = "hunter2-hunter2"
 
-func TestRefusals(t *testing.T) {
-	w := newWorld(t, nil)
+func TestErrors(t *testing.T) {
+	fx := newFixture(t, nil)
 	big := `{"externalId":"1","source":"crm","title":"` + strings.Repeat("x", fieldmark.MaxBody) + `"}`
 	deep := `{"externalId":"1","source":"crm","title":"t","metadata":` + strings.Repeat("[", 40) + strings.Repeat("]",
 		40) + `}`
-	post := func(body string) ask {
-		return ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body}
+	post := func(body string) request {
+		return request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body}
 	}
-	with := func(a ask, name, value string) ask { a.header = map[string]string{name: value}; return a }
+	with := func(a request, name, value string) request { a.header = map[string]string{name: value}; return a }
 	tests := []struct {
 		name   string
-		ask    ask
+		ask    request
 		status int
 		code   fieldmark.Code
 		fields []string // pointer and code of each complaint
@@ -115,62 +115,65 @@ func TestRefusals(t *testing.T) {
 			},
 		},
 
-		{"no key", ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, 401,
+		{"no key", request{method: "POST", path: fieldmark.PathMissions, body: goodMission}, 401,
 			fieldmark.CodeMissingCredentials, nil},
-		{"other scheme", with(ask{method: "POST", path: fieldmark.PathMissions, body: goodMission}, "Authorization",
+		{"other scheme", with(request{method: "POST", path: fieldmark.PathMissions, body: goodMission}, "Authorization",
 			"Basic eDp5"), 401, fieldmark.CodeMissingCredentials, nil},
-		{"no such key", ask{method: "POST", path: fieldmark.PathMissions, key: secret, body: goodMission}, 401,
+		{"no such key", request{method: "POST", path: fieldmark.PathMissions, key: secret, body: goodMission}, 401,
 			fieldmark.CodeInvalidAPIKey, nil},
-		{"key with a typing error", ask{method: "POST", path: fieldmark.PathMissions, key: w.creator[:len(w.creator)-1] +
-			"_", body: goodMission}, 401, fieldmark.CodeInvalidAPIKey, nil},
-		{"key before body", ask{method: "POST", path: fieldmark.PathMissions, body: "{"}, 401,
+		{"key with a typing error", request{method: "POST", path: fieldmark.PathMissions,
+			key: fx.creator[:len(fx.creator)-1] +
+				"_", body: goodMission}, 401, fieldmark.CodeInvalidAPIKey, nil},
+		{"key before body", request{method: "POST", path: fieldmark.PathMissions, body: "{"}, 401,
 			fieldmark.CodeMissingCredentials, nil},
-		{"wrong scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: goodMission}, 403,
+		{"wrong scope", request{method: "POST", path: fieldmark.PathMissions, key: fx.reader, body: goodMission}, 403,
 			fieldmark.CodeInsufficientScope, nil},
-		{"mission key for administration", ask{method: "GET", path: "/api/admin/v1/keys", key: w.creator}, 403,
+		{"mission key for administration", request{method: "GET", path: "/api/admin/v1/keys", key: fx.creator}, 403,
 			fieldmark.CodeInsufficientScope, nil},
-		{"administrator without scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.admin}, 403,
+		{"administrator without scope", request{method: "GET", path: fieldmark.PathMissions, key: fx.admin}, 403,
 			fieldmark.CodeInsufficientScope, nil},
-		{"API key for a node", ask{method: "GET", path: fieldmark.PathInternalFacts, key: w.admin}, 401,
+		{"API key for a node", request{method: "GET", path: fieldmark.PathInternalFacts, key: fx.admin}, 401,
 			fieldmark.CodeInvalidAPIKey, nil},
-		{"node without token", ask{method: "GET", path: fieldmark.PathInternalEvents}, 401,
+		{"node without token", request{method: "GET", path: fieldmark.PathInternalEvents}, 401,
 			fieldmark.CodeMissingCredentials, nil},
 
-		{"unknown path", ask{method: "GET", path: "/api/public/v1/mission"}, 404, fieldmark.CodeNotFound, nil},
-		{"root", ask{method: "GET", path: "/"}, 404, fieldmark.CodeNotFound, nil},
-		{"doubled slash", ask{method: "GET", path: "/api//public/v1/missions", key: w.reader}, 404, fieldmark.CodeNotFound,
+		{"unknown path", request{method: "GET", path: "/api/public/v1/mission"}, 404, fieldmark.CodeNotFound, nil},
+		{"root", request{method: "GET", path: "/"}, 404, fieldmark.CodeNotFound, nil},
+		{"doubled slash", request{method: "GET", path: "/api//public/v1/missions", key: fx.reader}, 404,
+			fieldmark.CodeNotFound,
 			nil},
-		{"climbing path", ask{method: "GET", path: "/api/public/v1/../../admin/v1/keys", key: w.admin}, 404,
+		{"climbing path", request{method: "GET", path: "/api/public/v1/../../admin/v1/keys", key: fx.admin}, 404,
 			fieldmark.CodeNotFound, nil},
-		{"malformed id", ask{method: "GET", path: fieldmark.PathMissions + "/42", key: w.reader}, 404,
+		{"malformed id", request{method: "GET", path: fieldmark.PathMissions + "/42", key: fx.reader}, 404,
 			fieldmark.CodeNotFound, nil},
-		{"unknown id", ask{method: "GET", path: fieldmark.PathMissions + "/msn_00000000000000000000000000", key: w.reader},
+		{"unknown id", request{method: "GET", path: fieldmark.PathMissions + "/msn_00000000000000000000000000",
+			key: fx.reader},
 			404, fieldmark.CodeNotFound, nil},
-		{"wrong method", ask{method: "DELETE", path: fieldmark.PathMissions, key: w.creator}, 405,
+		{"wrong method", request{method: "DELETE", path: fieldmark.PathMissions, key: fx.creator}, 405,
 			fieldmark.CodeMethodNotAllowed, nil},
-		{"wrong method below", ask{method: "POST", path: fieldmark.PathMissions + "/msn_x", key: w.creator}, 405,
+		{"wrong method below", request{method: "POST", path: fieldmark.PathMissions + "/msn_x", key: fx.creator}, 405,
 			fieldmark.CodeMethodNotAllowed, nil},
-		{"long address", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=" + strings.Repeat("x", 9000),
-			key: w.reader}, 414, fieldmark.CodeURITooLong, nil},
+		{"long address", request{method: "GET", path: fieldmark.PathMissions + "?cursor=" + strings.Repeat("x", 9000),
+			key: fx.reader}, 414, fieldmark.CodeURITooLong, nil},
 
-		{"unknown parameter", ask{method: "GET", path: fieldmark.PathMissions + "?sauce=crm&limit=0&status=LOST",
-			key: w.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?limit range", "?sauce unknown_field",
+		{"unknown parameter", request{method: "GET", path: fieldmark.PathMissions + "?sauce=crm&limit=0&status=LOST",
+			key: fx.reader}, 400, fieldmark.CodeInvalidParameter, []string{"?limit range", "?sauce unknown_field",
 			"?status enum"}},
-		{"parameter where none is", ask{method: "POST", path: fieldmark.PathMissions + "?dry=1", key: w.creator,
+		{"parameter where none is", request{method: "POST", path: fieldmark.PathMissions + "?dry=1", key: fx.creator,
 			body: goodMission}, 400, fieldmark.CodeInvalidParameter, []string{"?dry unknown_field"}},
-		{"parameter twice", ask{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: w.reader}, 400,
+		{"parameter twice", request{method: "GET", path: fieldmark.PathMissions + "?source=a&source=b", key: fx.reader}, 400,
 			fieldmark.CodeInvalidParameter, []string{"?source format"}},
-		{"broken query", ask{method: "GET", path: fieldmark.PathMissions + "?source=%zz", key: w.reader}, 400,
+		{"broken query", request{method: "GET", path: fieldmark.PathMissions + "?source=%zz", key: fx.reader}, 400,
 			fieldmark.CodeInvalidParameter, nil},
-		{"limit too high", ask{method: "GET", path: fieldmark.PathMissions + "?limit=201", key: w.reader}, 400,
+		{"limit too high", request{method: "GET", path: fieldmark.PathMissions + "?limit=201", key: fx.reader}, 400,
 			fieldmark.CodeInvalidParameter, []string{"?limit range"}},
-		{"made-up cursor", ask{method: "GET", path: fieldmark.PathMissions + "?cursor=abc", key: w.reader}, 400,
+		{"made-up cursor", request{method: "GET", path: fieldmark.PathMissions + "?cursor=abc", key: fx.reader}, 400,
 			fieldmark.CodeInvalidCursor, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rec := w.send(tt.ask)
-			p := w.problem(rec)
+			rec := fx.send(tt.ask)
+			p := fx.problem(rec)
 			if rec.Code != tt.status || p.Code != tt.code {
 				t.Errorf("%s %s %.200s: %d %s, want %d %s: %s", tt.ask.method, tt.ask.path, tt.ask.body, rec.Code, p.Code,
 					tt.status, tt.code, rec.Body)
@@ -190,119 +193,119 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	if n := w.missions(); n != 0 {
+	if n := fx.missions(); n != 0 {
 		t.Errorf("%d missions are stored after refusals only, want 0", n)
 	}
-	if log := w.log.String(); strings.Contains(log, secret) || strings.Contains(log, w.creator) {
+	if log := fx.log.String(); strings.Contains(log, secret) || strings.Contains(log, fx.creator) {
 		t.Errorf("the log holds what is not its own: %s", log)
 	}
 }
 
-func TestRefusalHeaders(t *testing.T) {
-	w := newWorld(t, nil)
+func TestErrorHeaders(t *testing.T) {
+	fx := newFixture(t, nil)
 	tests := []struct {
 		name        string
-		ask         ask
+		ask         request
 		field, want string
 	}{
-		{"no key", ask{method: "GET", path: fieldmark.PathMissions}, "WWW-Authenticate", `Bearer realm="missions"`},
-		{"bad key", ask{method: "GET", path: fieldmark.PathMissions, key: "x"}, "WWW-Authenticate",
+		{"no key", request{method: "GET", path: fieldmark.PathMissions}, "WWW-Authenticate", `Bearer realm="missions"`},
+		{"bad key", request{method: "GET", path: fieldmark.PathMissions, key: "x"}, "WWW-Authenticate",
 			`Bearer realm="missions", error="invalid_token"`},
-		{"scope", ask{method: "GET", path: fieldmark.PathMissions, key: w.creator}, "WWW-Authenticate",
+		{"scope", request{method: "GET", path: fieldmark.PathMissions, key: fx.creator}, "WWW-Authenticate",
 			`Bearer realm="missions", error="insufficient_scope", scope="mission:read"`},
-		{"method", ask{method: "PATCH", path: fieldmark.PathMissions}, "Allow", "GET, HEAD, POST"},
-		{"method of one", ask{method: "PUT", path: fieldmark.PathMissions + "/x"}, "Allow", "GET, HEAD, PATCH"},
-		{"options", ask{method: "OPTIONS", path: fieldmark.PathLLMs}, "Allow", "POST"},
+		{"method", request{method: "PATCH", path: fieldmark.PathMissions}, "Allow", "GET, HEAD, POST"},
+		{"method of one", request{method: "PUT", path: fieldmark.PathMissions + "/x"}, "Allow", "GET, HEAD, PATCH"},
+		{"options", request{method: "OPTIONS", path: fieldmark.PathLLMs}, "Allow", "POST"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rec := w.send(tt.ask)
+			rec := fx.send(tt.ask)
 			if got := rec.Header().Get(tt.field); got != tt.want {
 				t.Errorf("%s %s: %s = %q, want %q", tt.ask.method, tt.ask.path, tt.field, got, tt.want)
 			}
 		})
 	}
-	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: strings.Repeat(" ",
+	rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: strings.Repeat(" ",
 		fieldmark.MaxBody) + goodMission})
-	if p := w.problem(rec); p.Limit != fieldmark.MaxBody {
+	if p := fx.problem(rec); p.Limit != fieldmark.MaxBody {
 		t.Errorf("limit of a body that is too large = %d, want %d", p.Limit, fieldmark.MaxBody)
 	}
 }
 
 func TestModuleDisabled(t *testing.T) {
-	w := newWorld(t, func(cfg *api.Config) { cfg.PublicAPI = false })
-	for _, a := range []ask{
-		{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission},
+	fx := newFixture(t, func(cfg *api.Config) { cfg.PublicAPI = false })
+	for _, a := range []request{
+		{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission},
 		{method: "GET", path: fieldmark.PathMissions},
 		{method: "DELETE", path: "/api/public/v2/anything"},
 	} {
-		rec := w.send(a)
-		if p := w.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeModuleDisabled {
+		rec := fx.send(a)
+		if p := fx.problem(rec); rec.Code != 404 || p.Code != fieldmark.CodeModuleDisabled {
 			t.Errorf("%s %s: %d %s, want 404 module_disabled", a.method, a.path, rec.Code, p.Code)
 		}
 	}
-	if n := w.missions(); n != 0 {
+	if n := fx.missions(); n != 0 {
 		t.Errorf("%d missions are stored, want 0", n)
 	}
-	w.must(200, ask{method: "GET", path: "/api/admin/v1/missions", key: w.admin}, nil)
+	fx.mustSend(200, request{method: "GET", path: "/api/admin/v1/missions", key: fx.admin}, nil)
 }
 
 func TestExpiredAndRevokedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}
+		fx := newFixture(t, nil)
+		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}
 		time.Sleep(30*24*time.Hour + time.Second)
-		rec := w.send(a)
-		if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeExpiredAPIKey {
+		rec := fx.send(a)
+		if p := fx.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeExpiredAPIKey {
 			t.Errorf("expired key: %d %s, want 401 expired_api_key", rec.Code, p.Code)
 		}
 		if got := rec.Header().Get("WWW-Authenticate"); !strings.Contains(got, "invalid_token") {
 			t.Errorf("expired key: WWW-Authenticate = %q, want invalid_token in it", got)
 		}
 
-		a.key = w.key("default", fieldmark.ScopeMissionCreate)
-		keys, err := w.service.Access.Keys.List(t.Context())
+		a.key = fx.key("default", fieldmark.ScopeMissionCreate)
+		keys, err := fx.service.Access.Keys.List(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range keys {
-			if _, err := w.service.Access.Keys.Revoke(t.Context(), k.ID, ""); err != nil {
+			if _, err := fx.service.Access.Keys.Revoke(t.Context(), k.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rec = w.send(a)
-		if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey {
+		rec = fx.send(a)
+		if p := fx.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey {
 			t.Errorf("revoked key: %d %s, want 401 invalid_api_key", rec.Code, p.Code)
 		}
-		if n := w.missions(); n != 0 {
+		if n := fx.missions(); n != 0 {
 			t.Errorf("%d missions are stored, want 0", n)
 		}
 	})
 }
 
-// TestInternal closes the database under the API: what went wrong is in the log
+// TestInternalError closes the database under the API: what went wrong is in the log
 // and not in the answer.
-func TestInternal(t *testing.T) {
-	w := newWorld(t, nil)
-	w.store.Close()
-	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission,
+func TestInternalError(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.store.Close()
+	rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission,
 		header: map[string]string{fieldmark.HeaderRequestID: "caller-id.01"}})
-	p := w.problem(rec)
+	p := fx.problem(rec)
 	if rec.Code != http.StatusInternalServerError || p.Code != fieldmark.CodeInternal || p.Detail != "" {
 		t.Errorf("closed database: %d %+v, want a 500 that says nothing", rec.Code, p)
 	}
 	if p.RequestID != "caller-id.01" {
 		t.Errorf("request id = %q, want the one that was sent", p.RequestID)
 	}
-	if log := w.log.String(); !strings.Contains(log, "closed") || !strings.Contains(log, "caller-id.01") {
+	if log := fx.log.String(); !strings.Contains(log, "closed") || !strings.Contains(log, "caller-id.01") {
 		t.Errorf("the log tells neither cause nor id: %s", log)
 	}
 }
 
 func TestRequestIDs(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	for _, bad := range []string{"", "short", "has space in it", strings.Repeat("x", 129), "line\x00break"} {
-		rec := w.send(ask{method: "GET", path: "/", header: map[string]string{fieldmark.HeaderRequestID: bad}})
+		rec := fx.send(request{method: "GET", path: "/", header: map[string]string{fieldmark.HeaderRequestID: bad}})
 		if got := rec.Header().Get(fieldmark.HeaderRequestID); got == bad || !fieldmark.ValidRequestID(got) {
 			t.Errorf("request id %q: answered %q, want a new one", bad, got)
 		}
@@ -310,19 +313,19 @@ func TestRequestIDs(t *testing.T) {
 }
 
 func TestClientAddress(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	for _, tt := range []struct{ name, node, claim, want string }{
 		{"edge", nodeToken, "2001:db8::7", "client=2001:db8::7"},
 		{"liar", "guess", "2001:db8::7", "client=192.0.2.1"},
 		{"edge with nonsense", nodeToken, "nobody", "client=192.0.2.1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w.log.Reset()
-			w.send(ask{method: "GET", path: "/", header: map[string]string{
+			fx.log.Reset()
+			fx.send(request{method: "GET", path: "/", header: map[string]string{
 				fieldmark.HeaderClient: tt.claim, fieldmark.HeaderNode: tt.node,
 				"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			}})
-			log := w.log.String()
+			log := fx.log.String()
 			if !strings.Contains(log, tt.want) || !strings.Contains(log, "trace=0af7651916cd43dd8448eb211c80319c") {
 				t.Errorf("log line %q, want %q and the trace in it", log, tt.want)
 			}

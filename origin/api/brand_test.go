@@ -8,26 +8,28 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-func TestBrandLife(t *testing.T) {
-	w := newWorld(t, nil)
-	w.putBrand("acme")
+func TestBrandLifecycle(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
 	var doc struct {
 		fieldmark.Brand
 		Aliases []fieldmark.Slug `json:"aliases"`
 	}
-	put := ask{method: "PUT", path: adminPath + "brands/acme/aliases", key: w.admin, body: `{"aliases":["anvils"]}`}
-	w.must(200, put, &doc)
-	w.must(200, ask{method: "POST", path: adminPath + "brands/acme/rename", key: w.admin, body: `{"slug":"acme-tools"}`},
+	put := request{method: "PUT", path: adminPath + "brands/acme/aliases", key: fx.admin, body: `{"aliases":["anvils"]}`}
+	fx.mustSend(200, put, &doc)
+	fx.mustSend(200, request{method: "POST", path: adminPath + "brands/acme/rename", key: fx.admin,
+		body: `{"slug":"acme-tools"}`},
 		&doc)
 	for _, slug := range []string{"acme", "anvils", "acme-tools"} {
-		w.must(200, ask{method: "GET", path: adminPath + "brands/" + slug, key: w.admin}, &doc)
+		fx.mustSend(200, request{method: "GET", path: adminPath + "brands/" + slug, key: fx.admin}, &doc)
 		if doc.Slug != "acme-tools" || len(doc.Aliases) != 2 {
 			t.Errorf("%s: %+v", slug, doc)
 		}
 	}
 	// What was read can be sent back.
-	read := w.must(200, ask{method: "GET", path: adminPath + "brands/acme-tools", key: w.admin}, nil).Body.String()
-	w.must(200, ask{method: "PUT", path: adminPath + "brands/acme-tools", key: w.admin, body: read}, nil)
+	read := fx.mustSend(200, request{method: "GET", path: adminPath + "brands/acme-tools", key: fx.admin},
+		nil).Body.String()
+	fx.mustSend(200, request{method: "PUT", path: adminPath + "brands/acme-tools", key: fx.admin, body: read}, nil)
 
 	for _, tt := range []struct {
 		method, path, body string
@@ -44,19 +46,19 @@ func TestBrandLife(t *testing.T) {
 		{"DELETE", "brands/anvils", "", 204},
 		{"GET", "brands/acme", "", 404},
 	} {
-		rec := w.send(ask{method: tt.method, path: adminPath + tt.path, key: w.admin, body: tt.body})
+		rec := fx.send(request{method: tt.method, path: adminPath + tt.path, key: fx.admin, body: tt.body})
 		if rec.Code != tt.status {
 			t.Errorf("%s %s %s: %d %s, want %d", tt.method, tt.path, tt.body, rec.Code, rec.Body, tt.status)
 		}
 	}
-	if rec := w.send(ask{method: "DELETE", path: adminPath + "brands/acme", key: w.reader}); rec.Code != 403 {
+	if rec := fx.send(request{method: "DELETE", path: adminPath + "brands/acme", key: fx.reader}); rec.Code != 403 {
 		t.Errorf("without the scope: %d", rec.Code)
 	}
 }
 
 func TestVisibilityImport(t *testing.T) {
-	w := newWorld(t, nil)
-	w.putBrand("acme")
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
 	path := adminPath + "visibility/import"
 	today := time.Now().UTC().Format(time.DateOnly)
 	record := `{"brand":"acme","engine":"chatgpt","surface":"api","locale":"en","promptSetId":"s",` +
@@ -64,7 +66,7 @@ func TestVisibilityImport(t *testing.T) {
 		`","prompts":20,"runs":5,"answers":100,"mentions":40,"cited":80,"citations":20,"voices":90,"from":"` + today +
 		`","to":"` + today + `","provider":"us"}`
 	var report fieldmark.VisibilityImport
-	w.must(200, ask{method: "POST", path: path, key: w.admin, body: "[" + record + "," + strings.Replace(record,
+	fx.mustSend(200, request{method: "POST", path: path, key: fx.admin, body: "[" + record + "," + strings.Replace(record,
 		`"mentions":40`, `"mentions":400`, 1) + "]"}, &report)
 	if report.Added != 1 || len(report.Rejected) == 0 || report.Rejected[0].Pointer != "/1/mentions" ||
 		report.FileHash == "" {
@@ -75,7 +77,7 @@ func TestVisibilityImport(t *testing.T) {
 		"acme,claude,app,de-at,s,sha256:" + strings.Repeat("0a",
 		32) + ",20,5,100,40,80,20,90," + today + "," + today + ",us\nacme,claude\n"
 	report = fieldmark.VisibilityImport{}
-	w.must(200, ask{method: "POST", path: path, key: w.admin, body: csv,
+	fx.mustSend(200, request{method: "POST", path: path, key: fx.admin, body: csv,
 		header: map[string]string{"Content-Type": "text/csv; charset=utf-8"}}, &report)
 	if report.Added != 1 || len(report.Rejected) != 1 || report.Rejected[0].Pointer != "/3" {
 		t.Errorf("CSV: %+v", report)
@@ -88,7 +90,7 @@ func TestVisibilityImport(t *testing.T) {
 			`[{"answers":"x"}]`, 422},
 		{"text/csv", "rocket\n", 422}, {"text/plain", "brand\n", 415},
 	} {
-		rec := w.send(ask{method: "POST", path: path, key: w.admin, body: tt.body,
+		rec := fx.send(request{method: "POST", path: path, key: fx.admin, body: tt.body,
 			header: map[string]string{"Content-Type": tt.kind}})
 		if rec.Code != tt.status {
 			t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.body, rec.Code, rec.Body, tt.status)
@@ -96,28 +98,29 @@ func TestVisibilityImport(t *testing.T) {
 	}
 }
 
-func TestPastOfABrand(t *testing.T) {
-	w := newWorld(t, nil)
-	w.putBrand("acme")
+func TestBrandHistory(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
 	facts := fieldmark.Facts{Version: fieldmark.FactsVersion, URL: "https://acme.example/", Pages: 1,
 		AsOf: fieldmark.At(time.Now().Add(-time.Hour))}
-	if _, err := w.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
+	if _, err := fx.service.Brands.PutFacts(t.Context(), "acme", facts); err != nil {
 		t.Fatal(err)
 	}
 	base := fieldmark.PathInternalFacts + "/acme"
 	var state fieldmark.BrandState
-	w.must(200, ask{method: "GET", path: base + "?asOf=" + time.Now().UTC().Format(time.RFC3339), key: nodeToken}, &state)
+	fx.mustSend(200, request{method: "GET", path: base + "?asOf=" + time.Now().UTC().Format(time.RFC3339),
+		key: nodeToken}, &state)
 	digest, err := facts.Digest()
 	if err != nil || state.FactsDigest != digest {
 		t.Errorf("as of now: %+v, %v; want %s", state, err, digest)
 	}
 	state = fieldmark.BrandState{}
-	w.must(200, ask{method: "GET", path: base + "?asOf=2000-01-01T00:00:00Z", key: nodeToken}, &state)
+	fx.mustSend(200, request{method: "GET", path: base + "?asOf=2000-01-01T00:00:00Z", key: nodeToken}, &state)
 	if state.Facts != nil {
 		t.Errorf("as of then: %+v", state)
 	}
 	var h fieldmark.BrandHistory
-	rec := w.must(200, ask{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken}, &h)
+	rec := fx.mustSend(200, request{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken}, &h)
 	if len(h.Revisions) != 1 || rec.Header().Get(fieldmark.HeaderAsOf) == "" {
 		t.Errorf("history %+v as of %q", h, rec.Header().Get(fieldmark.HeaderAsOf))
 	}
@@ -127,7 +130,7 @@ func TestPastOfABrand(t *testing.T) {
 		fieldmark.PathInternalFacts + "/nobody/history": 404, fieldmark.PathInternalFacts +
 			"/nobody?asOf=2000-01-01T00:00:00Z": 404,
 	} {
-		if rec := w.send(ask{method: "GET", path: path, key: nodeToken}); rec.Code != want {
+		if rec := fx.send(request{method: "GET", path: path, key: nodeToken}); rec.Code != want {
 			t.Errorf("%s: %d, want %d", path, rec.Code, want)
 		}
 	}

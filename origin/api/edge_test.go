@@ -18,26 +18,26 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 )
 
-func (w *world) putBrand(slug fieldmark.Slug) {
-	w.t.Helper()
-	_, _, err := w.service.Brands.Put(w.t.Context(), fieldmark.Brand{
+func (fx *fixture) putBrand(slug fieldmark.Slug) {
+	fx.t.Helper()
+	_, _, err := fx.service.Brands.Put(fx.t.Context(), fieldmark.Brand{
 		Slug: slug, Name: "Brand " + string(slug), URL: "https://" + string(slug) + ".example/", Niche: "tools",
 		Language: "en", Public: true,
 	})
 	if err != nil {
-		w.t.Fatalf("put brand %s: %v", slug, err)
+		fx.t.Fatalf("put brand %s: %v", slug, err)
 	}
 }
 
 func TestFacts(t *testing.T) {
-	w := newWorld(t, nil)
-	w.putBrand("acme")
-	w.putBrand("best")
-	head, err := w.service.Events.Head(t.Context())
+	fx := newFixture(t, nil)
+	fx.putBrand("acme")
+	fx.putBrand("best")
+	head, err := fx.service.Events.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalFacts, key: nodeToken}, nil)
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalFacts, key: nodeToken}, nil)
 	if got := rec.Header().Get("Content-Type"); got != "application/x-ndjson" {
 		t.Errorf("Content-Type = %q, want application/x-ndjson", got)
 	}
@@ -45,7 +45,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("%d lines, want 2: %s", n, rec.Body)
 	}
 	var state fieldmark.BrandState
-	one := w.must(200, ask{method: "GET", path: fieldmark.PathInternalFacts + "/best", key: nodeToken}, &state)
+	one := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalFacts + "/best", key: nodeToken}, &state)
 	if state.Brand.Slug != "best" {
 		t.Errorf("asked for best, got %s", state.Brand.Slug)
 	}
@@ -55,7 +55,7 @@ func TestFacts(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/nobody", "/UPPER"} {
-		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalFacts + path, key: nodeToken}); rec.Code != 404 {
+		if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalFacts + path, key: nodeToken}); rec.Code != 404 {
 			t.Errorf("facts of %s: %d, want 404", path, rec.Code)
 		}
 	}
@@ -63,23 +63,24 @@ func TestFacts(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.putBrand("acme")
+		fx := newFixture(t, nil)
+		fx.putBrand("acme")
 		var page fieldmark.EventPage
-		w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=0", key: nodeToken}, &page)
+		fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalEvents + "?after=0", key: nodeToken}, &page)
 		if len(page.Events) != 1 || page.Head != 1 || page.Events[0].Type != fieldmark.EventBrandChanged {
 			t.Fatalf("page %+v, want one brand.changed", page)
 		}
 		began := time.Now()
-		rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken},
+		rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s",
+			key: nodeToken},
 			&page)
 		if took := time.Since(began); took != 25*time.Second || len(page.Events) != 0 ||
 			!strings.Contains(rec.Body.String(), `"events":[]`) {
 			t.Errorf("nothing new: %d events after %v, want none after 25 s: %s", len(page.Events), took, rec.Body)
 		}
 		for _, query := range []string{"after=-1", "after=x", "wait=26s", "wait=-1s", "wait=soon", "limit=0"} {
-			rec := w.send(ask{method: "GET", path: fieldmark.PathInternalEvents + "?" + query, key: nodeToken})
-			if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeInvalidParameter {
+			rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?" + query, key: nodeToken})
+			if p := fx.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeInvalidParameter {
 				t.Errorf("%s: %d %s, want 400 invalid_parameter", query, rec.Code, p.Code)
 			}
 		}
@@ -94,19 +95,19 @@ func TestEventsShared(t *testing.T) {
 			var read atomic.Int64
 			at := storetest.New(t)
 			at.Hooks.Query = func(time.Duration) { read.Add(1) }
-			w := openWorld(t, at, nil)
-			w.putBrand("acme")
+			fx := openFixture(t, at, nil)
+			fx.putBrand("acme")
 			pages := make([]string, edges)
 			var polls sync.WaitGroup
 			for i := range pages {
 				polls.Go(func() {
-					rec := w.send(ask{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken})
+					rec := fx.send(request{method: "GET", path: fieldmark.PathInternalEvents + "?after=1&wait=25s", key: nodeToken})
 					pages[i] = rec.Body.String()
 				})
 			}
 			synctest.Wait()
 			read.Store(0)
-			w.putBrand("best")
+			fx.putBrand("best")
 			polls.Wait()
 			n = read.Load()
 			for i, page := range pages {
@@ -126,14 +127,14 @@ func TestEventsShared(t *testing.T) {
 // each gets its answer in time, also when those that came before it are gone.
 func TestEventsSharedLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		w.putBrand("acme")
+		fx := newFixture(t, nil)
+		fx.putBrand("acme")
 		began := time.Now()
 		poll := func(ctx context.Context, wait string) (time.Duration, fieldmark.EventPage, int) {
 			r := httptest.NewRequest("GET", fieldmark.PathInternalEvents+"?after=1&wait="+wait, nil).WithContext(ctx)
 			r.Header.Set("Authorization", "Bearer "+nodeToken)
 			rec := httptest.NewRecorder()
-			w.handler.ServeHTTP(rec, r)
+			fx.handler.ServeHTTP(rec, r)
 			var page fieldmark.EventPage
 			_ = json.Unmarshal(rec.Body.Bytes(), &page) // empty for a request that was canceled
 			return time.Since(began), page, len(page.Events)
@@ -164,33 +165,33 @@ func TestEventsSharedLeave(t *testing.T) {
 		time.Sleep(time.Second)
 		leave()
 		time.Sleep(2 * time.Second)
-		w.putBrand("best")
+		fx.putBrand("best")
 		polls.Wait()
 	})
 }
 
 func TestModules(t *testing.T) {
-	w := newWorld(t, nil)
-	if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}); rec.Code != 404 {
+	fx := newFixture(t, nil)
+	if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}); rec.Code != 404 {
 		t.Errorf("no module is active: %d, want 404", rec.Code)
 	}
 	module := []byte("\x00asm\x01\x00\x00\x00")
 	ref := fieldmark.ModuleRef{Name: "m", Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(module))}
-	if err := w.service.Modules.ActivateBytes(t.Context(), ref, module); err != nil {
+	if err := fx.service.Modules.ActivateBytes(t.Context(), ref, module); err != nil {
 		t.Fatal(err)
 	}
 	var got fieldmark.ModuleRef
-	w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}, &got)
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalModules, key: nodeToken}, &got)
 	if got != ref {
 		t.Errorf("active module %+v, want %+v", got, ref)
 	}
-	rec := w.must(200, ask{method: "GET", path: fieldmark.PathInternalModules + "/" + string(ref.Digest),
+	rec := fx.mustSend(200, request{method: "GET", path: fieldmark.PathInternalModules + "/" + string(ref.Digest),
 		key: nodeToken}, nil)
 	if rec.Body.String() != string(module) || rec.Header().Get("Content-Type") != "application/wasm" {
 		t.Errorf("module: %q as %s", rec.Body, rec.Header().Get("Content-Type"))
 	}
 	for _, digest := range []string{"sha256:00", "x", "sha256:" + strings.Repeat("0", 64)} {
-		if rec := w.send(ask{method: "GET", path: fieldmark.PathInternalModules + "/" + digest,
+		if rec := fx.send(request{method: "GET", path: fieldmark.PathInternalModules + "/" + digest,
 			key: nodeToken}); rec.Code != 404 {
 			t.Errorf("module %s: %d, want 404", digest, rec.Code)
 		}

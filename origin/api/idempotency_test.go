@@ -22,7 +22,7 @@ import (
 )
 
 // keyed is a request under an Idempotency-Key.
-func (a ask) keyed(key string) ask {
+func (a request) keyed(key string) request {
 	header := maps.Clone(a.header)
 	if header == nil {
 		header = map[string]string{}
@@ -32,14 +32,14 @@ func (a ask) keyed(key string) ask {
 	return a
 }
 
-// told counts the events of a type that the log has.
-func (w *world) told(kind fieldmark.EventType) int {
-	w.t.Helper()
+// countEvents counts the events of a type that the log has.
+func (fx *fixture) countEvents(kind fieldmark.EventType) int {
+	fx.t.Helper()
 	n := 0
 	for after := int64(0); ; {
-		page, err := w.service.Events.After(w.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
+		page, err := fx.service.Events.After(fx.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
 		if err != nil {
-			w.t.Fatalf("read the log: %v", err)
+			fx.t.Fatalf("read the log: %v", err)
 		}
 		if len(page.Events) == 0 {
 			return n
@@ -54,11 +54,12 @@ func (w *world) told(kind fieldmark.EventType) int {
 }
 
 // Two hundred at once, without a key: the natural key makes them one.
-func TestRace(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConcurrentCreate(t *testing.T) {
+	fx := newFixture(t, nil)
 	count := map[int]int{}
 	ids := map[string]bool{}
-	for rec := range w.atOnce(200, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}) {
+	for rec := range fx.sendConcurrently(200, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
+		body: goodMission}) {
 		count[rec.Code]++
 		var m fieldmark.Mission
 		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
@@ -70,23 +71,24 @@ func TestRace(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[int]int{201: 1, 200: 199}, count); diff != "" || len(ids) != 1 ||
-		w.told(fieldmark.EventMissionCreated) != 1 {
-		t.Errorf("%d missions, %d events, statuses (-want +got):\n%s", len(ids), w.told(fieldmark.EventMissionCreated), diff)
+		fx.countEvents(fieldmark.EventMissionCreated) != 1 {
+		t.Errorf("%d missions, %d events, statuses (-want +got):\n%s", len(ids),
+			fx.countEvents(fieldmark.EventMissionCreated), diff)
 	}
 }
 
 // Two hundred at once under one key: one has the effect, the others its answer.
-func TestRaceUnderKey(t *testing.T) {
-	w := newWorld(t, nil)
-	a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}.keyed("race")
+func TestConcurrentCreateWithKey(t *testing.T) {
+	fx := newFixture(t, nil)
+	a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}.keyed("race")
 	first, replays := 0, 0
 	bodies := map[string]bool{}
-	for rec := range w.atOnce(200, a) {
+	for rec := range fx.sendConcurrently(200, a) {
 		for rec.Code == 409 { // only on a machine that takes a second for this
-			if p := w.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
+			if p := fx.problem(rec); p.Code != fieldmark.CodeIdempotencyInFlight {
 				t.Fatalf("409 %s", p.Code)
 			}
-			rec = w.send(a)
+			rec = fx.send(a)
 		}
 		if rec.Code != 201 {
 			t.Fatalf("status %d: %s", rec.Code, rec.Body)
@@ -98,38 +100,38 @@ func TestRaceUnderKey(t *testing.T) {
 		}
 		bodies[rec.Header().Get("Location")+rec.Body.String()] = true
 	}
-	if first != 1 || replays != 199 || len(bodies) != 1 || w.missions() != 1 ||
-		w.told(fieldmark.EventMissionCreated) != 1 {
+	if first != 1 || replays != 199 || len(bodies) != 1 || fx.missions() != 1 ||
+		fx.countEvents(fieldmark.EventMissionCreated) != 1 {
 		t.Errorf("%d answers, %d replays, %d bodies, %d missions; want 1, 199, 1, 1", first, replays, len(bodies),
-			w.missions())
+			fx.missions())
 	}
 }
 
-// atOnce sends a request n times at once.
-func (w *world) atOnce(n int, a ask) <-chan *httptest.ResponseRecorder {
+// sendConcurrently sends a request n times at once.
+func (fx *fixture) sendConcurrently(n int, a request) <-chan *httptest.ResponseRecorder {
 	answers := make(chan *httptest.ResponseRecorder, n)
 	var all sync.WaitGroup
 	for range n {
-		all.Go(func() { answers <- w.send(a) })
+		all.Go(func() { answers <- fx.send(a) })
 	}
 	all.Wait()
 	close(answers)
 	return answers
 }
 
-func TestOnce(t *testing.T) {
-	w := newWorld(t, nil)
-	post := func(body string) ask {
-		return ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: body}
+func TestIdempotency(t *testing.T) {
+	fx := newFixture(t, nil)
+	post := func(body string) request {
+		return request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: body}
 	}
 	mission := func(id, title string) string {
 		return fmt.Sprintf(`{"externalId":%q,"source":"crm","title":%q}`, id, title)
 	}
 	var m fieldmark.Mission
-	first := w.must(201, post(mission("1", "a")).keyed("k1"), &m)
+	first := fx.mustSend(201, post(mission("1", "a")).keyed("k1"), &m)
 	steps := []struct {
 		name     string
-		ask      ask
+		ask      request
 		status   int
 		code     fieldmark.Code
 		replayed bool
@@ -139,12 +141,12 @@ func TestOnce(t *testing.T) {
 		{"same key, other body", post(mission("2", "a")).keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"same key, same content in other bytes", post(" " + mission("1", "a")).keyed("k1"), 422,
 			fieldmark.CodeIdempotencyReused, false},
-		{"same key, other address", ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator,
+		{"same key, other address", request{method: "POST", path: fieldmark.PathMissions + "/batch", key: fx.creator,
 			body: mission("1", "a")}.keyed("k1"), 422, fieldmark.CodeIdempotencyReused, false},
-		{"key of another account", ask{method: "POST", path: fieldmark.PathMissions, key: w.stranger, body: mission("9",
+		{"key of another account", request{method: "POST", path: fieldmark.PathMissions, key: fx.otherKey, body: mission("9",
 			"z")}.keyed("k1"), 201, "", false},
-		{"key of the account's other integration key", ask{method: "POST", path: fieldmark.PathMissions,
-			key: w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1",
+		{"key of the account's other integration key", request{method: "POST", path: fieldmark.PathMissions,
+			key: fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate), body: mission("1",
 				"a")}.keyed("k1"), 201, "", true},
 		{"new key, known mission", post(mission("1", "a")).keyed("k2"), 200, "", false},
 		{"the same again", post(mission("1", "a")).keyed("k2"), 200, "", true},
@@ -155,9 +157,10 @@ func TestOnce(t *testing.T) {
 		{"and its key is used", post(mission("3", "a")).keyed("k4"), 422, fieldmark.CodeIdempotencyReused, false},
 		{"what is no JSON", post(`{"externalId":`).keyed("k5"), 400, fieldmark.CodeMalformedJSON, false},
 		{"is not kept", post(mission("4", "a")).keyed("k5"), 201, "", false},
-		{"no credentials", ask{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"), 401,
+		{"no credentials", request{method: "POST", path: fieldmark.PathMissions, body: mission("5", "a")}.keyed("k6"), 401,
 			fieldmark.CodeMissingCredentials, false},
-		{"no scope", ask{method: "POST", path: fieldmark.PathMissions, key: w.reader, body: mission("5", "a")}.keyed("k6"),
+		{"no scope", request{method: "POST", path: fieldmark.PathMissions, key: fx.reader, body: mission("5",
+			"a")}.keyed("k6"),
 			403, fieldmark.CodeInsufficientScope, false},
 		{"too large", post(strings.Repeat(" ", fieldmark.MaxBody) + mission("5", "a")).keyed("k6"), 413,
 			fieldmark.CodeBodyTooLarge, false},
@@ -166,7 +169,7 @@ func TestOnce(t *testing.T) {
 	}
 	for _, tt := range steps {
 		t.Run(tt.name, func(t *testing.T) {
-			rec := w.send(tt.ask)
+			rec := fx.send(tt.ask)
 			var p fieldmark.Problem
 			if rec.Code >= 400 {
 				if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil ||
@@ -196,7 +199,7 @@ func TestOnce(t *testing.T) {
 			}
 		})
 	}
-	if err := w.store.Check(t.Context()); err != nil {
+	if err := fx.store.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -204,20 +207,20 @@ func TestOnce(t *testing.T) {
 // A retry is the mission's own after others have changed it, and a conflict
 // compares with what it was opened with.
 func TestRetryAfterChange(t *testing.T) {
-	w := newWorld(t, nil)
-	operator := w.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
-	open := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx := newFixture(t, nil)
+	operator := fx.key(access.DefaultAccount, fieldmark.ScopeMissionUpdate)
+	open := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: `{"externalId":"1","source":"crm","title":"t","description":"old"}`}
 	var m fieldmark.Mission
-	w.must(201, open, &m)
-	w.must(200, ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: operator,
+	fx.mustSend(201, open, &m)
+	fx.mustSend(200, request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: operator,
 		body: `{"description":"new"}`}, nil)
 	var again fieldmark.Mission
-	if w.must(200, open, &again); again.Description != "new" || again.Version != 2 {
+	if fx.mustSend(200, open, &again); again.Description != "new" || again.Version != 2 {
 		t.Errorf("the retry answered %+v, want the mission as it is now", again)
 	}
 	open.body = strings.Replace(open.body, "old", "new", 1)
-	p := w.problem(w.must(409, open, nil))
+	p := fx.problem(fx.mustSend(409, open, nil))
 	if len(p.Errors) != 1 || p.Errors[0] != (fieldmark.FieldError{Pointer: "/description", Code: "conflict",
 		Detail: p.Errors[0].Detail}) {
 		t.Errorf("differences %+v, want one of /description", p.Errors)
@@ -225,7 +228,7 @@ func TestRetryAfterChange(t *testing.T) {
 }
 
 func TestIdempotencyKeys(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	n := 0
 	for _, tt := range []struct {
 		key  string
@@ -238,44 +241,44 @@ func TestIdempotencyKeys(t *testing.T) {
 			false}, {`"ä"`, false}, {`"` + strings.Repeat("x", 256) + `"`, false},
 	} {
 		n++
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: fmt.Sprintf(`{"externalId":"%d","source":"crm","title":"t"}`, n)}.keyed(tt.key))
 		if tt.good && rec.Code != 201 || !tt.good && (rec.Code != 400 ||
-			w.problem(rec).Code != fieldmark.CodeInvalidIdempotency) {
+			fx.problem(rec).Code != fieldmark.CodeInvalidIdempotency) {
 			t.Errorf("key %q: %d %s, want accepted %v", tt.key, rec.Code, rec.Body, tt.good)
 		}
 	}
 }
 
-// A repeat that comes while the first is held up waits a little, is then told to
+// A repetition while the first request is in progress waits a little and is then told to
 // come again, and gets the first's answer when it does.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		fx := newFixture(t, nil)
 		held, free := make(chan struct{}), make(chan struct{})
 		go func() {
-			_ = w.store.Write(t.Context(), func(context.Context, *store.Tx) error {
+			_ = fx.store.Write(t.Context(), func(context.Context, *store.Tx) error {
 				close(held)
 				<-free
 				return nil
 			})
 		}()
 		<-held
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: goodMission}.keyed("held")
+		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: goodMission}.keyed("held")
 		first := make(chan *httptest.ResponseRecorder)
-		go func() { first <- w.send(a) }()
+		go func() { first <- fx.send(a) }()
 		time.Sleep(100 * time.Millisecond) // virtual: the first is under way
 		began := time.Now()
-		rec := w.send(a)
-		if p := w.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeIdempotencyInFlight ||
+		rec := fx.send(a)
+		if p := fx.problem(rec); rec.Code != 409 || p.Code != fieldmark.CodeIdempotencyInFlight ||
 			rec.Header().Get("Retry-After") != "1" || time.Since(began) > 2*time.Second {
 			t.Errorf("in flight: %d %s, Retry-After %q after %s; want 409 %s, 1, a second", rec.Code, p.Code,
 				rec.Header().Get("Retry-After"), time.Since(began), fieldmark.CodeIdempotencyInFlight)
 		}
 		other := a.keyed("another")
 		waiting := make(chan *httptest.ResponseRecorder)
-		go func() { waiting <- w.send(a) }()
-		go func() { waiting <- w.send(other) }()
+		go func() { waiting <- fx.send(a) }()
+		go func() { waiting <- fx.send(other) }()
 		time.Sleep(100 * time.Millisecond)
 		close(free)
 		one := <-first
@@ -296,26 +299,26 @@ func TestInFlight(t *testing.T) {
 }
 
 // An answer is kept for a day.
-func TestKeptForADay(t *testing.T) {
+func TestIdempotencyExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
-		lasting, err := w.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
+		fx := newFixture(t, nil)
+		lasting, err := fx.service.Access.Keys.Create(t.Context(), access.DefaultAccount,
 			fieldmark.KeyRequest{Name: "lasting", Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}, ExpiresInDays: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: lasting.Token, body: goodMission}.keyed("day")
-		w.must(201, a, nil)
+		a := request{method: "POST", path: fieldmark.PathMissions, key: lasting.Token, body: goodMission}.keyed("day")
+		fx.mustSend(201, a, nil)
 		time.Sleep(idempotency.Retention - time.Minute)
-		if rec := w.must(201, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {
+		if rec := fx.mustSend(201, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {
 			t.Errorf("just before the day is over: not replayed")
 		}
 		time.Sleep(2 * time.Minute)
-		if rec := w.must(200, a, nil); rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" ||
+		if rec := fx.mustSend(200, a, nil); rec.Header().Get(fieldmark.HeaderDeduplicated) != "true" ||
 			rec.Header().Get(fieldmark.HeaderReplayed) != "" {
 			t.Errorf("a day later: %v, want the mission found by its name", rec.Header())
 		}
-		if rec := w.must(200, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {
+		if rec := fx.mustSend(200, a, nil); rec.Header().Get(fieldmark.HeaderReplayed) != "true" {
 			t.Errorf("the answer of the second day is not kept: %v", rec.Header())
 		}
 	})
@@ -325,12 +328,12 @@ func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{"a", `"a"`, `"a\"b"`, `"\`, "ä", `"a" `, ""} {
 		f.Add(seed)
 	}
-	w := newWorld(f, nil)
+	fx := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, key string) {
-		w.t = t
-		a := ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{`}.keyed(key)
-		rec := w.send(a)
-		if p := w.problem(rec); p.Code != fieldmark.CodeInvalidIdempotency && p.Code != fieldmark.CodeMalformedJSON {
+		fx.t = t
+		a := request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: `{`}.keyed(key)
+		rec := fx.send(a)
+		if p := fx.problem(rec); p.Code != fieldmark.CodeInvalidIdempotency && p.Code != fieldmark.CodeMalformedJSON {
 			t.Errorf("key %q: %d %s", key, rec.Code, p.Code)
 		}
 	})

@@ -16,47 +16,47 @@ import (
 	"github.com/fieldmark/fieldmark/origin/mission"
 )
 
-// everyScope makes a key that may do everything with missions.
-func (w *world) everyScope() string {
-	w.t.Helper()
-	return w.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
+// keyWithEveryScope makes a key that may do everything with missions.
+func (fx *fixture) keyWithEveryScope() string {
+	fx.t.Helper()
+	return fx.key(access.DefaultAccount, fieldmark.ScopeMissionCreate, fieldmark.ScopeMissionRead,
 		fieldmark.ScopeMissionUpdate,
 		fieldmark.ScopeMissionCancel, fieldmark.ScopeMissionOperate)
 }
 
-// open opens a mission of the default account.
-func (w *world) open(externalID string) fieldmark.Mission {
-	w.t.Helper()
+// createMission opens a mission of the default account.
+func (fx *fixture) createMission(externalID string) fieldmark.Mission {
+	fx.t.Helper()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: fmt.Sprintf(`{"externalId":%q,"source":"crm","title":"Mast"}`, externalID)}, &m)
 	return m
 }
 
-// move asks for one transition.
-func move(key, id string, to fieldmark.MissionStatus) ask {
-	return ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: key,
+// move is the request for one transition.
+func move(key, id string, to fieldmark.MissionStatus) request {
+	return request{method: "POST", path: fieldmark.PathMissions + "/" + id + "/transitions", key: key,
 		body: fmt.Sprintf(`{"status":%q}`, strings.ToLower(string(to)))}
 }
 
-// reach moves a mission along a path.
-func (w *world) reach(key, id string, path ...fieldmark.MissionStatus) {
-	w.t.Helper()
+// transitions moves a mission along a path.
+func (fx *fixture) transitions(key, id string, path ...fieldmark.MissionStatus) {
+	fx.t.Helper()
 	for _, to := range path {
-		w.must(200, move(key, id, to), nil)
+		fx.mustSend(200, move(key, id, to), nil)
 	}
 }
 
-// TestWalk takes missions through random legal and illegal moves: each that is
+// TestRandomTransitions takes missions through random legal and illegal moves: each that is
 // allowed is one version and one event, each other is refused with what would
 // be, and changes nothing.
-func TestWalk(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
+func TestRandomTransitions(t *testing.T) {
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
 	all := fieldmark.MissionStatuses()
 	r := rand.New(rand.NewPCG(7, 7))
 	for walk := range 12 {
-		m := w.open(fmt.Sprint("walk", walk))
+		m := fx.createMission(fmt.Sprint("walk", walk))
 		held := fieldmark.MissionStatus("")
 		want := []fieldmark.EventType{fieldmark.EventMissionCreated}
 		for range 15 {
@@ -64,9 +64,9 @@ func TestWalk(t *testing.T) {
 			if next := mission.AllowedTransitions(m.Status, held); r.IntN(2) == 0 && len(next) > 0 {
 				to = next[r.IntN(len(next))]
 			}
-			rec := w.send(move(key, m.ID, to))
+			rec := fx.send(move(key, m.ID, to))
 			if err := mission.ValidateTransition(m.Status, to, held); err != nil {
-				p := w.problem(rec)
+				p := fx.problem(rec)
 				if e := fieldmark.AsError(err); rec.Code != 409 || p.Code != fieldmark.CodeInvalidTransition ||
 					p.From != m.Status || p.To != to || !cmp.Equal(p.Allowed, e.Allowed, cmp.Transformer("",
 					func(s []string) string { return fmt.Sprint(s) })) {
@@ -87,25 +87,25 @@ func TestWalk(t *testing.T) {
 			m = now
 		}
 		var got []fieldmark.EventType
-		for _, e := range w.eventsOf(m.ID) {
+		for _, e := range fx.eventsOf(m.ID) {
 			got = append(got, e.Type)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("walk %d (-want +got):\n%s", walk, diff)
 		}
 	}
-	if err := w.store.Check(t.Context()); err != nil {
+	if err := fx.store.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // eventsOf lists the events of a mission, without those of its clocks.
-func (w *world) eventsOf(id string) (of []fieldmark.Event) {
-	w.t.Helper()
+func (fx *fixture) eventsOf(id string) (of []fieldmark.Event) {
+	fx.t.Helper()
 	for after := int64(0); ; {
-		page, err := w.service.Events.After(w.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
+		page, err := fx.service.Events.After(fx.t.Context(), fieldmark.EventCursor{Number: after}, 0, event.MaxPage)
 		if err != nil {
-			w.t.Fatalf("read the log: %v", err)
+			fx.t.Fatalf("read the log: %v", err)
 		}
 		if len(page.Events) == 0 {
 			return of
@@ -121,30 +121,30 @@ func (w *world) eventsOf(id string) (of []fieldmark.Event) {
 }
 
 func TestTransitions(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
-	m := w.open("1")
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
+	m := fx.createMission("1")
 	path := fieldmark.PathMissions + "/" + m.ID + "/transitions"
 	plan := `"scheduled":{"start":"2026-12-01T08:00:00+01:00","end":"2026-12-01T09:00:00Z"},` +
 		`"assignee":{"id":"tech-7","name":"Ada"}`
 	var now fieldmark.Mission
-	w.must(200, ask{method: "POST", path: path, key: key, body: `{"status":"scheduled",` + plan + `}`}, &now)
+	fx.mustSend(200, request{method: "POST", path: path, key: key, body: `{"status":"scheduled",` + plan + `}`}, &now)
 	if now.Scheduled == nil || now.Scheduled.Start.String() != "2026-12-01T07:00:00.000Z" || now.Assignee == nil ||
 		*now.Assignee != (fieldmark.Assignee{ID: "tech-7", Name: "Ada"}) || now.ScheduledAt == nil {
 		t.Errorf("scheduled: %+v", now)
 	}
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: key}, &now)
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: key}, &now)
 	if now.Scheduled == nil || now.Assignee == nil {
 		t.Errorf("read back: %+v, want the plan", now)
 	}
-	w.must(200, ask{method: "POST", path: path, key: key,
+	fx.mustSend(200, request{method: "POST", path: path, key: key,
 		body: `{"status":"ON_HOLD","reason":{"code":"WEATHER","text":"Storm"}}`}, &now)
 	if now.StatusReason == nil || *now.StatusReason != (fieldmark.Reason{Code: "WEATHER", Text: "Storm"}) ||
 		now.Scheduled == nil {
 		t.Errorf("on hold: %+v", now)
 	}
-	w.reach(key, m.ID, "SCHEDULED", "NEW")
-	w.must(200, ask{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: key}, &now)
+	fx.transitions(key, m.ID, "SCHEDULED", "NEW")
+	fx.mustSend(200, request{method: "GET", path: fieldmark.PathMissions + "/" + m.ID, key: key}, &now)
 	if now.Scheduled != nil {
 		t.Errorf("unscheduled: %+v, want no times", now.Scheduled)
 	}
@@ -162,12 +162,12 @@ func TestTransitions(t *testing.T) {
 				`"end":"2026-01-01T00:00:00Z"},"assignee":{},"x":1}`, key, 422,
 			fieldmark.CodeValidationFailed, "/assignee/id required, /reason/code pattern, /scheduled/end range, /status " +
 				"enum, /x unknown_field"},
-		{"another account's", `{"status":"SCHEDULED"}`, w.key("other", fieldmark.ScopeMissionOperate), 404,
+		{"another account's", `{"status":"SCHEDULED"}`, fx.key("other", fieldmark.ScopeMissionOperate), 404,
 			fieldmark.CodeNotFound, ""},
-		{"without the scope", `{"status":"SCHEDULED"}`, w.reader, 403, fieldmark.CodeInsufficientScope, ""},
+		{"without the scope", `{"status":"SCHEDULED"}`, fx.reader, 403, fieldmark.CodeInsufficientScope, ""},
 	} {
-		rec := w.send(ask{method: "POST", path: path, key: tt.key, body: tt.body})
-		p := w.problem(rec)
+		rec := fx.send(request{method: "POST", path: path, key: tt.key, body: tt.body})
+		p := fx.problem(rec)
 		var fields []string
 		for _, f := range p.Errors {
 			fields = append(fields, f.Pointer+" "+f.Code)
@@ -179,10 +179,10 @@ func TestTransitions(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
-	cancel := func(id, body string) ask {
-		return ask{method: "POST", path: fieldmark.PathMissions + "/" + id + "/cancel", key: key, body: body}
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
+	cancel := func(id, body string) request {
+		return request{method: "POST", path: fieldmark.PathMissions + "/" + id + "/cancel", key: key, body: body}
 	}
 	const why = `{"reason":{"code":"CUSTOMER","text":"not needed"}}`
 	for i, tt := range []struct {
@@ -202,15 +202,15 @@ func TestCancel(t *testing.T) {
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED"}, why, 409, nil},
 		{[]fieldmark.MissionStatus{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"}, why, 409, nil},
 	} {
-		m := w.open(fmt.Sprint(i))
-		w.reach(key, m.ID, tt.path...)
-		rec := w.send(cancel(m.ID, tt.body))
+		m := fx.createMission(fmt.Sprint(i))
+		fx.transitions(key, m.ID, tt.path...)
+		rec := fx.send(cancel(m.ID, tt.body))
 		if rec.Code != tt.status {
 			t.Errorf("cancel after %v: %d %s, want %d", tt.path, rec.Code, rec.Body, tt.status)
 			continue
 		}
 		if tt.status != 200 {
-			if p := w.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.To != fieldmark.MissionCanceled {
+			if p := fx.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.To != fieldmark.MissionCanceled {
 				t.Errorf("cancel after %v: %+v", tt.path, p)
 			}
 			continue
@@ -220,39 +220,39 @@ func TestCancel(t *testing.T) {
 			once.CanceledAt == nil || !cmp.Equal(once.StatusReason, tt.reason) {
 			t.Errorf("canceled after %v: %s, want %+v", tt.path, rec.Body, tt.reason)
 		}
-		w.must(200, cancel(m.ID, `{"reason":{"code":"AGAIN"}}`), &again)
+		fx.mustSend(200, cancel(m.ID, `{"reason":{"code":"AGAIN"}}`), &again)
 		if again.Version != once.Version || !cmp.Equal(again.StatusReason, once.StatusReason) {
 			t.Errorf("canceled twice after %v: %+v, want no change", tt.path, again)
 		}
-		if n := len(w.eventsOf(m.ID)); n != once.Version {
+		if n := len(fx.eventsOf(m.ID)); n != once.Version {
 			t.Errorf("%d events for version %d", n, once.Version)
 		}
 	}
-	m := w.open("scope")
-	for _, k := range []string{w.creator, w.reader} {
+	m := fx.createMission("scope")
+	for _, k := range []string{fx.creator, fx.reader} {
 		a := cancel(m.ID, "")
 		a.key = k
-		if rec := w.send(a); rec.Code != 403 {
+		if rec := fx.send(a); rec.Code != 403 {
 			t.Errorf("cancel without the scope: %d, want 403", rec.Code)
 		}
 	}
 	form := cancel(m.ID, "x=1")
 	form.header = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
-	if rec := w.send(form); rec.Code != 415 {
+	if rec := fx.send(form); rec.Code != 415 {
 		t.Errorf("cancel with a form: %d, want 415", rec.Code)
 	}
 }
 
 func TestEdit(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: `{"externalId":"1",
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: `{"externalId":"1",
 		"source":"crm","title":"t","description":"d","priority":"HIGH",
 		"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T10:00:00Z"},"contact":{"name":"Ada","phone":"1"},
 		"labels":{"a":"1","b":"2"},"metadata":{"z":1,"deep":{"x":1,"y":12345678901234567890}}}`}, &m)
-	patch := func(body string) ask {
-		return ask{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: body,
+	patch := func(body string) request {
+		return request{method: "PATCH", path: fieldmark.PathMissions + "/" + m.ID, key: key, body: body,
 			header: map[string]string{"Content-Type": "application/merge-patch+json"}}
 	}
 	version := 1
@@ -273,12 +273,12 @@ func TestEdit(t *testing.T) {
 			`"metadata":{"deep":{"x":[1,null],"y":12345678901234567890}}`, false},
 		{"null", `{"description":null,"priority":null,"window":null,"contact":null,"labels":null,"metadata":null}`,
 			`"priority":"MEDIUM","status":"NEW"`, false},
-		{"an object anew", `{"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T11:00:00Z"}}`,
+		{"a new object", `{"window":{"earliest":"2026-01-01T08:00:00Z","latest":"2026-01-01T11:00:00Z"}}`,
 			`"window":{"earliest":"2026-01-01T08:00:00.000Z"`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var now fieldmark.Mission
-			rec := w.must(200, patch(tt.patch), &now)
+			rec := fx.mustSend(200, patch(tt.patch), &now)
 			if !tt.same {
 				version++
 			}
@@ -288,7 +288,7 @@ func TestEdit(t *testing.T) {
 			}
 		})
 	}
-	events := w.eventsOf(m.ID)
+	events := fx.eventsOf(m.ID)
 	if len(events) != version || slices.ContainsFunc(events[1:],
 		func(e fieldmark.Event) bool { return e.Type != fieldmark.EventMissionUpdated }) {
 		t.Errorf("%d events for %d versions: %v", len(events), version, events)
@@ -312,8 +312,8 @@ func TestEdit(t *testing.T) {
 		{"no JSON", `{`, "", 400},
 		{"twice", `{"labels":{"a":"1","a":"2"}}`, "", 400},
 	} {
-		rec := w.send(patch(tt.patch))
-		p := w.problem(rec)
+		rec := fx.send(patch(tt.patch))
+		p := fx.problem(rec)
 		var fields []string
 		for _, f := range p.Errors {
 			fields = append(fields, f.Pointer+" "+f.Code)
@@ -324,21 +324,21 @@ func TestEdit(t *testing.T) {
 	}
 	plain := patch(`{"description":"json"}`)
 	plain.header = map[string]string{"Content-Type": "application/json"}
-	w.must(200, plain, nil)
+	fx.mustSend(200, plain, nil)
 	plain.header = map[string]string{"Content-Type": "application/json-patch+json"}
-	if rec := w.send(plain); rec.Code != 415 {
+	if rec := fx.send(plain); rec.Code != 415 {
 		t.Errorf("a JSON Patch: %d, want 415", rec.Code)
 	}
 }
 
 // TestIfMatch holds every write to the version it was meant for.
 func TestIfMatch(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
-	m := w.open("1")
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
+	m := fx.createMission("1")
 	path := fieldmark.PathMissions + "/" + m.ID
 	version := 1
-	for i, a := range []ask{
+	for i, a := range []request{
 		{method: "PATCH", path: path, body: `{"description":"%d"}`},
 		{method: "PUT", path: path + "/plan", body: `{"scheduled":null,"assignee":{"id":"%d"}}`},
 		{method: "POST", path: path + "/transitions", body: `{"status":"SCHEDULED"}`},
@@ -349,8 +349,8 @@ func TestIfMatch(t *testing.T) {
 			fmt.Sprintf(`"+%d"`, version),
 			fmt.Sprintf(`"%d.5"`, version), fmt.Sprintf(`"%d.0"`, version), fmt.Sprintf(`"0%d"`, version)} {
 			a.header = map[string]string{"If-Match": stale}
-			rec := w.send(a)
-			if p := w.problem(rec); rec.Code != 412 || p.Code != fieldmark.CodeVersionMismatch {
+			rec := fx.send(a)
+			if p := fx.problem(rec); rec.Code != 412 || p.Code != fieldmark.CodeVersionMismatch {
 				t.Errorf("%s %s at version %d with If-Match %q: %d %s, want 412", a.method, a.path, version, stale, rec.Code,
 					p.Code)
 			}
@@ -360,7 +360,7 @@ func TestIfMatch(t *testing.T) {
 			a.header["If-Match"] = "*"
 		}
 		var now fieldmark.Mission
-		rec := w.must(200, a, &now)
+		rec := fx.mustSend(200, a, &now)
 		version++
 		if now.Version != version || rec.Header().Get("ETag") != fmt.Sprintf(`"%d"`, version) {
 			t.Errorf("%s %s: version %d, ETag %s, want %d", a.method, a.path, now.Version, rec.Header().Get("ETag"), version)
@@ -369,26 +369,26 @@ func TestIfMatch(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
-	m := w.open("1")
-	put := ask{method: "PUT", path: fieldmark.PathMissions + "/" + m.ID + "/plan", key: key,
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
+	m := fx.createMission("1")
+	put := request{method: "PUT", path: fieldmark.PathMissions + "/" + m.ID + "/plan", key: key,
 		body: `{"scheduled":{"start":"2026-12-01T08:00:00Z","end":"2026-12-01T09:00:00Z"},"assignee":{"id":"7"}}`}
 	var now fieldmark.Mission
-	w.must(200, put, &now)
+	fx.mustSend(200, put, &now)
 	if now.Version != 2 || now.Scheduled == nil || now.Assignee == nil || now.Status != fieldmark.MissionNew {
 		t.Errorf("planned: %+v", now)
 	}
-	if w.must(200, put, &now); now.Version != 2 {
+	if fx.mustSend(200, put, &now); now.Version != 2 {
 		t.Errorf("the same plan again: version %d, want 2", now.Version)
 	}
 	put.body = `{"scheduled":null,"assignee":null}`
 	now = fieldmark.Mission{}
-	if w.must(200, put, &now); now.Version != 3 || now.Scheduled != nil || now.Assignee != nil {
+	if fx.mustSend(200, put, &now); now.Version != 3 || now.Scheduled != nil || now.Assignee != nil {
 		t.Errorf("no plan: %+v", now)
 	}
 	put.body = `{"scheduled":{"start":"2026-12-01T08:00:00Z","end":"2026-12-01T08:00:00Z"},"assignee":null}`
-	if p := w.problem(w.must(422, put, nil)); len(p.Errors) != 1 || p.Errors[0].Pointer != "/scheduled/end" {
+	if p := fx.problem(fx.mustSend(422, put, nil)); len(p.Errors) != 1 || p.Errors[0].Pointer != "/scheduled/end" {
 		t.Errorf("a plan of no length: %+v", p)
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 func TestBatch(t *testing.T) {
-	w := newWorld(t, nil)
-	single := w.open("old")
-	batch := func(items ...string) ask {
-		return ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: `{"missions":[` +
+	fx := newFixture(t, nil)
+	single := fx.createMission("old")
+	batch := func(items ...string) request {
+		return request{method: "POST", path: fieldmark.PathMissions + "/batch", key: fx.creator, body: `{"missions":[` +
 			strings.Join(items, ",") + `]}`}
 	}
 	item := func(id, more string) string {
@@ -34,7 +34,7 @@ func TestBatch(t *testing.T) {
 		item("5", ""), // 10: opened, after all that
 	)
 	var report fieldmark.BatchReport
-	rec := w.must(200, a.keyed("batch"), &report)
+	rec := fx.mustSend(200, a.keyed("batch"), &report)
 	want := []string{"201", "200", "409 mission_exists /description", "422 validation_failed /source /titel /title",
 		"200", "409 mission_exists /metadata /priority",
 		"422 validation_failed ", "422 validation_failed ", "422 validation_failed /location/timeZone",
@@ -64,43 +64,44 @@ func TestBatch(t *testing.T) {
 	if strings.Contains(rec.Body.String(), secret) {
 		t.Errorf("the answer repeats a rejected value: %s", rec.Body)
 	}
-	if n := w.missions(); n != 3 || w.told(fieldmark.EventMissionCreated) != 3 {
-		t.Errorf("%d missions and %d events, want 3", n, w.told(fieldmark.EventMissionCreated))
+	if n := fx.missions(); n != 3 || fx.countEvents(fieldmark.EventMissionCreated) != 3 {
+		t.Errorf("%d missions and %d events, want 3", n, fx.countEvents(fieldmark.EventMissionCreated))
 	}
-	again := w.must(200, a.keyed("batch"), nil)
+	again := fx.mustSend(200, a.keyed("batch"), nil)
 	if again.Header().Get(fieldmark.HeaderReplayed) != "true" || again.Body.String() != rec.Body.String() {
 		t.Errorf("the batch again under its key: %v", again.Header())
 	}
-	w.must(200, a, &report)
-	if report.Results[0].Status != 200 || report.Results[10].Status != 200 || w.missions() != 3 {
+	fx.mustSend(200, a, &report)
+	if report.Results[0].Status != 200 || report.Results[10].Status != 200 || fx.missions() != 3 {
 		t.Errorf("the batch again: %d and %d, %d missions; want 200, 200, 3", report.Results[0].Status,
-			report.Results[10].Status, w.missions())
+			report.Results[10].Status, fx.missions())
 	}
 	var hundred []string
 	for i := range fieldmark.MaxBatch {
 		hundred = append(hundred, item(fmt.Sprint("h", i), ""))
 	}
-	w.must(200, batch(hundred...), &report)
-	if len(report.Results) != 100 || w.missions() != 103 {
-		t.Errorf("a hundred: %d results, %d missions, want 100, 103", len(report.Results), w.missions())
+	fx.mustSend(200, batch(hundred...), &report)
+	if len(report.Results) != 100 || fx.missions() != 103 {
+		t.Errorf("a hundred: %d results, %d missions, want 100, 103", len(report.Results), fx.missions())
 	}
 	for _, tt := range []struct {
 		name, fields string
-		ask          ask
+		ask          request
 		status       int
 	}{
 		{"none", "/missions too_short", batch(), 422},
 		{"too many", "/missions too_long", batch(append(hundred, "{}")...), 422},
-		{"no list", "/missions required, /mission unknown_field", ask{method: "POST", path: a.path, key: w.creator,
+		{"no list", "/missions required, /mission unknown_field", request{method: "POST", path: a.path, key: fx.creator,
 			body: `{"mission":[]}`}, 422},
-		{"not a list", "/missions format", ask{method: "POST", path: a.path, key: w.creator, body: `{"missions":{}}`}, 422},
-		{"a bare list", " format", ask{method: "POST", path: a.path, key: w.creator, body: `[]`}, 422},
-		{"a member twice", "", ask{method: "POST", path: a.path, key: w.creator,
+		{"not a list", "/missions format", request{method: "POST", path: a.path, key: fx.creator, body: `{"missions":{}}`},
+			422},
+		{"a bare list", " format", request{method: "POST", path: a.path, key: fx.creator, body: `[]`}, 422},
+		{"a member twice", "", request{method: "POST", path: a.path, key: fx.creator,
 			body: `{"missions":[{"title":"a","title":"b"}]}`}, 400},
 		{"too large", "", batch(strings.Repeat(" ", fieldmark.MaxBatchBody)), 413},
 	} {
-		rec := w.send(tt.ask)
-		p := w.problem(rec)
+		rec := fx.send(tt.ask)
+		p := fx.problem(rec)
 		found := 0
 		for _, f := range p.Errors {
 			if strings.Contains(tt.fields, f.Pointer+" "+f.Code) {
@@ -118,13 +119,13 @@ func FuzzBatch(f *testing.F) {
 		goodMission + `,` + goodMission + `]}`, `{`, `[]`} {
 		f.Add(seed)
 	}
-	w := newWorld(f, nil)
+	fx := newFixture(f, nil)
 	f.Fuzz(func(t *testing.T, body string) {
-		w.t = t
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions + "/batch", key: w.creator, body: body,
+		fx.t = t
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions + "/batch", key: fx.creator, body: body,
 			header: map[string]string{"Content-Type": "application/json"}})
 		if rec.Code != 200 {
-			if w.problem(rec); rec.Code >= 500 {
+			if fx.problem(rec); rec.Code >= 500 {
 				t.Errorf("input %q: %d %s", body, rec.Code, rec.Body)
 			}
 			return
@@ -147,15 +148,15 @@ func FuzzEdit(f *testing.F) {
 		`{"priority":"p1"}`} {
 		f.Add(seed)
 	}
-	w := newWorld(f, nil)
-	key := w.everyScope()
-	id := w.open("fuzz").ID
+	fx := newFixture(f, nil)
+	key := fx.keyWithEveryScope()
+	id := fx.createMission("fuzz").ID
 	f.Fuzz(func(t *testing.T, body string) {
-		w.t = t
-		rec := w.send(ask{method: "PATCH", path: fieldmark.PathMissions + "/" + id, key: key, body: body,
+		fx.t = t
+		rec := fx.send(request{method: "PATCH", path: fieldmark.PathMissions + "/" + id, key: key, body: body,
 			header: map[string]string{"Content-Type": "application/merge-patch+json"}})
 		if rec.Code != 200 {
-			if w.problem(rec); rec.Code != 400 && rec.Code != 413 && rec.Code != 422 {
+			if fx.problem(rec); rec.Code != 400 && rec.Code != 413 && rec.Code != 422 {
 				t.Errorf("input %q: %d %s", body, rec.Code, rec.Body)
 			}
 			return

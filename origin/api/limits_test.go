@@ -9,10 +9,10 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestTextsAndNumbers: what cannot be read, shown or sent on is refused beside
+// TestTextLimits: what cannot be read, shown or sent on is refused beside
 // its member.
-func TestTextsAndNumbers(t *testing.T) {
-	w := newWorld(t, nil)
+func TestTextLimits(t *testing.T) {
+	fx := newFixture(t, nil)
 	for i, tt := range []struct{ name, members, want string }{
 		{"a plain title", `"title":"Mast"`, ""},
 		{"joiners, marks and flags", `"title":"👩\u200d🔧 مرحبا\u200f 🏴"`, ""},
@@ -31,7 +31,7 @@ func TestTextsAndNumbers(t *testing.T) {
 		{"terms beyond a year", `"title":"t","payment":{"terms":"NET 99999"}`, "/payment/terms pattern"},
 		{"misspelt terms", `"title":"t","payment":{"terms":"NTE 14"}`, "/payment/terms pattern"},
 	} {
-		rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+		rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 			body: fmt.Sprintf(`{"source":"crm","externalId":"%d",%s}`, i, tt.members)})
 		if tt.want == "" {
 			if rec.Code != 201 {
@@ -39,26 +39,27 @@ func TestTextsAndNumbers(t *testing.T) {
 			}
 			continue
 		}
-		if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
+		if p := fx.problem(rec); rec.Code != 422 || len(p.Errors) != 1 ||
+			p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
 			t.Errorf("%s: %d %+v, want 422 with %s", tt.name, rec.Code, p.Errors, tt.want)
 		}
 	}
 	// Adapters repair such texts.
-	r := w.expect("hidden characters in an alert", alertmanager, strings.ReplaceAll(group("g", "Down/high"),
+	r := fx.wantReport("hidden characters in an alert", alertmanager, strings.ReplaceAll(group("g", "Down/high"),
 		"About Down", `\u202eAbo\u200but Down`), "1: 1c 0m 0r 0i")
-	if m := w.mission(r.Missions[0].ID); m.Title != "About Down" {
+	if m := fx.mission(r.Missions[0].ID); m.Title != "About Down" {
 		t.Errorf("title %q of an alert with hidden characters, want %q", m.Title, "About Down")
 	}
 }
 
-// TestEndedMissions: nothing changes a mission that is over for good, and a
+// TestClosedMissions: nothing changes a mission that is over for good, and a
 // repeat of what it already says is answered as before.
-func TestEndedMissions(t *testing.T) {
-	w := newWorld(t, nil)
-	key := w.everyScope()
-	canceled, closed := w.open("canceled"), w.open("closed")
-	w.move(canceled.ID, fieldmark.MissionCanceled)
-	w.move(closed.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
+func TestClosedMissions(t *testing.T) {
+	fx := newFixture(t, nil)
+	key := fx.keyWithEveryScope()
+	canceled, closed := fx.createMission("canceled"), fx.createMission("closed")
+	fx.transitionTo(canceled.ID, fieldmark.MissionCanceled)
+	fx.transitionTo(closed.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
 		fieldmark.MissionClosed)
 	for _, tt := range []struct {
 		method, path, body string
@@ -72,12 +73,13 @@ func TestEndedMissions(t *testing.T) {
 		{"POST", "/transitions", `{"status":"SCHEDULED"}`, 409},
 	} {
 		for _, m := range []fieldmark.Mission{canceled, closed} {
-			rec := w.send(ask{method: tt.method, path: fieldmark.PathMissions + "/" + m.ID + tt.path, key: key, body: tt.body})
+			rec := fx.send(request{method: tt.method, path: fieldmark.PathMissions + "/" + m.ID + tt.path, key: key,
+				body: tt.body})
 			if rec.Code != tt.want {
 				t.Errorf("%s %s on %s: %d %s, want %d", tt.method, tt.body, m.ExternalID, rec.Code, rec.Body, tt.want)
 			}
 			if tt.want == 409 {
-				if p := w.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.From == "" {
+				if p := fx.problem(rec); p.Code != fieldmark.CodeInvalidTransition || p.From == "" {
 					t.Errorf("%s %s on %s: %+v, want %s and the status", tt.method, tt.body, m.ExternalID, p,
 						fieldmark.CodeInvalidTransition)
 				}
@@ -89,7 +91,7 @@ func TestEndedMissions(t *testing.T) {
 // TestReasons: the code of a reason is taken in any case, and a late cancellation
 // keeps it.
 func TestReasons(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	for i, tt := range []struct {
 		late       bool
 		body, want string
@@ -101,11 +103,12 @@ func TestReasons(t *testing.T) {
 		{true, `{"reason":{"code":"CUSTOMER","text":"not needed"}}`, "LATE_CANCEL CUSTOMER: not needed"},
 		{true, `{"reason":{"code":"LATE_CANCEL","text":"not needed"}}`, "LATE_CANCEL not needed"},
 	} {
-		m := w.open(fmt.Sprint(i))
+		m := fx.createMission(fmt.Sprint(i))
 		if tt.late {
-			w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionEnRoute)
+			fx.transitionTo(m.ID, fieldmark.MissionDispatched, fieldmark.MissionEnRoute)
 		}
-		w.must(200, ask{method: "POST", path: fieldmark.PathMissions + "/" + m.ID + "/cancel", key: w.everyScope(),
+		fx.mustSend(200, request{method: "POST", path: fieldmark.PathMissions + "/" + m.ID + "/cancel",
+			key:  fx.keyWithEveryScope(),
 			body: tt.body}, &m)
 		got := ""
 		if m.StatusReason != nil {
@@ -120,14 +123,14 @@ func TestReasons(t *testing.T) {
 // TestPaymentAmountsAndDates: a refund names its amount, and nothing is paid in
 // the future.
 func TestPaymentAmountsAndDates(t *testing.T) {
-	w := newWorld(t, nil)
+	fx := newFixture(t, nil)
 	var m fieldmark.Mission
-	w.must(201, ask{method: "POST", path: fieldmark.PathMissions, key: w.creator,
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: fx.creator,
 		body: `{"source":"crm","externalId":"1","title":"t","payment":{"amount":{"value":100,"currency":"EUR"},` +
 			`"terms":"NET 0"}}`}, &m)
-	w.move(m.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
+	fx.transitionTo(m.ID, fieldmark.MissionDispatched, fieldmark.MissionInProgress, fieldmark.MissionCompleted,
 		fieldmark.MissionClosed)
-	m = w.mission(m.ID)
+	m = fx.mission(m.ID)
 	if due := m.Payment.DueAt; due == nil || *due != *m.ClosedAt {
 		t.Errorf("NET 0: due at %v, want %v", due, m.ClosedAt)
 	}
@@ -142,27 +145,28 @@ func TestPaymentAmountsAndDates(t *testing.T) {
 		{"/refunds", `{"amount":60,"reference":"r"}`, "/reference conflict"},
 		{"/refunds", `{"amount":60}`, ""},
 	} {
-		rec := w.send(ask{method: "POST", path: path + tt.call, key: w.admin, body: tt.body})
+		rec := fx.send(request{method: "POST", path: path + tt.call, key: fx.admin, body: tt.body})
 		if tt.want == "" {
 			if rec.Code != 200 {
 				t.Errorf("%s %s: %d %s, want 200", tt.call, tt.body, rec.Code, rec.Body)
 			}
 			continue
 		}
-		if p := w.problem(rec); rec.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
+		if p := fx.problem(rec); rec.Code != 422 || len(p.Errors) != 1 ||
+			p.Errors[0].Pointer+" "+p.Errors[0].Code != tt.want {
 			t.Errorf("%s %s: %d %+v, want 422 with %s", tt.call, tt.body, rec.Code, p.Errors, tt.want)
 		}
 	}
 }
 
-// TestTwoAuthorizationFields: it is not known which of them a proxy looked at.
-func TestTwoAuthorizationFields(t *testing.T) {
-	w := newWorld(t, nil)
+// TestTwoAuthorizationHeaders: it is not known which of them a proxy looked at.
+func TestTwoAuthorizationHeaders(t *testing.T) {
+	fx := newFixture(t, nil)
 	r := httptest.NewRequest("GET", fieldmark.PathMissions, nil)
-	r.Header["Authorization"] = []string{"Bearer " + w.reader, "Bearer " + w.stranger}
+	r.Header["Authorization"] = []string{"Bearer " + fx.reader, "Bearer " + fx.otherKey}
 	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	if p := w.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail,
+	fx.handler.ServeHTTP(rec, r)
+	if p := fx.problem(rec); rec.Code != 401 || p.Code != fieldmark.CodeInvalidAPIKey || !strings.Contains(p.Detail,
 		"one Authorization header") {
 		t.Errorf("%d %+v, want 401 that names the field", rec.Code, p)
 	}
@@ -170,9 +174,9 @@ func TestTwoAuthorizationFields(t *testing.T) {
 
 // TestByteOrderMark: the message names what stands before the JSON.
 func TestByteOrderMark(t *testing.T) {
-	w := newWorld(t, nil)
-	rec := w.send(ask{method: "POST", path: fieldmark.PathMissions, key: w.creator, body: "\ufeff{}"})
-	if p := w.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeMalformedJSON || !strings.Contains(p.Detail,
+	fx := newFixture(t, nil)
+	rec := fx.send(request{method: "POST", path: fieldmark.PathMissions, key: fx.creator, body: "\ufeff{}"})
+	if p := fx.problem(rec); rec.Code != 400 || p.Code != fieldmark.CodeMalformedJSON || !strings.Contains(p.Detail,
 		"byte order mark") {
 		t.Errorf("%d %+v, want 400 about the byte order mark", rec.Code, p)
 	}
