@@ -30,7 +30,7 @@ const tabColumns = 4
 
 // wideLines is how many lines of Go may exceed maxColumns, tests included. It is
 // only ever lowered.
-const wideLines = 4050 // 2026-11-22: most are SQL, tables and test cases from before the limit
+const wideLines = 3900 // 2026-11-22: most are SQL, tables and test cases from before the limit
 
 // shapeExceptions lists what may break a rule, with the date and the reason.
 // Those of size become fewer: an exception that is no longer needed fails the test.

@@ -18,7 +18,8 @@ type Identity struct {
 // Identity returns the administrator with an identity; the error is ErrNotFound
 // at the first sign-in.
 func (t AccessTx) Identity(ctx context.Context, issuer, subject string) (user string, err error) {
-	err = queryErr(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer, subject).Scan(&user))
+	err = queryErr(t.queryRow(ctx, `SELECT user_name FROM admin_identity WHERE issuer = $1 AND subject = $2`, issuer,
+		subject).Scan(&user))
 	if err != nil {
 		return "", fmt.Errorf("read an identity: %w", err)
 	}
@@ -28,10 +29,12 @@ func (t AccessTx) Identity(ctx context.Context, issuer, subject string) (user st
 // AddIdentity creates an administrator without a password for an identity. It
 // reports whether the name was free; if not, it creates nothing.
 func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.Role, at time.Time) (bool, error) {
-	n, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, '', $2, $3, $3)
+	n, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, '', $2,
+		$3, $3)
 		ON CONFLICT (name) DO NOTHING`, id.User, string(role), at.UnixMicro())
 	if err == nil && n == 1 {
-		_, err = t.exec(ctx, `INSERT INTO admin_identity (issuer, subject, user_name, created_at, seen_at) VALUES ($1, $2, $3, $4, $4)`,
+		_, err = t.exec(ctx, `INSERT INTO admin_identity (issuer, subject, user_name, created_at, seen_at) VALUES ($1,
+			$2, $3, $4, $4)`,
 			id.Issuer, id.Subject, id.User, at.UnixMicro())
 	}
 	if err != nil {
@@ -44,7 +47,8 @@ func (t AccessTx) AddIdentity(ctx context.Context, id Identity, role fieldmark.R
 func (t AccessTx) RecordSignIn(ctx context.Context, user string, role fieldmark.Role, at time.Time) error {
 	_, err := t.exec(ctx, `UPDATE admin_identity SET seen_at = $1 WHERE user_name = $2`, at.UnixMicro(), user)
 	if err == nil {
-		_, err = t.exec(ctx, `UPDATE admin_user SET role = $1, updated_at = $2 WHERE name = $3 AND role <> $1`, string(role), at.UnixMicro(), user)
+		_, err = t.exec(ctx, `UPDATE admin_user SET role = $1, updated_at = $2 WHERE name = $3 AND role <> $1`,
+			string(role), at.UnixMicro(), user)
 	}
 	if err != nil {
 		return fmt.Errorf("record the sign-in of %s: %w", user, err)
@@ -80,8 +84,10 @@ func scanAdmin(row scanner) (a Admin, err error) {
 
 // PutAdmin creates an administrator or changes their password and role.
 func (t AccessTx) PutAdmin(ctx context.Context, user, password string, role fieldmark.Role, at time.Time) error {
-	_, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
-		ON CONFLICT (name) DO UPDATE SET password = excluded.password, role = excluded.role, updated_at = excluded.updated_at`,
+	_, err := t.exec(ctx, `INSERT INTO admin_user (name, password, role, created_at, updated_at) VALUES ($1, $2, $3,
+		$4, $4)
+		ON CONFLICT (name) DO UPDATE SET password = excluded.password, role = excluded.role,
+			updated_at = excluded.updated_at`,
 		user, password, string(role), at.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("put administrator %s: %w", user, err)
@@ -155,8 +161,10 @@ type Session struct {
 
 // AddSession adds a session.
 func (t AccessTx) AddSession(ctx context.Context, se Session) error {
-	_, err := t.exec(ctx, `INSERT INTO session (hash, user_name, created_at, seen_at, proved_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		se.Hash, se.User, se.CreatedAt.UnixMicro(), se.SeenAt.UnixMicro(), se.ConfirmedAt.UnixMicro(), se.Address, se.Agent)
+	_, err := t.exec(ctx, `INSERT INTO session (hash, user_name, created_at, seen_at, proved_at, address, agent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		se.Hash, se.User, se.CreatedAt.UnixMicro(), se.SeenAt.UnixMicro(), se.ConfirmedAt.UnixMicro(), se.Address,
+		se.Agent)
 	if err != nil {
 		return fmt.Errorf("add a session: %w", err)
 	}
@@ -168,7 +176,8 @@ const sessionQuery = `SELECT s.hash, s.user_name, a.role, s.address, s.agent, s.
 	FROM session s JOIN admin_user a ON a.name = s.user_name `
 
 func scanSession(row scanner) (se Session, err error) {
-	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt}, exactTime{&se.SeenAt}, exactTime{&se.ConfirmedAt}, &se.External, &se.HasTOTP)
+	err = row.Scan(&se.Hash, &se.User, &se.Role, &se.Address, &se.Agent, exactTime{&se.CreatedAt},
+		exactTime{&se.SeenAt}, exactTime{&se.ConfirmedAt}, &se.External, &se.HasTOTP)
 	return se, queryErr(err)
 }
 
@@ -185,7 +194,8 @@ func (db AccessReader) Session(ctx context.Context, hash string) (Session, error
 // Sessions lists sessions created and last seen after the given times, the
 // newest first.
 func (db AccessReader) Sessions(ctx context.Context, begun, seen time.Time, limit int) ([]Session, error) {
-	rows, err := db.query(ctx, sessionQuery+`WHERE s.created_at > $1 AND s.seen_at > $2 ORDER BY s.created_at DESC, s.hash LIMIT $3`,
+	rows, err := db.query(ctx, sessionQuery+`WHERE s.created_at > $1 AND s.seen_at > $2 ORDER BY s.created_at DESC,
+		s.hash LIMIT $3`,
 		begun.UnixMicro(), seen.UnixMicro(), limit)
 	list, err := collect(rows, err, scanSession)
 	if err != nil {
@@ -221,7 +231,8 @@ func (t AccessTx) DeleteSession(ctx context.Context, hash string) error {
 // DeleteSessionByPrefix deletes the session whose hash has a prefix and returns
 // its user; the error is ErrNotFound if it does not exist.
 func (t AccessTx) DeleteSessionByPrefix(ctx context.Context, name string) (user string, err error) {
-	err = queryErr(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`, len(name), name).Scan(&user))
+	err = queryErr(t.queryRow(ctx, `DELETE FROM session WHERE substr(hash, 1, $1) = $2 RETURNING user_name`,
+		len(name), name).Scan(&user))
 	if err != nil {
 		return "", fmt.Errorf("delete a session: %w", err)
 	}
@@ -238,7 +249,8 @@ func (t AccessTx) DeleteSessionsOf(ctx context.Context, user string) error {
 
 // PruneSessions deletes sessions created or last seen before the given times.
 func (t AccessTx) PruneSessions(ctx context.Context, begun, seen time.Time) error {
-	_, err := t.exec(ctx, `DELETE FROM session WHERE created_at < $1 OR seen_at < $2`, begun.UnixMicro(), seen.UnixMicro())
+	_, err := t.exec(ctx, `DELETE FROM session WHERE created_at < $1 OR seen_at < $2`, begun.UnixMicro(),
+		seen.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("prune sessions: %w", err)
 	}
@@ -255,7 +267,8 @@ type LoginThrottle struct {
 // LoginDelay returns until when sign-ins under either of two names are delayed,
 // or the zero Time; the second may be empty.
 func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (until time.Time, err error) {
-	err = db.queryRow(ctx, `SELECT MAX(until_at) FROM login_throttle WHERE name IN ($1, $2)`, name, other).Scan(exactTime{&until})
+	err = db.queryRow(ctx, `SELECT MAX(until_at) FROM login_throttle WHERE name IN ($1, $2)`, name,
+		other).Scan(exactTime{&until})
 	if err != nil {
 		return until, fmt.Errorf("read the delay of a sign-in: %w", unavailable(err))
 	}
@@ -266,7 +279,8 @@ func (db AccessReader) LoginDelay(ctx context.Context, name, other string) (unti
 // none.
 func (t AccessTx) LoginThrottle(ctx context.Context, name string) (LoginThrottle, error) {
 	l := LoginThrottle{Name: name}
-	err := queryErr(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`, name).Scan(&l.Failures, exactTime{&l.Until}))
+	err := queryErr(t.queryRow(ctx, `SELECT failures, until_at FROM login_throttle WHERE name = $1`,
+		name).Scan(&l.Failures, exactTime{&l.Until}))
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return l, fmt.Errorf("read failed sign-ins: %w", err)
 	}
@@ -276,7 +290,8 @@ func (t AccessTx) LoginThrottle(ctx context.Context, name string) (LoginThrottle
 // PutLoginThrottle stores the failures under a name.
 func (t AccessTx) PutLoginThrottle(ctx context.Context, l LoginThrottle) error {
 	_, err := t.exec(ctx, `INSERT INTO login_throttle (name, failures, until_at) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET failures = excluded.failures, until_at = excluded.until_at`, l.Name, l.Failures, l.Until.UnixMicro())
+		ON CONFLICT (name) DO UPDATE SET failures = excluded.failures, until_at = excluded.until_at`, l.Name,
+		l.Failures, l.Until.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("store failed sign-ins: %w", err)
 	}

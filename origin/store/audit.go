@@ -19,7 +19,8 @@ type AuditJob struct {
 // EnqueueAudit queues an audit. A queued audit keeps its place, a running one
 // runs again afterwards, a failed one starts over.
 func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.Time) error {
-	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2, 0, NULL)
+	_, err := t.exec(ctx, `INSERT INTO audit (brand, requested_at, due_at, attempts, lease_until) VALUES ($1, $2, $2,
+		0, NULL)
 		ON CONFLICT (brand) DO UPDATE SET requested_at = excluded.requested_at, failure = '',
 			due_at = CASE WHEN audit.failure = '' THEN audit.due_at ELSE excluded.due_at END,
 			attempts = CASE WHEN audit.failure = '' THEN audit.attempts ELSE 0 END`, string(slug), at.UnixMicro())
@@ -34,7 +35,8 @@ func (t BrandTx) EnqueueAudit(ctx context.Context, slug fieldmark.Slug, at time.
 // attempt even if the process dies.
 func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.Time, limit int) ([]AuditJob, error) {
 	rows, err := t.query(ctx, `UPDATE audit SET lease_until = $1, lease_owner = $4, attempts = attempts + 1
-		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL OR a.lease_until <= $2)
+		WHERE brand IN (SELECT a.brand FROM audit a WHERE a.due_at <= $2 AND a.failure = '' AND (a.lease_until IS NULL
+			OR a.lease_until <= $2)
 			ORDER BY a.due_at, a.brand LIMIT $3)
 		AND (lease_until IS NULL OR lease_until <= $2)
 		RETURNING brand, requested_at, attempts`, lease.UnixMicro(), now.UnixMicro(), limit, owner)
@@ -53,7 +55,8 @@ func (t BrandTx) ClaimAudits(ctx context.Context, owner string, now, lease time.
 // CompleteAudit removes a finished audit from the queue. If it was enqueued
 // again in the meantime, it becomes due at once.
 func (t BrandTx) CompleteAudit(ctx context.Context, a AuditJob) error {
-	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand), a.RequestedAt.UnixMicro())
+	ended, err := t.exec(ctx, `DELETE FROM audit WHERE brand = $1 AND requested_at <= $2`, string(a.Brand),
+		a.RequestedAt.UnixMicro())
 	if err == nil && ended == 0 {
 		err = t.restartAudit(ctx, a)
 	}
@@ -74,7 +77,8 @@ func (t BrandTx) restartAudit(ctx context.Context, a AuditJob) error {
 
 // RetryAudit schedules a failed audit again, unless its lease was lost.
 func (t BrandTx) RetryAudit(ctx context.Context, a AuditJob, due time.Time) error {
-	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2 AND lease_owner = $3`,
+	_, err := t.exec(ctx, `UPDATE audit SET lease_until = NULL, lease_owner = NULL, due_at = $1 WHERE brand = $2
+		AND lease_owner = $3`,
 		due.UnixMicro(), string(a.Brand), a.Owner)
 	if err != nil {
 		return fmt.Errorf("retry the audit of %s: %w", a.Brand, err)
@@ -85,7 +89,8 @@ func (t BrandTx) RetryAudit(ctx context.Context, a AuditJob, due time.Time) erro
 // FailAudit ends an audit without facts. The reason is kept until the next is
 // enqueued; if that was in the meantime, it becomes due at once.
 func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error {
-	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2 AND requested_at <= $3 AND lease_owner = $4`,
+	failed, err := t.exec(ctx, `UPDATE audit SET failure = $1, lease_until = NULL, lease_owner = NULL WHERE brand = $2
+		AND requested_at <= $3 AND lease_owner = $4`,
 		reason, string(a.Brand), a.RequestedAt.UnixMicro(), a.Owner)
 	if err == nil && failed == 0 {
 		err = t.restartAudit(ctx, a)
@@ -98,7 +103,8 @@ func (t BrandTx) FailAudit(ctx context.Context, a AuditJob, reason string) error
 
 // CountAudits counts queued and running audits.
 func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, running int, err error) {
-	err = db.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
+	err = db.queryRow(ctx, `SELECT COUNT(*), COUNT(CASE WHEN lease_until > $1 THEN 1 END) FROM audit
+		WHERE failure = ''`, now.UnixMicro()).Scan(&waiting, &running)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count audits: %w", err)
 	}
@@ -107,19 +113,23 @@ func (db BrandReader) CountAudits(ctx context.Context, now time.Time) (waiting, 
 
 // UnscheduledBrands lists brands without a date for the next audit.
 func (t BrandTx) UnscheduledBrands(ctx context.Context, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list unscheduled brands", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug LIMIT $1`, limit)
+	return t.slugs(ctx, "list unscheduled brands", `SELECT slug FROM brand WHERE audit_due IS NULL ORDER BY slug
+		LIMIT $1`, limit)
 }
 
 // OutdatedBrands lists brands whose facts were found by other rules and whose
 // next audit is after a time.
-func (t BrandTx) OutdatedBrands(ctx context.Context, rules string, after time.Time, limit int) ([]fieldmark.Slug, error) {
+func (t BrandTx) OutdatedBrands(ctx context.Context, rules string, after time.Time,
+	limit int) ([]fieldmark.Slug, error) {
 	return t.slugs(ctx, "list outdated brands", `SELECT slug FROM brand
-		WHERE audit_due > $1 AND audit_rules <> $2 AND facts_digest IS NOT NULL ORDER BY slug LIMIT $3`, after.UnixMicro(), rules, limit)
+		WHERE audit_due > $1 AND audit_rules <> $2 AND facts_digest IS NOT NULL ORDER BY slug LIMIT $3`,
+		after.UnixMicro(), rules, limit)
 }
 
 // DueBrands lists brands whose next audit is due, the longest overdue first.
 func (t BrandTx) DueBrands(ctx context.Context, now time.Time, limit int) ([]fieldmark.Slug, error) {
-	return t.slugs(ctx, "list due brands", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug LIMIT $2`, now.UnixMicro(), limit)
+	return t.slugs(ctx, "list due brands", `SELECT slug FROM brand WHERE audit_due <= $1 ORDER BY audit_due, slug
+		LIMIT $2`, now.UnixMicro(), limit)
 }
 
 func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) ([]fieldmark.Slug, error) {
@@ -133,7 +143,8 @@ func (t BrandTx) slugs(ctx context.Context, what, question string, args ...any) 
 
 // ScheduleAudit sets the time of the next audit of a brand.
 func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due time.Time) error {
-	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, due.UnixMicro(), string(slug)); err != nil {
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1 WHERE slug = $2`, due.UnixMicro(),
+		string(slug)); err != nil {
 		return fmt.Errorf("schedule the audit of %s: %w", slug, err)
 	}
 	return nil
@@ -142,7 +153,8 @@ func (t BrandTx) ScheduleAudit(ctx context.Context, slug fieldmark.Slug, due tim
 // RecordAudit stores the rules of a completed audit and the time of the next
 // one.
 func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.Time, rules string) error {
-	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(), rules, string(slug)); err != nil {
+	if _, err := t.exec(ctx, `UPDATE brand SET audit_due = $1, audit_rules = $2 WHERE slug = $3`, due.UnixMicro(),
+		rules, string(slug)); err != nil {
 		return fmt.Errorf("record the audit of %s: %w", slug, err)
 	}
 	return nil
@@ -151,7 +163,8 @@ func (t BrandTx) RecordAudit(ctx context.Context, slug fieldmark.Slug, due time.
 // UpdateAuditProgress stores the step an audit has reached, if the owner still
 // has its lease.
 func (t BrandTx) UpdateAuditProgress(ctx context.Context, brand fieldmark.Slug, owner, step string, steps int) error {
-	_, err := t.exec(ctx, `UPDATE audit SET step = $1, steps = $2 WHERE brand = $3 AND lease_owner = $4`, step, steps, string(brand), owner)
+	_, err := t.exec(ctx, `UPDATE audit SET step = $1, steps = $2 WHERE brand = $3 AND lease_owner = $4`, step, steps,
+		string(brand), owner)
 	if err != nil {
 		return fmt.Errorf("update the progress of the audit of %s: %w", brand, err)
 	}
@@ -160,11 +173,13 @@ func (t BrandTx) UpdateAuditProgress(ctx context.Context, brand fieldmark.Slug, 
 
 // AuditRuns lists audits: running, queued, and failed ones last.
 func (db BrandReader) AuditRuns(ctx context.Context, now time.Time, limit int) ([]fieldmark.AuditRun, error) {
-	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1 ELSE 0 END AS running, step, steps, failure
+	rows, err := db.query(ctx, `SELECT brand, requested_at, due_at, attempts, CASE WHEN lease_until > $1 THEN 1
+		ELSE 0 END AS running, step, steps, failure
 		FROM audit ORDER BY running DESC, failure, due_at, brand LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (a fieldmark.AuditRun, err error) {
 		var running int64
-		err = row.Scan(&a.Brand, timeCol{&a.RequestedAt}, timeCol{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps, &a.Failure)
+		err = row.Scan(&a.Brand, timeCol{&a.RequestedAt}, timeCol{&a.DueAt}, &a.Attempts, &running, &a.Step, &a.Steps,
+			&a.Failure)
 		if a.Running = running == 1; !a.Running {
 			a.Step, a.Steps = "", 0
 		}

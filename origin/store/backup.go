@@ -96,7 +96,8 @@ func vacuumInto(ctx context.Context, db *sql.DB, to string) error {
 // database that was not migrated yet has no checksums.
 func verifyEvents(ctx context.Context, db *sql.DB) error {
 	var summed bool
-	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('event') WHERE name = 'sum')`).Scan(&summed)
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info('event')
+		WHERE name = 'sum')`).Scan(&summed)
 	if err != nil || !summed {
 		return err
 	}
@@ -184,7 +185,8 @@ func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced
 // log a new id. The backup itself is only read.
 func prepareRestore(ctx context.Context, from, partial string) error {
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
-		return errors.New("it is a database in use, not a backup: its latest changes are in another file; run fieldmark backup")
+		return errors.New("it is a database in use, not a backup: its latest changes are in another file; " +
+			"run fieldmark backup")
 	}
 	for _, side := range []string{"", "-wal", "-shm"} { // of an interrupted restore
 		if err := ignoreMissing(os.Remove(partial + side)); err != nil {
@@ -205,7 +207,8 @@ func prepareRestore(ctx context.Context, from, partial string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.RenameLog(ctx), s.Close()) // closing the last connection moves the write-ahead log into the file
+	return errors.Join(s.RenameLog(ctx),
+		s.Close()) // closing the last connection moves the write-ahead log into the file
 }
 
 func copyFile(from, to string) error {

@@ -21,8 +21,12 @@ type BrandTx struct {
 type brandAlias struct{ slug, brand fieldmark.Slug }
 
 func aliases(ctx context.Context, db querier, first, last fieldmark.Slug) ([]brandAlias, error) {
-	rows, err := db.query(ctx, `SELECT slug, brand FROM brand_alias WHERE brand >= $1 AND brand <= $2 ORDER BY brand, slug`, string(first), string(last))
-	list, err := collect(rows, err, func(row scanner) (a brandAlias, err error) { return a, row.Scan(&a.slug, &a.brand) })
+	rows, err := db.query(ctx, `SELECT slug, brand FROM brand_alias WHERE brand >= $1 AND brand <= $2 ORDER BY brand,
+		slug`, string(first), string(last))
+	list, err := collect(rows, err, func(row scanner) (a brandAlias, err error) {
+		return a, row.Scan(&a.slug,
+			&a.brand)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list aliases of brands %s to %s: %w", first, last, err)
 	}
@@ -74,14 +78,17 @@ var brandTables = []string{"revision", "audit", "visibility", "brand_alias"}
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.
 func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
-	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due, audit_rules`
+	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due,
+		audit_rules`
 	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
-	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand WHERE slug = $1`,
+	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand
+		WHERE slug = $1`,
 		string(from), string(to), at.Micros()); err != nil {
 		return fail(err)
 	}
 	for _, table := range brandTables {
-		if _, err := t.exec(ctx, `UPDATE `+table+` SET brand = $2 WHERE brand = $1`, string(from), string(to)); err != nil {
+		if _, err := t.exec(ctx, `UPDATE `+table+` SET brand = $2 WHERE brand = $1`, string(from),
+			string(to)); err != nil {
 			return fail(err)
 		}
 	}
@@ -146,7 +153,8 @@ func (db BrandReader) Brand(ctx context.Context, slug fieldmark.Slug) (Brand, er
 
 // Brands lists brands after a slug, in the order of slugs.
 func (db BrandReader) Brands(ctx context.Context, after fieldmark.Slug, limit int) ([]Brand, error) {
-	rows, err := db.query(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug > $1 ORDER BY slug LIMIT $2`, string(after), limit)
+	rows, err := db.query(ctx, `SELECT `+brandColumns+` FROM brand WHERE slug > $1 ORDER BY slug LIMIT $2`,
+		string(after), limit)
 	list, err := collect(rows, err, scanBrand)
 	if err != nil {
 		return nil, fmt.Errorf("list brands after %q: %w", after, err)
@@ -156,11 +164,14 @@ func (db BrandReader) Brands(ctx context.Context, after fieldmark.Slug, limit in
 
 // PutBrand creates or replaces a brand. Its facts do not change.
 func (t BrandTx) PutBrand(ctx context.Context, b fieldmark.Brand) error {
-	_, err := t.exec(ctx, `INSERT INTO brand (slug, name, url, niche, language, description, public, created_at, updated_at)
+	_, err := t.exec(ctx, `INSERT INTO brand (slug, name, url, niche, language, description, public, created_at,
+		updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, url = excluded.url, niche = excluded.niche,
-		language = excluded.language, description = excluded.description, public = excluded.public, updated_at = excluded.updated_at`,
-		string(b.Slug), b.Name, b.URL, b.Niche, b.Language, b.Description, boolInt(b.Public), b.CreatedAt.Micros(), b.UpdatedAt.Micros())
+		language = excluded.language, description = excluded.description, public = excluded.public,
+			updated_at = excluded.updated_at`,
+		string(b.Slug), b.Name, b.URL, b.Niche, b.Language, b.Description, boolInt(b.Public), b.CreatedAt.Micros(),
+		b.UpdatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("put brand %s: %w", b.Slug, err)
 	}

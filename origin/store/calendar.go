@@ -24,7 +24,8 @@ type FeedState struct {
 	Head      int64           // number of the newest event when its missions were read
 }
 
-const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at, last_used_at,
+const calendarColumns = `id, account, name, scope, assignees, details, hash, created_at, rotated_at, revoked_at,
+	last_used_at,
 	COALESCE(feed_etag, ''), feed_changed_at, COALESCE(feed_head, 0)`
 
 func scanCalendar(row scanner) (c Calendar, err error) {
@@ -82,7 +83,8 @@ func (db MissionReader) Calendars(ctx context.Context, limit int) ([]Calendar, e
 
 // RotateCalendar stores the hash of a new token.
 func (t MissionTx) RotateCalendar(ctx context.Context, id, hash string, at fieldmark.Time) error {
-	if _, err := t.exec(ctx, `UPDATE calendar SET hash = $1, rotated_at = $2 WHERE id = $3`, hash, at.Micros(), id); err != nil {
+	if _, err := t.exec(ctx, `UPDATE calendar SET hash = $1, rotated_at = $2 WHERE id = $3`, hash, at.Micros(),
+		id); err != nil {
 		return fmt.Errorf("rotate calendar %s: %w", id, err)
 	}
 	return nil
@@ -147,7 +149,8 @@ func (p *PlanQuery) where() (string, []any) {
 func (db MissionReader) PlanVersion(ctx context.Context, p PlanQuery) (string, error) {
 	condition, args := p.where()
 	var n, newest int64
-	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition, args...).Scan(&n, &newest)
+	err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(updated_at), 0) FROM mission WHERE `+condition,
+		args...).Scan(&n, &newest)
 	if err != nil {
 		return "", fmt.Errorf("read the version of a plan: %w", queryErr(err))
 	}
@@ -159,7 +162,8 @@ func (db MissionReader) PlannedMissions(ctx context.Context, p PlanQuery) ([]Mis
 	condition, args := p.where()
 	list := func(side, order string, limit int) ([]Mission, error) {
 		all := append(slices.Clone(args), p.Today.UnixMicro(), limit)
-		rows, err := db.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s LIMIT $%d`,
+		rows, err := db.query(ctx, fmt.Sprintf(`SELECT %s FROM mission WHERE %s AND scheduled_end %s $%d ORDER BY %s
+			LIMIT $%d`,
 			missionColumns, condition, side, len(args)+1, order, len(args)+2), all...)
 		return collect(rows, err, scanMission)
 	}

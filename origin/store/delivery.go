@@ -11,7 +11,8 @@ import (
 
 // AddDelivery adds a delivery of an event to an endpoint: due at once or, if the
 // endpoint is ordered, waiting for unfinished deliveries about the same topic.
-func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string, at time.Time) error {
+func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, event int64, topic string,
+	at time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("add delivery %s: %w", id, err) }
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
@@ -21,7 +22,8 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
 	}
-	err := t.queueInsert(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status, last_error, created_at, updated_at, topic)
+	err := t.queueInsert(ctx, `INSERT INTO delivery (id, endpoint, event, state, attempts, due_at, last_status,
+		last_error, created_at, updated_at, topic)
 		VALUES ($1, $2, $3, $4, 0, $5, 0, '', $5, $5, $6)`, id, to.ID, event, string(state), at.UnixMicro(), topic)
 	if err != nil {
 		return fail(err)
@@ -33,7 +35,8 @@ func (t WebhookTx) AddDelivery(ctx context.Context, id string, to *Subscriber, e
 // hasUnfinished reports whether a delivery about a topic is still to be sent.
 func (t WebhookTx) hasUnfinished(ctx context.Context, endpoint, topic string) (bool, error) {
 	var n int
-	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
+	err := t.queryRow(ctx, `SELECT COUNT(*) FROM delivery WHERE endpoint = $1 AND topic = $2 AND topic <> ''
+		AND state IN ('due', 'waiting')`,
 		endpoint, topic).Scan(&n)
 	return n > 0, err
 }
@@ -46,7 +49,8 @@ const deliveryColumns = `d.id, e.id, e.number, e.type, d.endpoint, CASE WHEN d.s
 	FROM delivery d JOIN event e ON e.number = d.event JOIN endpoint p ON p.id = d.endpoint`
 
 func scanDelivery(row scanner) (d fieldmark.Delivery, err error) {
-	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts, timeCol{&d.DueAt}, &d.LastStatus,
+	err = row.Scan(&d.ID, &d.EventID, &d.EventNumber, &d.EventType, &d.EndpointID, &d.State, &d.Attempts,
+		timeCol{&d.DueAt}, &d.LastStatus,
 		&d.LastError, timeCol{&d.CreatedAt}, timeCol{&d.UpdatedAt})
 	return d, queryErr(err)
 }
@@ -72,7 +76,8 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 	narrow(`d.state =`, string(f.State))
 	narrow(`d.id <`, f.Before)
 	args = append(args, f.Limit)
-	rows, err := db.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`, len(args)), args...)
+	rows, err := db.query(ctx, `SELECT `+deliveryColumns+where+fmt.Sprintf(` ORDER BY d.id DESC LIMIT $%d`,
+		len(args)), args...)
 	list, err := collect(rows, err, scanDelivery)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -82,17 +87,21 @@ func (db WebhookReader) Deliveries(ctx context.Context, f DeliveryFilter, now ti
 
 // Delivery reads a delivery and its attempts; the error is ErrNotFound if it
 // does not exist.
-func (db WebhookReader) Delivery(ctx context.Context, id string, now time.Time) (r fieldmark.DeliveryRecord, err error) {
+func (db WebhookReader) Delivery(ctx context.Context, id string,
+	now time.Time) (r fieldmark.DeliveryRecord, err error) {
 	fail := func(err error) (fieldmark.DeliveryRecord, error) {
 		return fieldmark.DeliveryRecord{}, fmt.Errorf("read delivery %s: %w", id, err)
 	}
-	if r.Delivery, err = scanDelivery(db.queryRow(ctx, `SELECT `+deliveryColumns+` WHERE d.id = $2`, now.UnixMicro(), id)); err != nil {
+	if r.Delivery, err = scanDelivery(db.queryRow(ctx, `SELECT `+deliveryColumns+` WHERE d.id = $2`, now.UnixMicro(),
+		id)); err != nil {
 		return fail(err)
 	}
-	rows, err := db.query(ctx, `SELECT number, at, millis, status, error, body, detail FROM attempt WHERE delivery = $1 ORDER BY number`, id)
+	rows, err := db.query(ctx, `SELECT number, at, millis, status, error, body, detail FROM attempt
+		WHERE delivery = $1 ORDER BY number`, id)
 	r.Log, err = collect(rows, err, func(row scanner) (a fieldmark.DeliveryAttempt, err error) {
 		var detail string
-		if err = row.Scan(&a.Number, timeCol{&a.At}, &a.Millis, &a.Status, &a.Error, &a.Body, &detail); err == nil && detail != "" {
+		if err = row.Scan(&a.Number, timeCol{&a.At}, &a.Millis, &a.Status, &a.Error, &a.Body,
+			&detail); err == nil && detail != "" {
 			err = jsonCol{&a.AttemptDetail}.Scan(detail)
 		}
 		return a, err
@@ -119,13 +128,15 @@ type Job struct {
 // UnleasedDeliveries lists the first deliveries to an endpoint without a lease,
 // in the order of their due times, which may be in the future.
 func (t WebhookTx) UnleasedDeliveries(ctx context.Context, endpoint string, limit int) ([]Job, error) {
-	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace, e.id, e.type, e.at, e.data
+	rows, err := t.query(ctx, `SELECT d.id, d.attempts, d.base, d.claims, d.due_at, e.subject, e.account, e.trace,
+		e.id, e.type, e.at, e.data
 		FROM (SELECT x.id, x.attempts, x.base, x.claims, x.due_at, x.event FROM delivery x
 			WHERE x.endpoint = $1 AND x.state = 'due' AND x.lease_owner IS NULL ORDER BY x.due_at, x.id LIMIT $2) d
 		JOIN event e ON e.number = d.event ORDER BY d.due_at, d.id`, endpoint, limit)
 	list, err := collect(rows, err, func(row scanner) (j Job, err error) {
 		var data string
-		err = row.Scan(&j.ID, &j.Attempts, &j.BaseAttempts, &j.Claims, exactTime{&j.DueAt}, &j.Subject, &j.Account, &j.Trace,
+		err = row.Scan(&j.ID, &j.Attempts, &j.BaseAttempts, &j.Claims, exactTime{&j.DueAt}, &j.Subject, &j.Account,
+			&j.Trace,
 			&j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 		j.Envelope.Data = []byte(data)
 		return j, err
@@ -138,7 +149,8 @@ func (t WebhookTx) UnleasedDeliveries(ctx context.Context, endpoint string, limi
 
 // LeaseDelivery leases a delivery to owner until a time.
 func (t WebhookTx) LeaseDelivery(ctx context.Context, delivery, owner string, until time.Time) error {
-	if err := t.queueExec(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1 WHERE id = $3 AND lease_owner IS NULL`,
+	if err := t.queueExec(ctx, `UPDATE delivery SET lease_until = $1, lease_owner = $2, claims = claims + 1
+		WHERE id = $3 AND lease_owner IS NULL`,
 		until.UnixMicro(), owner, delivery); err != nil {
 		return fmt.Errorf("lease delivery %s: %w", delivery, err)
 	}
@@ -148,7 +160,8 @@ func (t WebhookTx) LeaseDelivery(ctx context.Context, delivery, owner string, un
 // FailDelivery fails a due delivery without a lease, with a reason, and makes
 // the next delivery about its topic due.
 func (t WebhookTx) FailDelivery(ctx context.Context, endpoint, delivery, reason string, now time.Time) error {
-	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id = $3 AND state = 'due' AND lease_owner IS NULL`,
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id = $3
+		AND state = 'due' AND lease_owner IS NULL`,
 		reason, now.UnixMicro(), delivery)
 	if err != nil {
 		return fmt.Errorf("fail delivery %s: %w", delivery, err)
@@ -195,12 +208,14 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 	}
 	// The number identifies the attempt: storing it twice changes nothing.
 	err = t.queueExec(ctx, `INSERT INTO attempt (delivery, number, at, millis, status, error, body, detail)
-		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery, number) DO NOTHING`,
+		SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM delivery WHERE id = $1 AND attempts < $2 ON CONFLICT (delivery,
+			number) DO NOTHING`,
 		a.Delivery, a.Number, a.At.UnixMicro(), a.Took.Milliseconds(), a.Status, a.Error, a.Body, detail)
 	if err != nil {
 		return fail(err)
 	}
-	err = t.queueExec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL, lease_owner = NULL, claims = 0,
+	err = t.queueExec(ctx, `UPDATE delivery SET state = $1, attempts = $2, due_at = $3, lease_until = NULL,
+		lease_owner = NULL, claims = 0,
 		last_status = $4, last_error = $5, updated_at = $6 WHERE id = $7 AND attempts < $2`,
 		string(a.State), a.Number, a.DueAt.UnixMicro(), a.Status, a.Error, a.At.Add(a.Took).UnixMicro(), a.Delivery)
 	if err != nil {
@@ -222,7 +237,8 @@ func (t WebhookTx) RecordAttempt(ctx context.Context, a Attempt) error {
 // still to be sent.
 func (t WebhookTx) PromoteNext(ctx context.Context, endpoint, topic string, now time.Time) error {
 	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, updated_at = $1 WHERE id = (
-			SELECT d.id FROM delivery d WHERE d.endpoint = $2 AND d.topic = $3 AND d.topic <> '' AND d.state = 'waiting' ORDER BY d.event LIMIT 1)
+			SELECT d.id FROM delivery d WHERE d.endpoint = $2 AND d.topic = $3 AND d.topic <> ''
+				AND d.state = 'waiting' ORDER BY d.event LIMIT 1)
 		AND NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = $2 AND b.topic = $3 AND b.state = 'due')`,
 		now.UnixMicro(), endpoint, topic)
 	if err != nil {
@@ -240,7 +256,8 @@ func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time
 			SELECT d.id FROM delivery d JOIN (SELECT w.endpoint, w.topic, MIN(w.event) AS event FROM delivery w
 				WHERE w.state = 'waiting' AND (w.endpoint = $2 OR $2 = '') GROUP BY w.endpoint, w.topic) n
 			ON n.event = d.event AND n.endpoint = d.endpoint
-			WHERE NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = n.endpoint AND b.topic = n.topic AND b.topic <> '' AND b.state = 'due'))
+			WHERE NOT EXISTS (SELECT 1 FROM delivery b WHERE b.endpoint = n.endpoint AND b.topic = n.topic
+				AND b.topic <> '' AND b.state = 'due'))
 		RETURNING endpoint`, now.UnixMicro(), endpoint)
 	endpoints, err := collect(rows, err, scanText)
 	if err != nil {
@@ -259,7 +276,8 @@ func (t WebhookTx) PromoteWaiting(ctx context.Context, endpoint string, now time
 // ReleaseWaiting makes all waiting deliveries due: the endpoint is no longer
 // ordered.
 func (t WebhookTx) ReleaseWaiting(ctx context.Context, endpoint string, now time.Time) error {
-	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, topic = '' WHERE endpoint = $2 AND topic <> '' AND state IN ('due', 'waiting')`,
+	_, err := t.exec(ctx, `UPDATE delivery SET state = 'due', due_at = $1, topic = '' WHERE endpoint = $2
+		AND topic <> '' AND state IN ('due', 'waiting')`,
 		now.UnixMicro(), endpoint)
 	if err != nil {
 		return fmt.Errorf("release waiting deliveries to endpoint %s: %w", endpoint, err)
@@ -270,14 +288,19 @@ func (t WebhookTx) ReleaseWaiting(ctx context.Context, endpoint string, now time
 // SkipHeldDeliveries fails up to limit held deliveries of an endpoint, with a
 // reason. With newest, the newest about each subject stays due. It returns how
 // many it failed.
-func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason string, newest bool, before string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason string, newest bool, before string,
+	now time.Time, limit int) (int64, error) {
 	stays := ``
 	if newest {
-		stays = ` AND EXISTS (SELECT 1 FROM event e JOIN event l ON l.subject = e.subject JOIN delivery y ON y.event = l.number
-			WHERE e.number = x.event AND l.number > e.number AND y.endpoint = x.endpoint AND y.state IN ('due', 'waiting'))`
+		stays = ` AND EXISTS (SELECT 1 FROM event e JOIN event l ON l.subject = e.subject JOIN delivery y
+			ON y.event = l.number
+			WHERE e.number = x.event AND l.number > e.number AND y.endpoint = x.endpoint AND y.state IN ('due',
+				'waiting'))`
 	}
-	n, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2 WHERE id IN (SELECT x.id FROM delivery x
-		WHERE x.endpoint = $3 AND x.state IN ('due', 'waiting') AND x.lease_owner IS NULL AND x.id < $4`+stays+` ORDER BY x.id LIMIT $5)`,
+	n, err := t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2
+		WHERE id IN (SELECT x.id FROM delivery x
+		WHERE x.endpoint = $3 AND x.state IN ('due', 'waiting') AND x.lease_owner IS NULL AND x.id < $4`+stays+` ORDER
+			BY x.id LIMIT $5)`,
 		reason, now.UnixMicro(), endpoint, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("skip held deliveries to endpoint %s: %w", endpoint, err)
@@ -287,9 +310,11 @@ func (t WebhookTx) SkipHeldDeliveries(ctx context.Context, endpoint, reason stri
 
 // ExpediteDeliveries makes up to limit deliveries due now that wait for their
 // next attempt; delivery "" means any. It returns how many.
-func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, delivery string, now time.Time, limit int) (int64, error) {
+func (t WebhookTx) ExpediteDeliveries(ctx context.Context, to *Subscriber, delivery string, now time.Time,
+	limit int) (int64, error) {
 	n, err := t.exec(ctx, `UPDATE delivery SET due_at = $1, updated_at = $1 WHERE id IN (SELECT x.id FROM delivery x
-		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3 OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
+		WHERE x.endpoint = $2 AND x.state = 'due' AND x.lease_owner IS NULL AND x.due_at > $1 AND (x.id = $3
+			OR $3 = '') ORDER BY x.due_at, x.id LIMIT $4)`,
 		now.UnixMicro(), to.ID, delivery, limit)
 	if err != nil {
 		return 0, fmt.Errorf("expedite deliveries to endpoint %s: %w", to.ID, err)
@@ -347,9 +372,12 @@ func scanPastEvent(row scanner) (p PastEvent, err error) {
 
 // FailedDeliveries lists failed deliveries to an endpoint of events in a time
 // span, in order.
-func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time, limit int) ([]PastEvent, error) {
-	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e ON e.number = d.event
-		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping' ORDER BY d.id LIMIT $5`,
+func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string, since, until time.Time,
+	limit int) ([]PastEvent, error) {
+	rows, err := t.query(ctx, `SELECT d.id, d.state, e.number, e.type, e.subject, e.at FROM delivery d JOIN event e
+		ON e.number = d.event
+		WHERE d.endpoint = $1 AND d.state = 'failed' AND d.id > $2 AND e.at >= $3 AND e.at < $4 AND e.type <> 'ping'
+			ORDER BY d.id LIMIT $5`,
 		endpoint, after, since.UnixMicro(), until.UnixMicro(), limit)
 	list, err := collect(rows, err, scanPastEvent)
 	if err != nil {
@@ -360,7 +388,8 @@ func (t WebhookTx) FailedDeliveries(ctx context.Context, endpoint, after string,
 
 // PastEvents lists the events of an account after a number with their deliveries
 // to an endpoint, in order.
-func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time, limit int) ([]PastEvent, error) {
+func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, after int64, until time.Time,
+	limit int) ([]PastEvent, error) {
 	rows, err := t.query(ctx, `SELECT COALESCE(d.id, ''), COALESCE(d.state, ''), e.number, e.type, e.subject, e.at
 		FROM event e LEFT JOIN delivery d ON d.event = e.number AND d.endpoint = $1
 		WHERE e.account = $2 AND e.account <> '' AND e.number > $3 AND e.at < $4 ORDER BY e.number LIMIT $5`,
@@ -374,7 +403,8 @@ func (t WebhookTx) PastEvents(ctx context.Context, endpoint, account string, aft
 
 // RequeueDelivery makes a finished delivery due again under a new retry
 // schedule. It reports whether it was finished.
-func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Subscriber, topic string, at time.Time) (bool, error) {
+func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Subscriber, topic string,
+	at time.Time) (bool, error) {
 	state := fieldmark.DeliveryDue
 	if !to.Ordered {
 		topic = ""
@@ -383,8 +413,10 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 	} else if busy {
 		state = fieldmark.DeliveryWaiting
 	}
-	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, claims = 0, topic = $3
-		WHERE id = $4 AND endpoint = $5 AND state IN ('done', 'failed')`, string(state), at.UnixMicro(), topic, delivery, to.ID)
+	n, err := t.exec(ctx, `UPDATE delivery SET state = $1, due_at = $2, updated_at = $2, base = attempts, claims = 0,
+		topic = $3
+		WHERE id = $4 AND endpoint = $5 AND state IN ('done', 'failed')`, string(state), at.UnixMicro(), topic,
+		delivery, to.ID)
 	if err != nil {
 		return false, fmt.Errorf("requeue delivery %s: %w", delivery, err)
 	}
@@ -398,7 +430,8 @@ func (t WebhookTx) RequeueDelivery(ctx context.Context, delivery string, to *Sub
 // DeliverySubject returns the subject of the event of a delivery.
 func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string, error) {
 	var subject string
-	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).Scan(&subject)
+	err := t.queryRow(ctx, `SELECT e.subject FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`,
+		delivery).Scan(&subject)
 	if err != nil {
 		return "", fmt.Errorf("read delivery %s: %w", delivery, queryErr(err))
 	}
@@ -409,7 +442,8 @@ func (t WebhookTx) DeliverySubject(ctx context.Context, delivery string) (string
 func (db WebhookReader) DeliveryJob(ctx context.Context, delivery string) (Job, error) {
 	var data string
 	j := Job{ID: delivery}
-	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e ON e.number = d.event WHERE d.id = $1`, delivery).
+	err := db.queryRow(ctx, `SELECT e.subject, e.account, e.id, e.type, e.at, e.data FROM delivery d JOIN event e
+		ON e.number = d.event WHERE d.id = $1`, delivery).
 		Scan(&j.Subject, &j.Account, &j.Envelope.ID, &j.Envelope.Type, timeCol{&j.Envelope.Timestamp}, &data)
 	if err != nil {
 		return j, fmt.Errorf("read the event of delivery %s: %w", delivery, queryErr(err))

@@ -169,7 +169,8 @@ func (db EventReader) Events(ctx context.Context, after int64, limit, size int) 
 	for rows.Next() {
 		var e fieldmark.Event
 		var data string
-		if err := rows.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Brand, jsonCol{&e.Tags}, &data); err != nil {
+		if err := rows.Scan(&e.Number, &e.ID, &e.Type, timeCol{&e.Time}, &e.Brand, jsonCol{&e.Tags},
+			&data); err != nil {
 			return nil, fmt.Errorf("read events after %d: %w", after, err)
 		}
 		if size -= len(data); size < 0 && len(events) > 0 {
@@ -205,7 +206,8 @@ func (db EventReader) EventsAbout(ctx context.Context, subject, other string, li
 // or the zero Time.
 func (t EventTx) LastEventTime(ctx context.Context, subject string, kind fieldmark.EventType) (fieldmark.Time, error) {
 	var at *fieldmark.Time
-	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject, string(kind)).Scan(nullTime{&at})
+	err := t.queryRow(ctx, `SELECT MAX(at) FROM event WHERE subject = $1 AND type = $2`, subject,
+		string(kind)).Scan(nullTime{&at})
 	if err != nil {
 		return fieldmark.Time{}, fmt.Errorf("read the time of the last %s of %s: %w", kind, subject, err)
 	}
@@ -254,15 +256,20 @@ func (db EventReader) NewestEventTime(ctx context.Context, account string) (time
 func (t EventTx) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	fail := func(err error) (int64, error) { return 0, fmt.Errorf("prune events: %w", queryErr(err)) }
 	var newest, needed int64
-	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0) FROM event`).Scan(&newest, &needed)
+	err := t.queryRow(ctx, `SELECT COALESCE(MAX(number), 0), COALESCE((SELECT MIN(d.event) FROM delivery d), 0)
+		FROM event`).Scan(&newest, &needed)
 	if err != nil {
 		return fail(err)
 	}
 	if needed == 0 {
 		needed = newest
 	}
-	rows, err := t.query(ctx, `SELECT number, at FROM event WHERE number < $1 ORDER BY number LIMIT $2`, min(newest, needed), limit)
-	tail, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) { return e, row.Scan(&e.Number, timeCol{&e.Time}) })
+	rows, err := t.query(ctx, `SELECT number, at FROM event WHERE number < $1 ORDER BY number LIMIT $2`, min(newest,
+		needed), limit)
+	tail, err := collect(rows, err, func(row scanner) (e fieldmark.Event, err error) {
+		return e, row.Scan(&e.Number,
+			timeCol{&e.Time})
+	})
 	if err != nil {
 		return fail(err)
 	}

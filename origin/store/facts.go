@@ -20,26 +20,31 @@ func (t BrandTx) ClearFacts(ctx context.Context, slug fieldmark.Slug) error {
 // PutFacts stores a document of facts under its digest and makes it active from
 // a time on: as a new revision, or by extending the last one if the digest is
 // the same. Bare is the document without its evidence.
-func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte, at fieldmark.Time) error {
+func (t BrandTx) PutFacts(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest, body, bare []byte,
+	at fieldmark.Time) error {
 	fail := func(err error) error { return fmt.Errorf("put the facts of brand %s: %w", slug, err) }
-	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING`,
+	_, err := t.exec(ctx, `INSERT INTO facts (digest, body, bare, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (digest) DO NOTHING`,
 		string(digest), string(body), string(bare), at.Micros())
 	if err != nil {
 		return fail(err)
 	}
 	moved, err := t.exec(ctx, `UPDATE revision SET last_at = $1 WHERE brand = $2 AND digest = $3
-		AND first_at = (SELECT MAX(r.first_at) FROM revision r WHERE r.brand = $2)`, at.Micros(), string(slug), string(digest))
+		AND first_at = (SELECT MAX(r.first_at) FROM revision r WHERE r.brand = $2)`, at.Micros(), string(slug),
+		string(digest))
 	if err != nil {
 		return fail(err)
 	}
 	if moved == 0 {
 		_, err := t.exec(ctx, `INSERT INTO revision (brand, first_at, last_at, digest) VALUES ($1, $2, $2, $3)
-			ON CONFLICT (brand, first_at) DO UPDATE SET digest = excluded.digest`, string(slug), at.Micros(), string(digest))
+			ON CONFLICT (brand, first_at) DO UPDATE SET digest = excluded.digest`, string(slug), at.Micros(),
+			string(digest))
 		if err != nil {
 			return fail(err)
 		}
 	}
-	_, err = t.exec(ctx, `UPDATE brand SET facts_digest = $1, facts_at = $2 WHERE slug = $3`, string(digest), at.Micros(), string(slug))
+	_, err = t.exec(ctx, `UPDATE brand SET facts_digest = $1, facts_at = $2 WHERE slug = $3`, string(digest),
+		at.Micros(), string(slug))
 	if err != nil {
 		return fail(err)
 	}
@@ -85,12 +90,14 @@ func (db BrandReader) BrandState(ctx context.Context, slug fieldmark.Slug) (fiel
 
 // PublicStates lists public brands after a slug with their facts, in the order
 // of slugs. Bare leaves out the evidence of facts.
-func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+func (db BrandReader) PublicStates(ctx context.Context, after fieldmark.Slug, limit int,
+	bare bool) ([]fieldmark.BrandState, error) {
 	columns := stateColumns
 	if bare {
 		columns = bareColumns
 	}
-	rows, err := db.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`, string(after), limit)
+	rows, err := db.query(ctx, `SELECT `+columns+` WHERE b.public = 1 AND b.slug > $1 ORDER BY b.slug LIMIT $2`,
+		string(after), limit)
 	list, err := collect(rows, err, scanState)
 	if err != nil {
 		return nil, fmt.Errorf("list the states of brands after %q: %w", after, err)
@@ -141,7 +148,8 @@ type brandRevision struct {
 }
 
 func scanRevision(row scanner) (r brandRevision, err error) {
-	if err = row.Scan(&r.brand, timeCol{&r.FirstAt}, timeCol{&r.LastAt}, &r.Digest, jsonCol{&r.Facts}); err == nil && r.Facts != nil {
+	if err = row.Scan(&r.brand, timeCol{&r.FirstAt}, timeCol{&r.LastAt}, &r.Digest,
+		jsonCol{&r.Facts}); err == nil && r.Facts != nil {
 		r.Facts.AsOf = r.LastAt
 	}
 	return r, queryErr(err)
@@ -149,7 +157,8 @@ func scanRevision(row scanner) (r brandRevision, err error) {
 
 // addRevisions adds earlier revisions to brands that have facts, the oldest
 // first.
-func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first, last fieldmark.Slug, times [3]time.Time) error {
+func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*fieldmark.BrandState, first,
+	last fieldmark.Slug, times [3]time.Time) error {
 	const newest = `SELECT MAX(q.first_at) FROM revision q WHERE q.brand = r.brand`
 	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body)
 		FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand >= $1 AND r.brand <= $2 AND r.first_at IN (
@@ -178,7 +187,8 @@ func (db BrandReader) addRevisions(ctx context.Context, to map[fieldmark.Slug]*f
 // BrandStateAt reads a brand with the facts that were active at a time, if any.
 // The database does not keep when they were last confirmed before it; the latest
 // possible time is assumed.
-func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, error) {
+func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug,
+	at time.Time) (fieldmark.BrandState, error) {
 	fail := func(err error) (fieldmark.BrandState, error) {
 		return fieldmark.BrandState{}, fmt.Errorf("read the state of brand %s at %s: %w", slug, at, err)
 	}
@@ -187,7 +197,8 @@ func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at 
 		return fail(err)
 	}
 	state := fieldmark.BrandState{Brand: b.Brand}
-	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, f.body FROM revision r JOIN facts f ON f.digest = r.digest
+	rows, err := db.query(ctx, `SELECT r.brand, r.first_at, r.last_at, r.digest, f.body FROM revision r JOIN facts f
+		ON f.digest = r.digest
 		WHERE r.brand = $1 AND r.first_at <= $2 ORDER BY r.first_at DESC LIMIT 1`, string(slug), at.UnixMicro())
 	found, err := collect(rows, err, scanRevision)
 	if err != nil {
@@ -204,11 +215,13 @@ func (db BrandReader) BrandStateAt(ctx context.Context, slug fieldmark.Slug, at 
 
 // Revisions lists the newest revisions of a brand that were active between two
 // times, the oldest first, without evidence where there is such a copy.
-func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, to time.Time, limit int) ([]fieldmark.Revision, error) {
+func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, to time.Time,
+	limit int) ([]fieldmark.Revision, error) {
 	rows, err := db.query(ctx, `SELECT brand, first_at, last_at, digest, facts FROM (
 			SELECT r.brand, r.first_at, r.last_at, r.digest, COALESCE(f.bare, f.body) AS facts
 			FROM revision r JOIN facts f ON f.digest = r.digest WHERE r.brand = $1 AND r.first_at <= $3
-			AND r.first_at >= COALESCE((SELECT MAX(q.first_at) FROM revision q WHERE q.brand = $1 AND q.first_at <= $2), 0)
+			AND r.first_at >= COALESCE((SELECT MAX(q.first_at) FROM revision q WHERE q.brand = $1
+				AND q.first_at <= $2), 0)
 			ORDER BY r.first_at DESC LIMIT $4) AS newest ORDER BY first_at`,
 		string(slug), from.UnixMicro(), to.UnixMicro(), limit)
 	found, err := collect(rows, err, scanRevision)
@@ -227,7 +240,8 @@ func (db BrandReader) Revisions(ctx context.Context, slug fieldmark.Slug, from, 
 func (db BrandReader) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, error) {
 	var body string
 	err := db.queryRow(ctx, `SELECT f.body FROM facts f WHERE f.digest = $1
-		AND EXISTS (SELECT 1 FROM revision r WHERE r.brand = $2 AND r.digest = $1)`, string(digest), string(slug)).Scan(&body)
+		AND EXISTS (SELECT 1 FROM revision r WHERE r.brand = $2 AND r.digest = $1)`, string(digest),
+		string(slug)).Scan(&body)
 	if err != nil {
 		return nil, fmt.Errorf("read facts %s of brand %s: %w", digest, slug, queryErr(err))
 	}
@@ -236,7 +250,8 @@ func (db BrandReader) FactsBody(ctx context.Context, slug fieldmark.Slug, digest
 
 // PutSample stores a visibility sample in place of the one with the same engine,
 // surface, locale, prompts and end, and reports whether it differs from that.
-func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at fieldmark.Time) (changed bool, err error) {
+func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample,
+	at fieldmark.Time) (changed bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, fmt.Errorf("put a visibility sample of brand %s on %s: %w", v.Brand, v.Engine, err)
 	}
@@ -245,7 +260,8 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at
 		return fail(err)
 	}
 	key := []any{string(v.Brand), v.Engine, v.Surface, v.Locale, v.To.Micros(), v.PromptSet}
-	rows, err := t.query(ctx, `SELECT body FROM visibility WHERE brand = $1 AND engine = $2 AND surface = $3 AND locale = $4
+	rows, err := t.query(ctx, `SELECT body FROM visibility WHERE brand = $1 AND engine = $2 AND surface = $3
+		AND locale = $4
 		AND to_at = $5 AND prompt_set = $6`, key...)
 	kept, err := collect(rows, err, func(row scanner) (old fieldmark.VisibilitySample, err error) {
 		return old, row.Scan(jsonCol{&old})
@@ -270,7 +286,8 @@ func (t BrandTx) PutSample(ctx context.Context, v fieldmark.VisibilitySample, at
 
 // latestSamples lists the newest sample of each engine, surface and locale of
 // the brands from first to last.
-func (db BrandReader) latestSamples(ctx context.Context, first, last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
+func (db BrandReader) latestSamples(ctx context.Context, first,
+	last fieldmark.Slug) ([]fieldmark.VisibilitySample, error) {
 	rows, err := db.query(ctx, `SELECT v.brand, v.body FROM visibility v WHERE v.brand >= $1 AND v.brand <= $2
 		AND v.to_at = (SELECT MAX(w.to_at) FROM visibility w WHERE w.brand = v.brand AND w.engine = v.engine
 			AND w.surface = v.surface AND w.locale = v.locale)

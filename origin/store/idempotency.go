@@ -26,7 +26,8 @@ const responseColumns = `k.request, COALESCE(k.mission, ''), k.status, k.fields,
 
 // scanResponse reads a saved response, after other columns.
 func scanResponse(row scanner, before ...any) (k SavedResponse, err error) {
-	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed, exactTime{&k.At})...)
+	err = row.Scan(append(before, &k.Request, &k.Mission, &k.Status, jsonCol{&k.Fields}, &k.Body, &k.Sealed,
+		exactTime{&k.At})...)
 	return k, queryErr(err)
 }
 
@@ -73,7 +74,8 @@ func (state *txState) prefetchResponses(names []ResponseKey) commit.Query {
 	}}
 }
 
-const responsesQuery = `SELECT n.i, ` + responseColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (account, name, i),
+const responsesQuery = `SELECT n.i, ` + responseColumns + ` FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n
+	(account, name, i),
 	LATERAL (SELECT * FROM idempotency k WHERE k.account = n.account AND k.name = n.name LIMIT 1) k`
 
 func responseKeyArgs(names []ResponseKey) []any {
@@ -107,11 +109,14 @@ func (t MissionTx) SaveResponse(ctx context.Context, k SavedResponse) error {
 	if k.Mission != "" {
 		mission = k.Mission
 	}
-	err = t.queueInsert(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at, sealed)
+	err = t.queueInsert(ctx, `INSERT INTO idempotency (account, name, request, mission, status, fields, body, at,
+		sealed)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (account, name) DO UPDATE SET request = excluded.request, mission = excluded.mission,
-			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at, sealed = excluded.sealed`,
-		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(), boolInt(k.Sealed))
+			status = excluded.status, fields = excluded.fields, body = excluded.body, at = excluded.at,
+				sealed = excluded.sealed`,
+		k.Account, k.Key, string(k.Request), mission, k.Status, fields, string(k.Body), k.At.UnixMicro(),
+		boolInt(k.Sealed))
 	if err != nil {
 		return fmt.Errorf("save a response: %w", err)
 	}

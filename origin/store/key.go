@@ -20,7 +20,8 @@ type AccessTx struct {
 
 // PutAccount creates an account unless it exists.
 func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) error {
-	_, err := t.exec(ctx, `INSERT INTO account (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, at.Micros())
+	_, err := t.exec(ctx, `INSERT INTO account (id, created_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id,
+		at.Micros())
 	if err != nil {
 		return fmt.Errorf("put account %s: %w", id, err)
 	}
@@ -29,7 +30,8 @@ func (t AccessTx) PutAccount(ctx context.Context, id string, at fieldmark.Time) 
 
 // AddAccount creates an account and reports whether its id was free.
 func (t AccessTx) AddAccount(ctx context.Context, a fieldmark.Account) (bool, error) {
-	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING`,
+	n, err := t.exec(ctx, `INSERT INTO account (id, name, note, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO NOTHING`,
 		a.ID, a.Name, a.Note, a.CreatedAt.Micros())
 	if err != nil {
 		return false, fmt.Errorf("add account %s: %w", a.ID, err)
@@ -47,7 +49,8 @@ func (t AccessTx) CountAccounts(ctx context.Context) (n int, err error) {
 
 // UpdateAccount changes the name and the note of an account.
 func (t AccessTx) UpdateAccount(ctx context.Context, a fieldmark.Account) error {
-	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note, a.ID); err != nil {
+	if _, err := t.exec(ctx, `UPDATE account SET name = $1, note = $2 WHERE id = $3`, a.Name, a.Note,
+		a.ID); err != nil {
 		return fmt.Errorf("update account %s: %w", a.ID, err)
 	}
 	return nil
@@ -95,7 +98,8 @@ type Key struct {
 	HashVersion int    // of the hash function
 }
 
-const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at, last_used_at, rate_reads, rate_writes,
+const keyColumns = `id, public, hash, hash_version, account, name, scopes, created_at, expires_at, revoked_at,
+	last_used_at, rate_reads, rate_writes,
 	networks, replaces, replaced_by, replaced_at, revoked_why, used_from, used_by`
 
 // scanKey reads a key, after other columns.
@@ -103,8 +107,10 @@ func scanKey(row scanner, before ...any) (k Key, err error) {
 	var rate fieldmark.RateLimit
 	var replaces, replacedBy *string
 	err = row.Scan(append(before, &k.ID, &k.Prefix, &k.Hash, &k.HashVersion, &k.Account, &k.Name, jsonCol{&k.Scopes},
-		timeCol{&k.CreatedAt}, nullTime{&k.ExpiresAt}, nullTime{&k.RevokedAt}, nullTime{&k.LastUsedAt}, &rate.Reads, &rate.Writes,
-		jsonCol{&k.Networks}, &replaces, &replacedBy, nullTime{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom, &k.LastUsedAgent)...)
+		timeCol{&k.CreatedAt}, nullTime{&k.ExpiresAt}, nullTime{&k.RevokedAt}, nullTime{&k.LastUsedAt}, &rate.Reads,
+		&rate.Writes,
+		jsonCol{&k.Networks}, &replaces, &replacedBy, nullTime{&k.ReplacedAt}, &k.RevokedReason, &k.LastUsedFrom,
+		&k.LastUsedAgent)...)
 	if rate != (fieldmark.RateLimit{}) {
 		k.RateLimit = &rate
 	}
@@ -138,9 +144,11 @@ func (t AccessTx) AddKey(ctx context.Context, k *Key) error {
 	if k.Replaces != "" {
 		replaces = k.Replaces
 	}
-	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at, expires_at, rate_reads, rate_writes, networks, replaces)
+	_, err = t.exec(ctx, `INSERT INTO api_key (id, public, hash, hash_version, account, name, scopes, created_at,
+		expires_at, rate_reads, rate_writes, networks, replaces)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(), nullMicros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
+		k.ID, k.Prefix, k.Hash, k.HashVersion, k.Account, k.Name, scopes, k.CreatedAt.Micros(),
+		nullMicros(k.ExpiresAt), rate.Reads, rate.Writes, networks, replaces)
 	if err != nil {
 		return fmt.Errorf("add key %s: %w", k.ID, err)
 	}
@@ -206,7 +214,8 @@ func (t AccessTx) NewestKey(ctx context.Context) (string, error) {
 
 // RevokeKey marks a key as revoked, for a reason.
 func (t AccessTx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, why string) error {
-	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why, id); err != nil {
+	if _, err := t.exec(ctx, `UPDATE api_key SET revoked_at = $1, revoked_why = $2 WHERE id = $3`, at.Micros(), why,
+		id); err != nil {
 		return fmt.Errorf("revoke key %s: %w", id, err)
 	}
 	return nil
@@ -214,7 +223,8 @@ func (t AccessTx) RevokeKey(ctx context.Context, id string, at fieldmark.Time, w
 
 // ReplaceKey stores which key replaces a key, and when the old one expires.
 func (t AccessTx) ReplaceKey(ctx context.Context, id, by string, at fieldmark.Time, ends *fieldmark.Time) error {
-	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by, at.Micros(), nullMicros(ends), id)
+	_, err := t.exec(ctx, `UPDATE api_key SET replaced_by = $1, replaced_at = $2, expires_at = $3 WHERE id = $4`, by,
+		at.Micros(), nullMicros(ends), id)
 	if err != nil {
 		return fmt.Errorf("replace key %s: %w", id, err)
 	}
@@ -246,7 +256,8 @@ func (t AccessTx) MarkExpiryNotified(ctx context.Context, id string, days int) e
 
 // TouchKey stores when a key was used, from which network and by which program.
 func (t AccessTx) TouchKey(ctx context.Context, id string, at time.Time, from, by string) error {
-	_, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1, used_from = $2, used_by = $3 WHERE id = $4`, at.UnixMicro(), from, by, id)
+	_, err := t.exec(ctx, `UPDATE api_key SET last_used_at = $1, used_from = $2, used_by = $3 WHERE id = $4`,
+		at.UnixMicro(), from, by, id)
 	if err != nil {
 		return fmt.Errorf("touch key %s: %w", id, err)
 	}

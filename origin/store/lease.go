@@ -22,7 +22,8 @@ const (
 
 // leaseKeys are the key columns of the tables.
 var leaseKeys = map[LeaseKind]string{
-	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id", LeaseAlert: "mission",
+	LeaseDelivery: "id", LeaseAudit: "brand", LeasePreview: "digest", LeaseSLA: "mission", LeasePayment: "id",
+	LeaseAlert: "mission",
 }
 
 // Lease identifies a leased row.
@@ -33,7 +34,8 @@ type Lease struct {
 
 // RenewLease extends a lease of owner that has not expired.
 func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until time.Time) error {
-	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leaseKeys[l.Kind]+` = $2 AND lease_owner = $3 AND lease_until > $4`,
+	err := t.queueExec(ctx, `UPDATE `+string(l.Kind)+` SET lease_until = $1 WHERE `+leaseKeys[l.Kind]+` = $2
+		AND lease_owner = $3 AND lease_until > $4`,
 		until.UnixMicro(), l.ID, owner, now.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("renew the lease of %s %s: %w", l.Kind, l.ID, err)
@@ -53,13 +55,15 @@ var uncountClaim = map[LeaseKind]string{
 // which is right only while no worker runs.
 func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 	for table := range leaseKeys {
-		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+uncountClaim[table]+`
+		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL,
+			lease_owner = NULL`+uncountClaim[table]+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("release the leases of %s: %w", table, err)
 		}
 		if n > 0 {
-			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews], t.touched[TopicDeadlines] = true, true, true, true
+			t.touched[TopicDeliveries], t.touched[TopicAudits], t.touched[TopicPreviews],
+				t.touched[TopicDeadlines] = true, true, true, true
 		}
 	}
 	return t.ScheduleEndpoints(ctx)
@@ -73,7 +77,8 @@ const (
 		ORDER BY s.rules LIMIT $4`
 	duePayments = `SELECT p.id FROM payment p WHERE p.check_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
 		ORDER BY p.check_at LIMIT $4`
-	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL OR p.lease_until <= $3)
+	duePendingAlerts = `SELECT p.mission FROM pending_alert p WHERE p.due_at <= $3 AND (p.lease_until IS NULL
+		OR p.lease_until <= $3)
 		ORDER BY p.due_at LIMIT $4`
 )
 

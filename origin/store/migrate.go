@@ -122,7 +122,8 @@ func Steps(ctx context.Context, cfg Config) (steps []Step, err error) {
 		one.AppliedAt = m.AppliedAt
 		steps, known[one.Version] = append(steps, one), true
 	}
-	rows, err := db.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE version_id > 0 ORDER BY version_id`)
+	rows, err := db.QueryContext(ctx, `SELECT DISTINCT version_id FROM `+goose.DefaultTablename+` WHERE version_id > 0
+		ORDER BY version_id`)
 	applied, err := collect(rows, err, func(row scanner) (v int64, err error) { return v, row.Scan(&v) })
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", unavailable(err))

@@ -74,7 +74,8 @@ func (t MissionTx) PutPendingAlert(ctx context.Context, mission string, alert an
 		return fmt.Errorf("write the pending alert of mission %s: %w", mission, err)
 	}
 	_, err = t.exec(ctx, `INSERT INTO pending_alert (mission, alert, due_at) VALUES ($1, $2, $3)
-		ON CONFLICT (mission) DO UPDATE SET alert = excluded.alert, due_at = excluded.due_at, lease_until = NULL, lease_owner = NULL`,
+		ON CONFLICT (mission) DO UPDATE SET alert = excluded.alert, due_at = excluded.due_at, lease_until = NULL,
+			lease_owner = NULL`,
 		mission, body, due.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("put the pending alert of mission %s: %w", mission, err)
@@ -102,8 +103,10 @@ func (t MissionTx) DeletePendingAlert(ctx context.Context, mission string) error
 
 // ClaimPendingAlerts leases up to limit due pending alerts to owner and returns
 // their missions.
-func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
+func (t MissionTx) ClaimPendingAlerts(ctx context.Context, owner string, now, lease time.Time,
+	limit int) ([]string, error) {
+	return t.claim(ctx, `UPDATE pending_alert SET lease_until = $1, lease_owner = $2
+		WHERE mission IN (`+duePendingAlerts+`) RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
@@ -168,20 +171,24 @@ func (state *txState) prefetchMissions(missions []MissionKey) commit.Query {
 // table, PostgreSQL would use any index that begins with the account and keep
 // that plan; the row comparison fits one index only. LIMIT keeps it from reading
 // the whole index.
-const takenMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account, source_key, external_id, i),
+const takenMissions = `SELECT n.i FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS n (account,
+	source_key, external_id, i),
 		LATERAL (SELECT m.account, m.source_key, m.external_id FROM mission m
 			WHERE (m.account, m.source_key, m.external_id) >= (n.account, n.source_key, n.external_id)
 			ORDER BY m.account, m.source_key, m.external_id LIMIT 1) m
 		WHERE m.account = n.account AND m.source_key = n.source_key AND m.external_id = n.external_id`
 
-const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at, updated_at,
+const missionColumns = `id, account, fingerprint, request, intake, status, held, reason, created_at, updated_at,
+	updated_at,
 	scheduled_at, dispatched_at, started_at, completed_at, canceled_at, closed_at, version,
 	scheduled_start, scheduled_end, assignee, occurrences, sequence`
 
 func scanMission(row scanner) (m Mission, err error) {
 	var start, end *fieldmark.Time
-	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, jsonCol{&m.MissionRequest}, jsonCol{&m.opened}, &m.Status, &m.HeldFrom,
-		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.ChangedAt, nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
+	err = row.Scan(&m.ID, &m.Account, &m.Fingerprint, jsonCol{&m.MissionRequest}, jsonCol{&m.opened}, &m.Status,
+		&m.HeldFrom,
+		jsonCol{&m.StatusReason}, timeCol{&m.CreatedAt}, timeCol{&m.UpdatedAt}, &m.ChangedAt,
+		nullTime{&m.ScheduledAt}, nullTime{&m.DispatchedAt},
 		nullTime{&m.StartedAt}, nullTime{&m.CompletedAt}, nullTime{&m.CanceledAt}, nullTime{&m.ClosedAt}, &m.Version,
 		nullTime{&start}, nullTime{&end}, jsonCol{&m.Assignee}, jsonCol{&m.Occurrences}, &m.Sequence)
 	if start != nil && end != nil {
@@ -191,7 +198,8 @@ func scanMission(row scanner) (m Mission, err error) {
 }
 
 const insertMission = `INSERT INTO mission (id, account, source_key, external_id, fingerprint, request, status, held,
-	created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	created_at, updated_at, version, priority, occurrences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+		$13)`
 
 // AddMission adds a mission and reports whether its natural key was free. If
 // that was prefetched, the insert is queued without waiting for the server.
@@ -206,7 +214,8 @@ func (t MissionTx) AddMission(ctx context.Context, m *Mission) (bool, error) {
 		return false, fmt.Errorf("write the occurrences of mission %s: %w", m.ID, err)
 	}
 	name := MissionKey{m.Account, m.Source, m.ExternalID}.normalized()
-	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status), string(m.HeldFrom),
+	args := []any{m.ID, m.Account, name.Source, m.ExternalID, string(m.Fingerprint), m.request, string(m.Status),
+		string(m.HeldFrom),
 		m.CreatedAt.Micros(), m.ChangedAt, m.Version, string(m.Priority), seen}
 	taken, known := t.state.prefetched.missions[name]
 	if known && taken {
@@ -269,7 +278,8 @@ func (t MissionTx) UpdateMissionStatus(ctx context.Context, m *Mission) error {
 	_, err = t.exec(ctx, `UPDATE mission SET status = $1, held = $2, reason = $3, updated_at = $4, scheduled_at = $5,
 		dispatched_at = $6, started_at = $7, completed_at = $8, canceled_at = $9, closed_at = $10, version = $11,
 		scheduled_start = $12, scheduled_end = $13, assignee = $14, sequence = $15 WHERE id = $16`,
-		string(m.Status), string(m.HeldFrom), reason, m.ChangedAt, nullMicros(m.ScheduledAt), nullMicros(m.DispatchedAt),
+		string(m.Status), string(m.HeldFrom), reason, m.ChangedAt, nullMicros(m.ScheduledAt),
+		nullMicros(m.DispatchedAt),
 		nullMicros(m.StartedAt), nullMicros(m.CompletedAt), nullMicros(m.CanceledAt), nullMicros(m.ClosedAt), m.Version,
 		start, end, assignee, m.Sequence, m.ID)
 	if err != nil {
@@ -292,7 +302,8 @@ func (t MissionTx) UpdateMissionRequest(ctx context.Context, m *Mission, was fie
 	if err != nil {
 		return fmt.Errorf("write mission %s: %w", m.ID, err)
 	}
-	_, err = t.exec(ctx, `UPDATE mission SET request = $1, intake = $2, priority = $3, updated_at = $4, version = $5 WHERE id = $6`,
+	_, err = t.exec(ctx, `UPDATE mission SET request = $1, intake = $2, priority = $3, updated_at = $4, version = $5
+		WHERE id = $6`,
 		request, opened, string(m.Priority), m.ChangedAt, m.Version, m.ID)
 	if err != nil {
 		return fmt.Errorf("update the request of mission %s: %w", m.ID, err)
@@ -351,12 +362,14 @@ func (q *MissionQuery) sql() (string, []any) {
 		w.with("account = %s", q.Account)
 		w.with("(updated_at, id) > (%s, %s)", q.Since, q.SinceID)
 		q.filters(&w)
-		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY updated_at, id LIMIT ` + w.arg(q.Limit), w.args
+		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY updated_at, id
+			LIMIT ` + w.arg(q.Limit), w.args
 	case q.ExternalID != "":
 		w.with("account = %s", q.Account)
 		w.with("external_id = %s", q.ExternalID)
 		q.filters(&w)
-		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY id DESC LIMIT ` + w.arg(q.Limit), w.args
+		return `SELECT ` + missionColumns + ` FROM mission WHERE ` + w.text() + ` ORDER BY id DESC
+			LIMIT ` + w.arg(q.Limit), w.args
 	}
 	return q.newest(&w), w.args
 }
@@ -394,7 +407,8 @@ func (q *MissionQuery) newest(w *where) string {
 	from, until, limit := w.arg(q.From), w.arg(q.Until), w.arg(q.Limit)
 	indexRange := func(conditions ...string) string {
 		conditions = append(conditions, "id >= "+from, "id < "+until)
-		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...), " AND ") + ` ORDER BY id DESC LIMIT ` + limit
+		return `SELECT id FROM mission WHERE ` + strings.Join(append(equal[:len(equal):len(equal)], conditions...),
+			" AND ") + ` ORDER BY id DESC LIMIT ` + limit
 	}
 	var ranges []string
 	switch {
@@ -421,7 +435,8 @@ func (q *MissionQuery) newest(w *where) string {
 		}
 	}
 	return `SELECT ` + missionColumns + ` FROM mission WHERE id IN (SELECT id FROM (SELECT id FROM (` +
-		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC LIMIT ` + limit + `) ORDER BY id DESC`
+		strings.Join(ranges, `) AS s UNION ALL SELECT id FROM (`) + `) AS s) AS page ORDER BY id DESC
+			LIMIT ` + limit + `) ORDER BY id DESC`
 }
 
 // where collects conditions and their arguments.
@@ -482,7 +497,8 @@ func addDetails(ctx context.Context, db querier, list []*Mission) error {
 		var revision, counted *int64
 		var s SLA
 		var p paymentScan
-		if err := row.Scan(append([]any{&id, &policy, jsonCol{&s.Timers}, &revision, &counted, nullTime{&s.DueAt}}, p.into()...)...); err != nil {
+		if err := row.Scan(append([]any{&id, &policy, jsonCol{&s.Timers}, &revision, &counted, nullTime{&s.DueAt}},
+			p.into()...)...); err != nil {
 			return none, err
 		}
 		m := byID[id]

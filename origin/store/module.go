@@ -34,7 +34,8 @@ func (db ModuleReader) Activations(ctx context.Context) ([]fieldmark.Activation,
 
 // PutModule stores a scoring module under its digest, with its validation
 // report. An existing module stays; a missing signature or report is added.
-func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage, at fieldmark.Time) error {
+func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body []byte, report json.RawMessage,
+	at fieldmark.Time) error {
 	var signature, said *string
 	if m.Signature != nil {
 		text, err := json.Marshal(m.Signature)
@@ -46,8 +47,10 @@ func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body 
 	if report != nil {
 		said = new(string(report))
 	}
-	_, err := t.exec(ctx, `INSERT INTO module (digest, name, version, body, created_at, signature, report) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (digest) DO UPDATE SET signature = COALESCE(excluded.signature, module.signature), report = COALESCE(excluded.report, module.report)`,
+	_, err := t.exec(ctx, `INSERT INTO module (digest, name, version, body, created_at, signature, report) VALUES ($1,
+		$2, $3, $4, $5, $6, $7)
+		ON CONFLICT (digest) DO UPDATE SET signature = COALESCE(excluded.signature, module.signature),
+			report = COALESCE(excluded.report, module.report)`,
 		string(m.Digest), m.Name, m.Version, body, at.Micros(), signature, said)
 	if err != nil {
 		return fmt.Errorf("put module %s: %w", m.Digest, err)
@@ -58,7 +61,8 @@ func (t ModuleTx) PutModule(ctx context.Context, m fieldmark.SignedModule, body 
 // ActivateModule makes a stored module active as of an event; below 100 percent,
 // as a canary.
 func (t ModuleTx) ActivateModule(ctx context.Context, digest fieldmark.Digest, event int64, percent int) error {
-	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent) VALUES ($1, $2, $3)`, event, string(digest), percent)
+	_, err := t.exec(ctx, `INSERT INTO activation (event, digest, percent) VALUES ($1, $2, $3)`, event,
+		string(digest), percent)
 	if err != nil {
 		return fmt.Errorf("activate module %s: %w", digest, err)
 	}
@@ -80,13 +84,16 @@ func scanSigned(row scanner, more ...any) (m fieldmark.SignedModule, err error) 
 // ModulePlan reads the active module, the one before it, and the canary; the
 // error is ErrNotFound without an active module.
 func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
-	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a JOIN module m ON m.digest = a.digest `
+	const chosen = `SELECT m.name, m.version, m.digest, m.signature, a.event, a.percent FROM activation a
+		JOIN module m ON m.digest = a.digest `
 	var event, newest int64
 	var percent int
-	if plan.SignedModule, err = scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 ORDER BY a.event DESC LIMIT 1`), &event, &percent); err != nil {
+	if plan.SignedModule, err = scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 ORDER BY a.event DESC
+		LIMIT 1`), &event, &percent); err != nil {
 		return plan, fmt.Errorf("read the active module: %w", err)
 	}
-	before, err := scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 AND a.digest <> $1 ORDER BY a.event DESC LIMIT 1`, string(plan.Digest)), &newest, &percent)
+	before, err := scanSigned(db.queryRow(ctx, chosen+`WHERE a.percent = 100 AND a.digest <> $1 ORDER BY a.event DESC
+		LIMIT 1`, string(plan.Digest)), &newest, &percent)
 	if err == nil {
 		plan.Previous = &before
 	} else if !errors.Is(err, ErrNotFound) {
@@ -104,7 +111,8 @@ func (db ModuleReader) ModulePlan(ctx context.Context) (plan fieldmark.ModulePla
 
 // SignedModule reads the name and the signature of a module.
 func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fieldmark.SignedModule, error) {
-	m, err := scanSigned(t.queryRow(ctx, `SELECT name, version, digest, signature FROM module WHERE digest = $1`, string(digest)))
+	m, err := scanSigned(t.queryRow(ctx, `SELECT name, version, digest, signature FROM module WHERE digest = $1`,
+		string(digest)))
 	if err != nil {
 		return m, fmt.Errorf("read the name of module %s: %w", digest, err)
 	}
@@ -114,7 +122,8 @@ func (t ModuleTx) SignedModule(ctx context.Context, digest fieldmark.Digest) (fi
 // Module reads the bytes of a module; the error is ErrNotFound if it does not exist.
 func (db ModuleReader) Module(ctx context.Context, digest fieldmark.Digest) ([]byte, error) {
 	var body []byte
-	if err := queryErr(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`, string(digest)).Scan(&body)); err != nil {
+	if err := queryErr(db.queryRow(ctx, `SELECT body FROM module WHERE digest = $1`,
+		string(digest)).Scan(&body)); err != nil {
 		return nil, fmt.Errorf("read module %s: %w", digest, err)
 	}
 	return body, nil
@@ -137,10 +146,12 @@ func (db ModuleReader) Modules(ctx context.Context, limit int) ([]fieldmark.Modu
 }
 
 // ModuleRecord reads the description of a module, with its report.
-func (db ModuleReader) ModuleRecord(ctx context.Context, digest fieldmark.Digest) (r fieldmark.ModuleRecord, err error) {
+func (db ModuleReader) ModuleRecord(ctx context.Context,
+	digest fieldmark.Digest) (r fieldmark.ModuleRecord, err error) {
 	var at int64
 	var report *string
-	r.SignedModule, err = scanSigned(db.queryRow(ctx, `SELECT name, version, digest, signature, LENGTH(body), created_at, report
+	r.SignedModule, err = scanSigned(db.queryRow(ctx, `SELECT name, version, digest, signature, LENGTH(body),
+		created_at, report
 		FROM module WHERE digest = $1`, string(digest)), &r.Bytes, &at, &report)
 	if err != nil {
 		return r, fmt.Errorf("read module %s: %w", digest, err)
@@ -156,7 +167,8 @@ const previewColumns = `digest, against, state, done, total, error, result, requ
 func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 	var result *string
 	var at int64
-	if err := queryErr(row.Scan(&p.Digest, &p.Against, &p.State, &p.Done, &p.Total, &p.Error, &result, &at)); err != nil {
+	if err := queryErr(row.Scan(&p.Digest, &p.Against, &p.State, &p.Done, &p.Total, &p.Error, &result,
+		&at)); err != nil {
 		return p, err
 	}
 	p.RequestedAt = fieldmark.AtMicros(at)
@@ -170,7 +182,8 @@ func scanPreview(row scanner) (p fieldmark.ModulePreview, err error) {
 // running one starts over.
 func (t ModuleTx) EnqueuePreview(ctx context.Context, p fieldmark.ModulePreview) error {
 	_, err := t.exec(ctx, `INSERT INTO preview (`+previewColumns+`) VALUES ($1, $2, $3, 0, 0, '', NULL, $4)
-		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0, error = '', result = NULL,
+		ON CONFLICT (digest) DO UPDATE SET against = excluded.against, state = excluded.state, done = 0, total = 0,
+			error = '', result = NULL,
 		requested_at = excluded.requested_at, lease_until = NULL, lease_owner = NULL, claims = 0`,
 		string(p.Digest), string(p.Against), string(fieldmark.PreviewWaiting), p.RequestedAt.Micros())
 	if err != nil {
@@ -182,14 +195,18 @@ func (t ModuleTx) EnqueuePreview(ctx context.Context, p fieldmark.ModulePreview)
 
 // ClaimPreviews leases up to limit previews to owner. A preview that was claimed
 // most times without a result fails for a reason instead.
-func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit, most int, reason string) ([]fieldmark.ModulePreview, error) {
+func (t ModuleTx) ClaimPreviews(ctx context.Context, owner string, now, lease time.Time, limit, most int,
+	reason string) ([]fieldmark.ModulePreview, error) {
 	_, err := t.exec(ctx, `UPDATE preview SET state = 'failed', error = $1, lease_until = NULL, lease_owner = NULL
-		WHERE state IN ('waiting', 'running') AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $3)`, reason, most, now.UnixMicro())
+		WHERE state IN ('waiting', 'running') AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $3)`,
+		reason, most, now.UnixMicro())
 	if err != nil {
 		return nil, fmt.Errorf("fail previews: %w", err)
 	}
-	rows, err := t.query(ctx, `UPDATE preview SET lease_until = $1, lease_owner = $2, state = 'running', claims = claims + 1
-		WHERE digest IN (SELECT p.digest FROM preview p WHERE p.state IN ('waiting', 'running') AND (p.lease_until IS NULL OR p.lease_until <= $3)
+	rows, err := t.query(ctx, `UPDATE preview SET lease_until = $1, lease_owner = $2, state = 'running',
+		claims = claims + 1
+		WHERE digest IN (SELECT p.digest FROM preview p WHERE p.state IN ('waiting', 'running')
+			AND (p.lease_until IS NULL OR p.lease_until <= $3)
 			ORDER BY p.requested_at, p.digest LIMIT $4)
 		AND (lease_until IS NULL OR lease_until <= $3)
 		RETURNING `+previewColumns, lease.UnixMicro(), owner, now.UnixMicro(), limit)
@@ -211,7 +228,8 @@ func (t ModuleTx) UpdatePreview(ctx context.Context, owner string, p fieldmark.M
 		}
 		result = new(string(text))
 	}
-	_, err := t.exec(ctx, `UPDATE preview SET state = $1, done = $2, total = $3, error = $4, result = $5 WHERE digest = $6 AND lease_owner = $7`,
+	_, err := t.exec(ctx, `UPDATE preview SET state = $1, done = $2, total = $3, error = $4, result = $5
+		WHERE digest = $6 AND lease_owner = $7`,
 		string(p.State), p.Done, p.Total, p.Error, result, string(p.Digest), owner)
 	if err != nil {
 		return fmt.Errorf("update a preview of %s: %w", p.Digest, err)

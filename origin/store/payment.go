@@ -26,7 +26,8 @@ func (p *Payment) overdueCheck() any {
 	return p.DueAt.Std().Add(time.Millisecond).UnixMicro() // it is not overdue at the due time itself
 }
 
-const paymentColumns = `p.id, p.mission, p.direction, p.amount, p.currency, p.terms, p.status, p.due_at, p.paid_at, p.failure,
+const paymentColumns = `p.id, p.mission, p.direction, p.amount, p.currency, p.terms, p.status, p.due_at, p.paid_at,
+	p.failure,
 	p.refunded, p.version, p.created_at, p.updated_at, p.overdue_at`
 
 // paymentScan reads the columns of a payment, which are NULL without one.
@@ -38,8 +39,10 @@ type paymentScan struct {
 }
 
 func (s *paymentScan) into() []any {
-	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, nullTime{&s.p.DueAt}, nullTime{&s.p.PaidAt},
-		jsonCol{&s.p.Failure}, &s.refunded, &s.version, nullTime{&s.created}, nullTime{&s.updated}, nullTime{&s.p.OverdueAt}}
+	return []any{&s.id, &s.mission, &s.direction, &s.amount, &s.currency, &s.terms, &s.status, nullTime{&s.p.DueAt},
+		nullTime{&s.p.PaidAt},
+		jsonCol{&s.p.Failure}, &s.refunded, &s.version, nullTime{&s.created}, nullTime{&s.updated},
+		nullTime{&s.p.OverdueAt}}
 }
 
 func (s *paymentScan) payment() *Payment {
@@ -47,7 +50,8 @@ func (s *paymentScan) payment() *Payment {
 		return nil
 	}
 	p := &s.p
-	p.ID, p.Mission, p.Direction, p.Terms, p.Status = *s.id, *s.mission, fieldmark.Direction(*s.direction), *s.terms, fieldmark.PaymentStatus(*s.status)
+	p.ID, p.Mission, p.Direction, p.Terms, p.Status = *s.id, *s.mission, fieldmark.Direction(*s.direction), *s.terms,
+		fieldmark.PaymentStatus(*s.status)
 	if s.amount != nil && s.currency != nil {
 		p.Amount = &fieldmark.Money{Value: *s.amount, Currency: fieldmark.Currency(*s.currency)}
 	}
@@ -67,9 +71,11 @@ func money(m *fieldmark.Money) (amount, currency any) {
 // AddPayment adds the payment of a mission.
 func (t MissionTx) AddPayment(ctx context.Context, m *Mission, p *Payment) error {
 	amount, currency := money(p.Amount)
-	err := t.queueInsert(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded, version, created_at, updated_at)
+	err := t.queueInsert(ctx, `INSERT INTO payment (id, mission, direction, amount, currency, terms, status, refunded,
+		version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version, p.CreatedAt.Micros())
+		p.ID, m.ID, string(p.Direction), amount, currency, p.Terms, string(p.Status), p.RefundedTotal, p.Version,
+		p.CreatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("add payment %s: %w", p.ID, err)
 	}
@@ -84,8 +90,10 @@ func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 		return fmt.Errorf("write the failure of payment %s: %w", p.ID, err)
 	}
 	amount, currency := money(p.Amount)
-	_, err = t.exec(ctx, `UPDATE payment SET direction = $1, amount = $2, currency = $3, terms = $4, status = $5, due_at = $6, paid_at = $7,
-		failure = $8, refunded = $9, version = $10, updated_at = $11, check_at = $12, overdue_at = $13, lease_until = NULL, lease_owner = NULL WHERE id = $14`,
+	_, err = t.exec(ctx, `UPDATE payment SET direction = $1, amount = $2, currency = $3, terms = $4, status = $5,
+		due_at = $6, paid_at = $7,
+		failure = $8, refunded = $9, version = $10, updated_at = $11, check_at = $12, overdue_at = $13,
+			lease_until = NULL, lease_owner = NULL WHERE id = $14`,
 		string(p.Direction), amount, currency, p.Terms, string(p.Status), nullMicros(p.DueAt), nullMicros(p.PaidAt),
 		failure, p.RefundedTotal, p.Version, p.UpdatedAt.Micros(), p.overdueCheck(), nullMicros(p.OverdueAt), p.ID)
 	if err != nil {
@@ -96,7 +104,8 @@ func (t MissionTx) PutPayment(ctx context.Context, p *Payment) error {
 
 // ClaimPayments leases up to limit overdue payments to owner.
 func (t MissionTx) ClaimPayments(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`) RETURNING id`,
+	return t.claim(ctx, `UPDATE payment SET lease_until = $1, lease_owner = $2 WHERE id IN (`+duePayments+`)
+		RETURNING id`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
@@ -111,7 +120,8 @@ func (t MissionTx) PaymentMission(ctx context.Context, id string) (mission strin
 
 // AddRefund adds a refund. Its reference must be unique for the payment.
 func (t MissionTx) AddRefund(ctx context.Context, payment string, r *fieldmark.Refund) error {
-	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := t.exec(ctx, `INSERT INTO refund (id, payment, amount, reference, reason, created_at) VALUES ($1, $2, $3,
+		$4, $5, $6)`,
 		r.ID, payment, r.Amount, reference(r), r.Reason, r.CreatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("add refund %s: %w", r.ID, err)
@@ -130,7 +140,8 @@ func reference(r *fieldmark.Refund) string {
 
 // Refunds lists the refunds of a payment, the oldest first.
 func (db MissionReader) Refunds(ctx context.Context, payment string) ([]fieldmark.Refund, error) {
-	rows, err := db.query(ctx, `SELECT id, amount, reference, reason, created_at FROM refund WHERE payment = $1 ORDER BY id`, payment)
+	rows, err := db.query(ctx, `SELECT id, amount, reference, reason, created_at FROM refund WHERE payment = $1
+		ORDER BY id`, payment)
 	list, err := collect(rows, err, func(row scanner) (r fieldmark.Refund, err error) {
 		err = row.Scan(&r.ID, &r.Amount, &r.Reference, &r.Reason, timeCol{&r.CreatedAt})
 		if r.Reference == r.ID {
@@ -146,11 +157,13 @@ func (db MissionReader) Refunds(ctx context.Context, payment string) ([]fieldmar
 
 // Payments lists up to limit payments with their missions, the newest first;
 // status "" means any, before is the id the previous page ended with.
-func (db MissionReader) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string, limit int) ([]fieldmark.MissionPayment, error) {
+func (db MissionReader) Payments(ctx context.Context, status fieldmark.PaymentStatus, before string,
+	limit int) ([]fieldmark.MissionPayment, error) {
 	if before == "" {
 		before = lastID
 	}
-	question := `SELECT ` + paymentColumns + `, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id < $1`
+	question := `SELECT ` + paymentColumns + `, m.request FROM payment p JOIN mission m ON m.id = p.mission
+		WHERE p.id < $1`
 	args := []any{before, limit}
 	if status != "" {
 		question += ` AND p.status = $3`
@@ -171,14 +184,16 @@ func scanMissionPayment(row scanner) (p fieldmark.MissionPayment, err error) {
 		return p, queryErr(err)
 	}
 	kept := scan.payment()
-	return fieldmark.MissionPayment{Payment: kept.Payment, MissionID: kept.Mission, ExternalID: said.ExternalID, Source: said.Source,
+	return fieldmark.MissionPayment{Payment: kept.Payment, MissionID: kept.Mission, ExternalID: said.ExternalID,
+		Source:    said.Source,
 		CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt, Refunds: []fieldmark.Refund{}}, nil
 }
 
 // Payment reads a payment with its mission and refunds; the error is ErrNotFound
 // if it does not exist.
 func (db MissionReader) Payment(ctx context.Context, id string) (fieldmark.MissionPayment, error) {
-	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m ON m.id = p.mission WHERE p.id = $1`, id))
+	p, err := scanMissionPayment(db.queryRow(ctx, `SELECT `+paymentColumns+`, m.request FROM payment p JOIN mission m
+		ON m.id = p.mission WHERE p.id = $1`, id))
 	if err == nil && p.RefundedTotal > 0 {
 		p.Refunds, err = db.Refunds(ctx, id)
 	}

@@ -46,7 +46,8 @@ func postgres() *dialect {
 			Unavailable: unavailable, IsUnavailable: isUnavailable,
 		},
 		checks: []check.Rule{
-			{Name: "every index is valid", Query: `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+			{Name: "every index is valid", Query: `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c
+				ON c.oid = i.indexrelid
 				WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`},
 			{Name: "every reference leads to a row", Query: `SELECT c.conname::text FROM pg_constraint c
 				WHERE c.connamespace = current_schema()::regnamespace AND NOT c.convalidated`},

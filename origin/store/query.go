@@ -42,7 +42,8 @@ const (
 // unavailable turns errors of a database that cannot be reached or does not write
 // into CodeOriginUnavailable, which says when to retry.
 func unavailable(err error) error {
-	if err == nil || isUnavailable(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || isUnavailable(err) || errors.Is(err, context.Canceled) || errors.Is(err,
+		context.DeadlineExceeded) {
 		return err // a context's deadline is a net.Error as well
 	}
 	detail := ""

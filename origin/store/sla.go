@@ -29,7 +29,8 @@ const rulesQuery = `SELECT kind, name, body, revision FROM sla_rule`
 
 // defaultRules returns the rules of the program.
 func defaultRules() *SLARules {
-	r := &SLARules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{}, BusinessHours: map[string]fieldmark.SLACalendar{}}
+	r := &SLARules{Policies: map[fieldmark.Priority]fieldmark.SLAPolicy{},
+		BusinessHours: map[string]fieldmark.SLACalendar{}}
 	for _, p := range sla.DefaultPolicies() {
 		r.Policies[p.Priority] = p
 	}
@@ -87,7 +88,8 @@ func (t MissionTx) SLARules(ctx context.Context) (r *SLARules, err error) {
 }
 
 // PutSLAPolicy sets the policy of a priority; nil restores the default.
-func (t MissionTx) PutSLAPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy, at time.Time) error {
+func (t MissionTx) PutSLAPolicy(ctx context.Context, priority fieldmark.Priority, p *fieldmark.SLAPolicy,
+	at time.Time) error {
 	return t.putRule(ctx, rulePolicy, string(priority), p, p == nil, at)
 }
 
@@ -109,7 +111,8 @@ func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, awa
 	}
 	_, err := t.exec(ctx, `INSERT INTO sla_rule (kind, name, body, revision, updated_at)
 		VALUES ($1, $2, $3, (SELECT COALESCE(MAX(r.revision), 0) + 1 FROM sla_rule r), $4)
-		ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body, revision = excluded.revision, updated_at = excluded.updated_at`,
+		ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body, revision = excluded.revision,
+			updated_at = excluded.updated_at`,
 		kind, name, body, at.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("put %s %s: %w", kind, name, err)
@@ -148,7 +151,8 @@ func (t MissionTx) AddSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
-	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	err = t.queueInsert(ctx, `INSERT INTO sla (mission, policy, timers, revision, rules, due_at) VALUES ($1, $2, $3,
+		$4, $5, $6)`,
 		m.ID, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt))
 	if err != nil {
 		return fmt.Errorf("add the SLA of mission %s: %w", m.ID, err)
@@ -163,7 +167,8 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 	if err != nil {
 		return fmt.Errorf("write the SLA of mission %s: %w", m.ID, err)
 	}
-	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5, lease_until = NULL, lease_owner = NULL
+	_, err = t.exec(ctx, `UPDATE sla SET policy = $1, timers = $2, revision = $3, rules = $4, due_at = $5,
+		lease_until = NULL, lease_owner = NULL
 		WHERE mission = $6`, string(s.Policy), timers, s.Revision, s.activeRevision(), nullMicros(s.DueAt), m.ID)
 	if err != nil {
 		return fmt.Errorf("put the SLA of mission %s: %w", m.ID, err)
@@ -174,9 +179,12 @@ func (t MissionTx) PutSLA(ctx context.Context, m *Mission, s *SLA) error {
 
 // AddSLAEvent stores that a timer event has been emitted under an event id, and
 // reports false if it had been before. That makes each timer event unique.
-func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change, event string, at time.Time) (bool, error) {
-	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle, string(c.Type), c.Turn, event, at.UnixMicro())
+func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change, event string,
+	at time.Time) (bool, error) {
+	n, err := t.exec(ctx, `INSERT INTO sla_event (mission, metric, cycle, kind, turn, event, at) VALUES ($1, $2, $3,
+		$4, $5, $6, $7)
+		ON CONFLICT (mission, metric, cycle, kind, turn) DO NOTHING`, mission, string(c.Metric), c.Cycle,
+		string(c.Type), c.Turn, event, at.UnixMicro())
 	if err != nil {
 		return false, fmt.Errorf("add %s of mission %s: %w", c.Type, mission, err)
 	}
@@ -187,7 +195,8 @@ func (t MissionTx) AddSLAEvent(ctx context.Context, mission string, c sla.Change
 // or whose timers were computed with older rules. Both come from an index: the
 // cost depends on what is due, not on how many missions there are.
 func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueSLAs+`) RETURNING mission`,
+	due, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+dueSLAs+`)
+		RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit)
 	if err != nil || len(due) >= limit {
 		return due, err
@@ -196,7 +205,8 @@ func (t MissionTx) ClaimSLAs(ctx context.Context, owner string, now, lease time.
 	if err != nil || r.Revision == 0 {
 		return due, err
 	}
-	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleSLAs+`) RETURNING mission`,
+	stale, err := t.claim(ctx, `UPDATE sla SET lease_until = $1, lease_owner = $2 WHERE mission IN (`+staleSLAs+`)
+		RETURNING mission`,
 		lease.UnixMicro(), owner, now.UnixMicro(), limit-len(due), r.Revision)
 	return append(due, stale...), err
 }

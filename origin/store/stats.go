@@ -31,7 +31,8 @@ func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fi
 	text, err := json.Marshal(r)
 	if err == nil {
 		_, err = t.exec(ctx, `INSERT INTO node (id, report, seen_at) VALUES ($1, $2, $3)
-			ON CONFLICT (id) DO UPDATE SET report = excluded.report, seen_at = excluded.seen_at`, r.Node, string(text), r.SeenAt.Micros())
+			ON CONFLICT (id) DO UPDATE SET report = excluded.report, seen_at = excluded.seen_at`, r.Node,
+			string(text), r.SeenAt.Micros())
 	}
 	if err != nil {
 		return before, fmt.Errorf("put node %s: %w", r.Node, err)
@@ -41,7 +42,8 @@ func (t StatsTx) PutNode(ctx context.Context, r fieldmark.NodeReport) (before fi
 
 // Nodes lists the nodes that reported since a time, by their id.
 func (db StatsReader) Nodes(ctx context.Context, since fieldmark.Time, limit int) ([]fieldmark.NodeReport, error) {
-	return nodes(ctx, db, `SELECT report, seen_at FROM node WHERE seen_at >= $1 ORDER BY id LIMIT $2`, since.Micros(), limit)
+	return nodes(ctx, db, `SELECT report, seen_at FROM node WHERE seen_at >= $1 ORDER BY id LIMIT $2`, since.Micros(),
+		limit)
 }
 
 func nodes(ctx context.Context, db querier, text string, args ...any) ([]fieldmark.NodeReport, error) {
@@ -85,7 +87,7 @@ type Stats struct {
 	CircuitOpen int           // enabled endpoints whose circuit is open
 
 	Missions map[fieldmark.MissionStatus]int // open missions by status, maxCount at most in total
-	Due      int                             // SLA timers and pending alerts that are due and not processed yet, maxCount at most
+	Due      int                             // due SLA timers and pending alerts, maxCount at most
 	MaxDelay time.Duration                   // the longest delay of those
 }
 
@@ -96,19 +98,23 @@ func (db StatsReader) Stats(ctx context.Context, now time.Time) (v Stats, err er
 	}
 	var due int64
 	// Held deliveries are late because of the receiver and are counted apart.
-	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due' AND d.lease_owner IS NULL AND `
-	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled' AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
+	const waiting = `(SELECT d.due_at FROM endpoint p JOIN delivery d ON d.endpoint = p.id WHERE d.state = 'due'
+		AND d.lease_owner IS NULL AND `
+	if err = db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM `+waiting+`p.state = 'enabled'
+		AND COALESCE(p.open_until, 0) <= $1 LIMIT $2) AS ours`,
 		now.UnixMicro(), maxCount).Scan(&v.Backlog, &due); err != nil {
 		return v, fmt.Errorf("count deliveries: %w", err)
 	}
-	if err = db.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until, 0) > $1) LIMIT $2) AS held`,
+	if err = db.queryRow(ctx, `SELECT COUNT(*) FROM `+waiting+`(p.state <> 'enabled' OR COALESCE(p.open_until,
+		0) > $1) LIMIT $2) AS held`,
 		now.UnixMicro(), maxCount).Scan(&v.Held); err != nil {
 		return v, fmt.Errorf("count held deliveries: %w", err)
 	}
 	if late := now.Sub(time.UnixMicro(due)); due > 0 && late > 0 {
 		v.Oldest = late
 	}
-	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled' AND failing_since IS NOT NULL THEN 1 END),
+	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state <> 'enabled' THEN 1 END), COUNT(CASE WHEN state = 'enabled'
+		AND failing_since IS NOT NULL THEN 1 END),
 		COUNT(CASE WHEN state = 'enabled' AND open_until > $1 THEN 1 END)
 		FROM endpoint WHERE deleted_at IS NULL`, now.UnixMicro()).Scan(&v.Stopped, &v.Failing, &v.CircuitOpen)
 	if err != nil {
@@ -124,7 +130,8 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats)
 		v.Missions[status] = 0
 	}
 	rows, err := db.query(ctx, `SELECT status, COUNT(*) FROM (SELECT status FROM mission
-		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE') LIMIT $1) AS those GROUP BY status`, maxCount)
+		WHERE status IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'UNABLE_TO_COMPLETE')
+			LIMIT $1) AS those GROUP BY status`, maxCount)
 	if err != nil {
 		return fmt.Errorf("count missions: %w", err)
 	}
@@ -141,7 +148,8 @@ func (db StatsReader) missionStats(ctx context.Context, now time.Time, v *Stats)
 		return fmt.Errorf("count missions: %w", err)
 	}
 	var due int64
-	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla WHERE due_at <= $1
+	if err := db.queryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(due_at), 0) FROM (SELECT due_at FROM sla
+		WHERE due_at <= $1
 			UNION ALL SELECT due_at FROM pending_alert WHERE due_at <= $1 ORDER BY due_at LIMIT $2) AS late`,
 		now.UnixMicro(), maxCount).Scan(&v.Due, &due); err != nil {
 		return fmt.Errorf("count due timers: %w", err)
@@ -165,7 +173,8 @@ type Activity struct {
 // breached SLA. Delivery ids are in order of creation, so it reads only the
 // newest rows.
 func (db StatsReader) Activity(ctx context.Context, since time.Time) (a Activity, err error) {
-	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed' THEN 1 END)
+	err = db.queryRow(ctx, `SELECT COUNT(CASE WHEN state = 'done' THEN 1 END), COUNT(CASE WHEN state = 'failed'
+		THEN 1 END)
 		FROM (SELECT state, updated_at FROM delivery ORDER BY id DESC LIMIT $1) AS newest WHERE updated_at >= $2`,
 		maxActivity, since.UnixMicro()).Scan(&a.Sent, &a.Failed)
 	if err != nil {

@@ -44,7 +44,8 @@ type tx struct {
 func newTx(db *commit.Tx, state *txState) *Tx {
 	t := &tx{db: db, state: state, events: state.log.numbered}
 	return &Tx{
-		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, EventTx{EventReader{t}, t}, MissionTx{MissionReader{t}, t},
+		AccessTx{AccessReader{t}, t}, BrandTx{BrandReader{t}, t}, EventTx{EventReader{t}, t},
+		MissionTx{MissionReader{t}, t},
 		ModuleTx{ModuleReader{t}, t}, StatsTx{StatsReader{t}, t}, WebhookTx{WebhookReader{t}, t}, t,
 	}
 }
@@ -195,7 +196,8 @@ func (s *Store) prefetch(writes []*write) []commit.Query {
 	if len(missions) > 0 {
 		state.rules = defaultRules()
 		queries = append(queries,
-			commit.Query{Text: rulesQuery, Scan: state.rules.scan}, state.prefetchEndpoints(accounts), state.prefetchMissions(missions))
+			commit.Query{Text: rulesQuery, Scan: state.rules.scan}, state.prefetchEndpoints(accounts),
+			state.prefetchMissions(missions))
 	}
 	if len(responses) > 0 {
 		queries = append(queries, state.prefetchResponses(responses))

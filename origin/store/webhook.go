@@ -31,7 +31,8 @@ type DueEndpoint struct {
 // longest overdue first. A row that cannot be decoded is in the list with its
 // error, so that it does not hold up the others.
 func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) ([]DueEndpoint, error) {
-	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
+	rows, err := t.query(ctx, `SELECT `+endpointColumns+`, (SELECT COUNT(*) FROM delivery d
+		WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 		FROM endpoint WHERE wake_at <= $1 AND deleted_at IS NULL ORDER BY wake_at, id LIMIT $2`, now.UnixMicro(), limit)
 	list, err := collect(rows, err, func(row scanner) (r DueEndpoint, err error) {
 		if r.Endpoint, err = scanEndpointWith(row, &r.InFlight); err != nil && r.ID != "" {
@@ -48,7 +49,8 @@ func (t WebhookTx) DueEndpoints(ctx context.Context, now time.Time, limit int) (
 // PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
 // and until when its rate limit is used up.
 func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wake, rate time.Time) error {
-	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake), exactMicros(rate), endpoint); err != nil {
+	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake),
+		exactMicros(rate), endpoint); err != nil {
 		return fmt.Errorf("schedule endpoint %s: %w", endpoint, err)
 	}
 	clear(t.state.endpoints)
@@ -58,14 +60,17 @@ func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wak
 // NewestEndpoint returns the id of the newest endpoint that is neither deleted
 // nor expired, or "".
 func (t WebhookTx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
-	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1)`, now.UnixMicro())
+	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL
+		OR expires_at > $1)`, now.UnixMicro())
 }
 
 // ScheduleEndpoints schedules every endpoint that has due deliveries and is not
 // scheduled: after a crash, and after an older program wrote.
 func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {
-	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled' AND deleted_at IS NULL
-		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due' AND d.lease_owner IS NULL)`)
+	n, err := t.exec(ctx, `UPDATE endpoint SET wake_at = 0 WHERE wake_at IS NULL AND state = 'enabled'
+		AND deleted_at IS NULL
+		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = endpoint.id AND d.state = 'due'
+			AND d.lease_owner IS NULL)`)
 	if err != nil {
 		return fmt.Errorf("schedule endpoints: %w", err)
 	}
@@ -86,7 +91,8 @@ type Replay struct {
 const replayColumns = `id, endpoint, request, state, at_delivery, at_event, looked, queued, created_at, updated_at`
 
 func scanReplay(row scanner) (r Replay, err error) {
-	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.LastDelivery, &r.LastEvent, &r.Looked, &r.Queued,
+	err = row.Scan(&r.ID, &r.EndpointID, jsonCol{&r.ReplayRequest}, &r.State, &r.LastDelivery, &r.LastEvent,
+		&r.Looked, &r.Queued,
 		timeCol{&r.CreatedAt}, timeCol{&r.UpdatedAt})
 	return r, queryErr(err)
 }
@@ -98,7 +104,8 @@ func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
 		return fmt.Errorf("write replay %s: %w", r.ID, err)
 	}
 	_, err = t.exec(ctx, `INSERT INTO replay (`+replayColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		r.ID, r.EndpointID, request, string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued, r.CreatedAt.Micros(), r.UpdatedAt.Micros())
+		r.ID, r.EndpointID, request, string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued,
+		r.CreatedAt.Micros(), r.UpdatedAt.Micros())
 	if err != nil {
 		return fmt.Errorf("add replay %s: %w", r.ID, err)
 	}
@@ -108,7 +115,8 @@ func (t WebhookTx) AddReplay(ctx context.Context, r *Replay) error {
 
 // PutReplay stores the progress of a replay.
 func (t WebhookTx) PutReplay(ctx context.Context, r *Replay) error {
-	_, err := t.exec(ctx, `UPDATE replay SET state = $1, at_delivery = $2, at_event = $3, looked = $4, queued = $5, updated_at = $6 WHERE id = $7`,
+	_, err := t.exec(ctx, `UPDATE replay SET state = $1, at_delivery = $2, at_event = $3, looked = $4, queued = $5,
+		updated_at = $6 WHERE id = $7`,
 		string(r.State), r.LastDelivery, r.LastEvent, r.Looked, r.Queued, r.UpdatedAt.Micros(), r.ID)
 	if err != nil {
 		return fmt.Errorf("write replay %s: %w", r.ID, err)
@@ -118,7 +126,8 @@ func (t WebhookTx) PutReplay(ctx context.Context, r *Replay) error {
 
 // Replays lists the replays of an endpoint, the newest first.
 func (db WebhookReader) Replays(ctx context.Context, endpoint string, limit int) ([]Replay, error) {
-	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE endpoint = $1 ORDER BY id DESC LIMIT $2`, endpoint, limit)
+	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE endpoint = $1 ORDER BY id DESC LIMIT $2`,
+		endpoint, limit)
 	list, err := collect(rows, err, scanReplay)
 	if err != nil {
 		return nil, fmt.Errorf("list the replays of endpoint %s: %w", endpoint, err)
@@ -128,7 +137,8 @@ func (db WebhookReader) Replays(ctx context.Context, endpoint string, limit int)
 
 // RunningReplays lists running replays, the oldest first.
 func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay, error) {
-	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE state = 'running' ORDER BY id LIMIT $1`, limit)
+	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE state = 'running' ORDER BY id LIMIT $1`,
+		limit)
 	list, err := collect(rows, err, scanReplay)
 	if err != nil {
 		return nil, fmt.Errorf("list running replays: %w", err)
@@ -138,7 +148,8 @@ func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay
 
 // RunningReplay reads a replay; the error is ErrNotFound if it is not running.
 func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error) {
-	r, err := scanReplay(t.queryRow(ctx, `SELECT `+replayColumns+` FROM replay WHERE id = $1 AND state = 'running'`, id))
+	r, err := scanReplay(t.queryRow(ctx, `SELECT `+replayColumns+` FROM replay WHERE id = $1 AND state = 'running'`,
+		id))
 	if err != nil {
 		return Replay{}, fmt.Errorf("read replay %s: %w", id, err)
 	}
@@ -147,7 +158,8 @@ func (t WebhookTx) RunningReplay(ctx context.Context, id string) (Replay, error)
 
 // Subscriber reads one endpoint; the error is ErrNotFound if it does not exist.
 func (t WebhookTx) Subscriber(ctx context.Context, id string) (Subscriber, error) {
-	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at, expires_at FROM endpoint
+	s, err := scanSubscriber(t.queryRow(ctx, `SELECT account, id, events, ordered = 1, state, open_until, wake_at,
+		expires_at FROM endpoint
 		WHERE id = $1 AND deleted_at IS NULL`, id))
 	if err != nil {
 		return Subscriber{}, fmt.Errorf("read endpoint %s: %w", id, queryErr(err))
@@ -180,21 +192,25 @@ type PreviousSecret struct {
 	Until  fieldmark.Time `json:"until"`
 }
 
-const endpointColumns = `id, account, url, events, description, secret, created_at, expires_at, settings, credentials, old_secrets, public_key,
+const endpointColumns = `id, account, url, events, description, secret, created_at, expires_at, settings, credentials,
+	old_secrets, public_key,
 	state, state_reason, state_at, changed_at, health, open_until, rate_at, wake_at`
 
 func scanEndpoint(row scanner) (Endpoint, error) { return scanEndpointWith(row) }
 
 func scanEndpointWith(row scanner, more ...any) (e Endpoint, err error) {
-	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, jsonCol{&e.Events}, &e.Description, &e.Secret, timeCol{&e.CreatedAt}, nullTime{&e.ExpiresAt},
+	err = row.Scan(append([]any{&e.ID, &e.Account, &e.URL, jsonCol{&e.Events}, &e.Description, &e.Secret,
+		timeCol{&e.CreatedAt}, nullTime{&e.ExpiresAt},
 		jsonCol{&e.EndpointSettings}, &e.Credentials, jsonCol{&e.PreviousSecrets}, &e.PublicKey,
-		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.ChangedAt}, &e.Health, exactTime{&e.OpenUntil}, exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
+		&e.State, &e.StateReason, nullTime{&e.StateAt}, exactTime{&e.ChangedAt}, &e.Health, exactTime{&e.OpenUntil},
+		exactTime{&e.RateAt}, exactTime{&e.WakeAt}}, more...)...)
 	return e, queryErr(err)
 }
 
 // AddEndpoint adds an endpoint.
 func (t WebhookTx) AddEndpoint(ctx context.Context, e *Endpoint) error {
-	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at, expires_at, wake_at)
+	if _, err := t.exec(ctx, `INSERT INTO endpoint (id, account, url, events, description, secret, created_at,
+		expires_at, wake_at)
 		VALUES ($1, $2, $3, '[]', '', '', $4, $5, NULL)`,
 		e.ID, e.Account, e.URL, e.CreatedAt.Micros(), nullMicros(e.ExpiresAt)); err != nil {
 		return fmt.Errorf("add endpoint %s: %w", e.ID, err)
@@ -217,9 +233,12 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("write the secrets of endpoint %s: %w", e.ID, err)
 	}
-	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5, credentials = $6, old_secrets = $7,
-		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0 WHERE id = $14`,
-		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey, boolInt(e.Ordering == fieldmark.OrderingMission),
+	_, err = t.exec(ctx, `UPDATE endpoint SET url = $1, events = $2, description = $3, secret = $4, settings = $5,
+		credentials = $6, old_secrets = $7,
+		public_key = $8, ordered = $9, state = $10, state_reason = $11, state_at = $12, changed_at = $13, wake_at = 0
+			WHERE id = $14`,
+		e.URL, events, e.Description, e.Secret, settings, e.Credentials, old, e.PublicKey,
+		boolInt(e.Ordering == fieldmark.OrderingMission),
 		string(e.State), e.StateReason, nullMicros(e.StateAt), exactMicros(e.ChangedAt), e.ID)
 	if err != nil {
 		return fmt.Errorf("put endpoint %s: %w", e.ID, err)
@@ -232,7 +251,8 @@ func (t WebhookTx) PutEndpoint(ctx context.Context, e *Endpoint) error {
 // PutEndpointHealth stores the health of an endpoint; since is when it began to
 // fail, zero if it does not, and until is how long its circuit is open.
 func (t WebhookTx) PutEndpointHealth(ctx context.Context, id, health string, since, until time.Time) error {
-	err := t.queueExec(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`, health, exactMicros(since), exactMicros(until), id)
+	err := t.queueExec(ctx, `UPDATE endpoint SET health = $1, failing_since = $2, open_until = $3 WHERE id = $4`,
+		health, exactMicros(since), exactMicros(until), id)
 	if err != nil {
 		return fmt.Errorf("put the health of endpoint %s: %w", id, err)
 	}
@@ -269,7 +289,8 @@ func (s *Subscriber) Subscribes(e fieldmark.EventType) bool {
 
 func scanSubscriber(row scanner) (s Subscriber, err error) {
 	var state fieldmark.EndpointState
-	err = row.Scan(&s.account, &s.ID, jsonCol{&s.Events}, &s.Ordered, &state, exactTime{&s.OpenUntil}, exactTime{&s.WakeAt}, nullTime{&s.expiresAt})
+	err = row.Scan(&s.account, &s.ID, jsonCol{&s.Events}, &s.Ordered, &state, exactTime{&s.OpenUntil},
+		exactTime{&s.WakeAt}, nullTime{&s.expiresAt})
 	s.Enabled = state == fieldmark.EndpointEnabled
 	return s, err
 }
@@ -336,7 +357,8 @@ func (t WebhookTx) scheduleDelivery(ctx context.Context, s *Subscriber, now time
 // ScheduleEndpoint has the dispatcher look at an endpoint at a time, or earlier
 // if it is scheduled so.
 func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time) error {
-	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`, by.UnixMicro(), id)
+	err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1 WHERE id = $2 AND (wake_at IS NULL OR wake_at > $1)`,
+		by.UnixMicro(), id)
 	if err != nil {
 		return fmt.Errorf("schedule endpoint %s: %w", id, err)
 	}
@@ -347,7 +369,8 @@ func (t WebhookTx) ScheduleEndpoint(ctx context.Context, id string, by time.Time
 // the newest first; account "" means any.
 func (db WebhookReader) Endpoints(ctx context.Context, account string, now time.Time, limit int) ([]Endpoint, error) {
 	rows, err := db.query(ctx, `SELECT `+endpointColumns+` FROM endpoint
-		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ($3 = '' OR account = $3) ORDER BY id DESC LIMIT $2`,
+		WHERE deleted_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ($3 = '' OR account = $3)
+			ORDER BY id DESC LIMIT $2`,
 		now.UnixMicro(), limit, account)
 	list, err := collect(rows, err, scanEndpoint)
 	if err != nil {
@@ -370,7 +393,8 @@ func (db WebhookReader) FailingEndpoints(ctx context.Context, since time.Time, l
 // DeleteEndpoint deletes an endpoint, and fails its pending deliveries with a
 // reason. It reports whether the endpoint existed.
 func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now time.Time) (bool, error) {
-	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`, now.UnixMicro(), id)
+	n, err := t.exec(ctx, `UPDATE endpoint SET deleted_at = $1, wake_at = NULL WHERE id = $2 AND deleted_at IS NULL`,
+		now.UnixMicro(), id)
 	if err != nil {
 		return false, fmt.Errorf("delete endpoint %s: %w", id, err)
 	}
@@ -379,7 +403,8 @@ func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now ti
 	_, err = t.exec(ctx, `UPDATE delivery SET state = 'failed', last_error = $1, updated_at = $2
 		WHERE endpoint = $3 AND state IN ('due', 'waiting') AND lease_owner IS NULL`, reason, now.UnixMicro(), id)
 	if err == nil {
-		_, err = t.exec(ctx, `UPDATE replay SET state = 'done', updated_at = $1 WHERE endpoint = $2 AND state = 'running'`, now.UnixMicro(), id)
+		_, err = t.exec(ctx, `UPDATE replay SET state = 'done', updated_at = $1 WHERE endpoint = $2
+			AND state = 'running'`, now.UnixMicro(), id)
 	}
 	if err != nil {
 		return false, fmt.Errorf("fail deliveries to endpoint %s: %w", id, err)
@@ -389,7 +414,8 @@ func (t WebhookTx) DeleteEndpoint(ctx context.Context, id, reason string, now ti
 
 // ExpiredEndpoints lists endpoints that have expired and are not deleted yet.
 func (db WebhookReader) ExpiredEndpoints(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`, now.UnixMicro(), limit)
+	rows, err := db.query(ctx, `SELECT id FROM endpoint WHERE deleted_at IS NULL AND expires_at <= $1 LIMIT $2`,
+		now.UnixMicro(), limit)
 	list, err := collect(rows, err, scanText)
 	if err != nil {
 		return nil, fmt.Errorf("list expired endpoints: %w", err)

@@ -47,7 +47,8 @@ func Events(ctx context.Context, query Query) (broken []string, err error) {
 func brokenEvents(ctx context.Context, query Query) ([]string, error) {
 	var broken []string
 	for after := int64(0); len(broken) < maxFindings; {
-		rows, err := query(ctx, `SELECT sum, `+EventColumns+` FROM event WHERE number > $1 ORDER BY number LIMIT $2`, after, eventPage)
+		rows, err := query(ctx, `SELECT sum, `+EventColumns+` FROM event WHERE number > $1 ORDER BY number LIMIT $2`,
+			after, eventPage)
 		if err != nil {
 			return broken, err
 		}
@@ -83,8 +84,10 @@ func brokenPage(rows *sql.Rows) (broken []string, last int64, read int, err erro
 			continue
 		}
 		if sum, ok := Checksum(values[1:]); !ok || values[0] != any(sum) {
-			broken = append(broken, fmt.Sprintf("event %v (%.64v, %.64v of %.64v), whose row changed after it was written; restore a backup",
-				values[1], values[2], values[3], values[5]))
+			broken = append(broken,
+				fmt.Sprintf("event %v (%.64v, %.64v of %.64v), "+
+					"whose row changed after it was written; restore a backup",
+					values[1], values[2], values[3], values[5]))
 		}
 	}
 	return broken, last, read, rows.Err()

@@ -14,20 +14,25 @@ var rules = []Rule{
 		WHERE e.number > (SELECT MIN(f.number) FROM event f)
 		AND NOT EXISTS (SELECT 1 FROM event f WHERE f.number = e.number - 1)`},
 	{"every mission was created by an event", `SELECT m.id FROM mission m
-		WHERE ` + untrimmed("m.created_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.created')`},
+		WHERE ` + untrimmed("m.created_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id
+			AND e.type = 'mission.created')`},
 	{"every completed mission has its event", `SELECT m.id FROM mission m
 		WHERE m.completed_at IS NOT NULL AND ` + untrimmed("m.completed_at") + `
 		AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.completed')`},
 	{"every closed or canceled mission has its event", `SELECT m.id FROM mission m
-		WHERE (m.closed_at IS NOT NULL AND ` + untrimmed("m.closed_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.closed'))
-		OR (m.canceled_at IS NOT NULL AND ` + untrimmed("m.canceled_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = m.id AND e.type = 'mission.canceled'))`},
+		WHERE (m.closed_at IS NOT NULL AND ` + untrimmed("m.closed_at") + ` AND NOT EXISTS (SELECT 1 FROM event e
+			WHERE e.subject = m.id AND e.type = 'mission.closed'))
+		OR (m.canceled_at IS NOT NULL AND ` + untrimmed("m.canceled_at") + ` AND NOT EXISTS (SELECT 1 FROM event e
+			WHERE e.subject = m.id AND e.type = 'mission.canceled'))`},
 	{"a mission's status and priority are valid", `SELECT m.id FROM mission m
-		WHERE m.status NOT IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'COMPLETED', 'UNABLE_TO_COMPLETE', 'CLOSED', 'CANCELED')
+		WHERE m.status NOT IN ('NEW', 'SCHEDULED', 'DISPATCHED', 'EN_ROUTE', 'IN_PROGRESS', 'ON_HOLD', 'COMPLETED',
+			'UNABLE_TO_COMPLETE', 'CLOSED', 'CANCELED')
 		OR m.priority NOT IN ('LOW', 'MEDIUM', 'HIGH', 'CRITICAL') OR (m.held <> '') <> (m.status = 'ON_HOLD')`},
 	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
 		WHERE m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l) AND (SELECT MAX(l.at) FROM log l) > 0`},
 	{"a saved response names a mission of its account", `SELECT i.name FROM idempotency i
-		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission AND m.account = i.account)`},
+		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission
+			AND m.account = i.account)`},
 	// Earlier versions of the program raised the version for a repeated alert
 	// without an event; column heard is how many versions may be of that kind.
 	{"a mission has one event per version", `SELECT m.id FROM mission m
@@ -38,8 +43,10 @@ var rules = []Rule{
 		OR NOT EXISTS (SELECT 1 FROM event e WHERE e.number = d.event)`},
 	{"a delivery counts its attempts", `SELECT d.id FROM delivery d
 		WHERE d.attempts <> (SELECT COUNT(*) FROM attempt a WHERE a.delivery = d.id)`},
-	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT NULL`},
-	{"a delivery's state is valid", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done', 'failed')`},
+	{"only due deliveries are leased", `SELECT d.id FROM delivery d WHERE d.state <> 'due' AND d.lease_until IS NOT
+		NULL`},
+	{"a delivery's state is valid", `SELECT d.id FROM delivery d WHERE d.state NOT IN ('due', 'waiting', 'done',
+		'failed')`},
 	{"an endpoint with due deliveries is scheduled", `SELECT p.id FROM endpoint p
 		WHERE p.deleted_at IS NULL AND p.state = 'enabled' AND p.wake_at IS NULL
 		AND EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = p.id AND d.state = 'due' AND d.lease_owner IS NULL)
@@ -48,20 +55,25 @@ var rules = []Rule{
 		WHERE d.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM delivery b
 			WHERE b.endpoint = d.endpoint AND b.topic = d.topic AND b.state = 'due')`},
 	{"an emitted SLA event is in the log", `SELECT s.mission FROM sla_event s
-		WHERE ` + untrimmed("s.at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.id = s.event AND e.type = s.kind AND e.subject = s.mission)`},
+		WHERE ` + untrimmed("s.at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.id = s.event AND e.type = s.kind
+			AND e.subject = s.mission)`},
 	{"an SLA event in the log was stored as emitted", `SELECT e.id FROM event e
 		WHERE e.type LIKE 'sla.%' AND NOT EXISTS (SELECT 1 FROM sla_event s WHERE s.event = e.id)`},
 	{"the SLA timers of an ended mission have stopped", `SELECT s.mission FROM sla s JOIN mission m ON m.id = s.mission
 		WHERE m.status IN ('CLOSED', 'CANCELED') AND (s.due_at IS NOT NULL OR s.rules IS NOT NULL)`},
 	{"only running SLA timers are due", `SELECT s.mission FROM sla s WHERE s.due_at IS NOT NULL AND s.rules IS NULL`},
-	{"a payment's state is valid", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE', 'PROCESSING', 'PAID',
+	{"a payment's state is valid", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING', 'DUE',
+		'PROCESSING', 'PAID',
 		'FAILED', 'OVERDUE', 'PARTIALLY_REFUNDED', 'REFUNDED', 'CANCELED')`},
 	{"a payment has the event of its state", `SELECT p.id FROM payment p WHERE p.status NOT IN ('NONE', 'PENDING')
-		AND ` + untrimmed("p.updated_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = p.id AND e.type = CASE p.status
+		AND ` + untrimmed("p.updated_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = p.id
+			AND e.type = CASE p.status
 			WHEN 'PARTIALLY_REFUNDED' THEN 'payment.refunded' ELSE 'payment.' || lower(p.status) END)`},
-	{"a payment is overdue once", `SELECT e.subject FROM event e WHERE e.type = 'payment.overdue' GROUP BY e.subject HAVING COUNT(*) > 1`},
+	{"a payment is overdue once", `SELECT e.subject FROM event e WHERE e.type = 'payment.overdue'
+		GROUP BY e.subject HAVING COUNT(*) > 1`},
 	{"refunds add up to the refunded amount", `SELECT p.id FROM payment p
-		WHERE p.refunded <> (SELECT COALESCE(SUM(r.amount), 0) FROM refund r WHERE r.payment = p.id) OR p.refunded > p.amount`},
+		WHERE p.refunded <> (SELECT COALESCE(SUM(r.amount), 0) FROM refund r WHERE r.payment = p.id)
+			OR p.refunded > p.amount`},
 	{"a brand's facts are its newest revision", `SELECT b.slug FROM brand b
 		WHERE b.facts_digest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.brand = b.slug
 			AND r.digest = b.facts_digest AND r.last_at = b.facts_at
