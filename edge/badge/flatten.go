@@ -60,7 +60,7 @@ func (r *pathReader) number() float64 {
 	}
 	v, err := strconv.ParseFloat(r.d[from:r.at], 64)
 	if err != nil {
-		panic("BUG: a path of ours that cannot be read: " + r.d)
+		panic("BUG: a built-in path that cannot be parsed: " + r.d)
 	}
 	return v
 }
@@ -114,7 +114,7 @@ func (r *pathReader) command() {
 		r.close()
 		r.p = r.start
 	default:
-		panic("BUG: a path of ours with an unknown command: " + r.d)
+		panic("BUG: a built-in path with an unknown command: " + r.d)
 	}
 }
 

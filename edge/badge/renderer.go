@@ -17,7 +17,7 @@ const (
 // fibonacci spreads keys that differ in a few bits (Knuth, 6.4).
 const fibonacci = 0x9e3779b97f4a7c15
 
-// labelSeed makes it unknown which labels share a place, so that nobody can pick
+// labelSeed makes it unknown which labels share a place, so that a client cannot pick
 // two that push each other out.
 var labelSeed = maphash.MakeSeed()
 
@@ -82,7 +82,7 @@ func templateKey(b *Badge, l *Options) uint64 {
 	key = key<<2 | uint64(l.Theme)                      // themes
 	key = key<<5 | uint64(l.Lang)                       // languages
 	key = key<<2 | flag(l.Animate)<<1 | flag(l.Outline) //
-	key = key<<3 | uint64(min(b.State, 7))              // states, and what is none
+	key = key<<3 | uint64(min(b.State, 7))              // states, and values that are not one
 	key = key<<7 | uint64(whole(b.Score))               // 0 to 100
 	key = key<<3 | uint64(colorOf(b.Grade).class&7)     // A to E, or N
 	key = key<<16 | uint64(b.AsOf)

@@ -16,7 +16,7 @@ func AppendSVG(dst []byte, b Badge, look Options) []byte {
 	return p.dst
 }
 
-// AppendError appends a badge that says in words why there is none. The status
+// AppendError appends a badge that explains an error in words. The status
 // of e decides the words; its detail goes where a tooltip shows it.
 func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
 	return appendError(dst, e, look, tenth)

@@ -37,7 +37,7 @@ func (x *exchange) close() {
 }
 
 // roundTrip sends q to the origin with the given fields. ctx is whom 1xx answers go to;
-// nil is nobody.
+// nil is no client.
 func (p *Proxy) roundTrip(ctx *fasthttp.RequestCtx, q *request, method string, h http.Header) (*exchange, error) {
 	var early *interim
 	rc, stop := context.WithCancelCause(context.Background())

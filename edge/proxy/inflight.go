@@ -116,7 +116,7 @@ func (p *Proxy) newGeneration(key string) generation {
 	return g
 }
 
-// storeKey returns the key that the answer to q is stored under. There is none if
+// storeKey returns the key that the answer to q is stored under; not ok if
 // nothing with keyed fields is stored for the address.
 func (p *Proxy) storeKey(q *request) (key string, ok bool) {
 	if q.fields == "" {

@@ -32,7 +32,7 @@ func (k CursorKey) Encode(id string, offset int, f fieldmark.BoardFilter) string
 	return base64.RawURLEncoding.EncodeToString(append(raw, k.mac(raw, f)...))
 }
 
-// mac covers the filter too: a place in one list is none in another.
+// mac covers the filter too: a cursor of one list is not valid in another.
 func (k CursorKey) mac(raw []byte, f fieldmark.BoardFilter) []byte {
 	h := hmac.New(sha256.New, k[:])
 	h.Write(raw)

@@ -66,7 +66,7 @@ func (l *sortedList) chunkOf(compare func(r *Row) int) int {
 	return max(i-1, 0)
 }
 
-// find returns the row for which compare is 0, nil if there is none. compare is
+// find returns the row for which compare is 0, or nil. compare is
 // negative for rows before it and positive for rows after it.
 func (l *sortedList) find(compare func(r *Row) int) *Row {
 	if l.size == 0 {
