@@ -72,7 +72,7 @@ func New(cfg Config) *Service {
 
 // Run deletes responses that are older than Retention, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	s.jobs.Every(ctx, pruneInterval, "prune saved responses", s.prune)
+	s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune saved responses", s.prune)
 	return nil
 }
 
