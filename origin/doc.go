@@ -1,9 +1,5 @@
-// Package origin is the rules and the record: one Service that decides what may
-// happen to brands, missions, keys, modules and webhooks, and writes each
-// change together with its event.
-//
-// What comes in are requests that were decoded and whose callers are known;
-// what goes out are the nouns of package fieldmark and errors a caller may see.
-// Run does what is due without being asked: it audits, and it sends webhooks.
-// The package knows no HTTP route, no cookie and no SQL.
+// Package origin wires the services of the origin and runs their background jobs.
+// Requests that reach it are decoded and their callers are authenticated; what it
+// returns are types of package fieldmark and errors that a caller may see. It knows
+// no HTTP route, no cookie and no SQL.
 package origin

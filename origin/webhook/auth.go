@@ -28,7 +28,7 @@ const (
 )
 
 // authenticate adds to a request what the receiver knows us by.
-func (o *Outlet) authenticate(ctx context.Context, h http.Header) error {
+func (o *Sender) authenticate(ctx context.Context, h http.Header) error {
 	a := o.settings.Auth
 	if a == nil {
 		return nil

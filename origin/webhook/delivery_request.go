@@ -35,15 +35,15 @@ func (s *Service) RequestOf(ctx context.Context, endpoint, delivery string, at t
 	if err != nil {
 		return r, store.NotFound(err, "the event is no longer kept")
 	}
-	outlet, err := s.outlet(&row)
+	sender, err := s.sender(&row)
 	if err != nil {
 		return r, err
 	}
-	header, body, err := outlet.Signed(message(&job), at)
+	header, body, err := sender.Signed(message(&job), at)
 	if err != nil {
 		return r, err
 	}
-	for name := range outlet.Settings().Headers {
+	for name := range sender.Settings().Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{fieldmark.HiddenValue}
 	}
 	for _, name := range slices.Sorted(maps.Keys(header)) {

@@ -15,59 +15,63 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Bounds of sending.
+// Limits of delivery.
 const (
-	MaxSending     = 256 // messages on the wire: a socket and a goroutine each
-	sendingTo      = 8   // of those to one endpoint that says nothing else
-	maxReady       = 64  // endpoints looked at in one transaction; the others are next
-	maxRecorded    = 256 // attempts written in one transaction: more only delay the first
-	maxTakenAtOnce = 64  // messages of one endpoint in one transaction
+	MaxSending        = 256 // messages in flight: a socket and a goroutine each
+	defaultInFlight   = 8   // of those to one endpoint that says nothing else
+	maxReadyEndpoints = 64  // endpoints looked at in one transaction; the others are next
+	maxRecordBatch    = 256 // attempts written in one transaction: more only delay the first
+	maxClaimBatch     = 64  // messages of one endpoint in one transaction
 
 	unreadableRetry = time.Minute // between claims for an endpoint whose row cannot be decoded: only a repair of the row helps
 
-	lingerFrom = 32                   // messages on the wire from which on a turn waits for company
-	linger     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
+	batchThreshold = 32                   // messages on the wire from which on a turn waits for company
+	batchDelay     = 2 * time.Millisecond // for so long at most: a turn for each would cost more than that
 )
 
 // result is a message that was tried.
 type result struct {
 	job      store.Job
-	outlet   *Outlet                     // nil: the endpoint's secret or credentials cannot be read
+	sender   *Sender                     // nil: the endpoint's secret or credentials cannot be read
 	to       string                      // the endpoint
 	settings *fieldmark.EndpointSettings // as they were when the message was claimed
 	attempt  Attempt
-	broken   bool // we hung up, not the receiver
+	broken   bool // this process canceled the attempt
 }
 
 func (r *result) lease() store.Lease { return store.Lease{Kind: store.LeaseDelivery, ID: r.job.ID} }
 
-// dispatch sends what is due until ctx ends and everything it began is over. One
-// goroutine asks and writes, so that what came of some messages and the claim of
-// the next ones share a transaction; each message has a goroutine of its own.
-func (s *Service) dispatch(ctx context.Context) error {
+// dispatcher delivers messages that are due. One goroutine claims and records, and
+// each attempt has a goroutine of its own.
+type dispatcher struct{ *Service }
+
+// dispatch sends messages that are due until ctx ends and all attempts that it
+// started are recorded. One goroutine claims and records, so that the results of
+// some messages and the claim of the next ones share a transaction.
+func (s *dispatcher) dispatch(ctx context.Context) error {
 	results := make(chan result, MaxSending)
-	again := time.NewTicker(job.PollInterval)
-	defer again.Stop()
-	var kept []result // tried and not written yet
-	flying := 0
+	poll := time.NewTicker(job.PollInterval)
+	defer poll.Stop()
+	var kept []result // not recorded yet
+	inFlight := 0
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	for {
 		due := s.store.Watch(store.TopicDeliveries)
-		kept = gather(kept, results, flying)
-		flying -= len(kept)
-		jobs, next, err := s.turn(ctx, kept, MaxSending-flying)
-		if err != nil { // the record may come back; what was tried is kept until then
-			flying += len(kept)
+		kept = collect(kept, results, inFlight)
+		inFlight -= len(kept)
+		jobs, next, err := s.dispatchOnce(ctx, kept, MaxSending-inFlight)
+		if err != nil { // the database may recover; the results are kept until then
+			inFlight += len(kept)
 			select {
 			case <-ctx.Done():
-				return s.land(ctx, kept, flying, results)
-			case <-again.C:
+				return s.drain(ctx, kept, inFlight, results)
+			case <-poll.C:
 				continue
 			}
 		}
 		kept = nil
-		flying += len(jobs)
+		inFlight += len(jobs)
 		for _, j := range jobs {
 			s.jobs.Hold(j.lease())
 			go s.send(ctx, j, results)
@@ -77,34 +81,34 @@ func (s *Service) dispatch(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return s.land(ctx, nil, flying, results)
+			return s.drain(ctx, nil, inFlight, results)
 		case r := <-results:
 			kept = append(kept, r)
 		case <-due:
 		case <-alarm.C:
-		case <-again.C:
+		case <-poll.C:
 		}
 	}
 }
 
-// gather takes what came of messages. Where many are on the wire it waits a
-// little until half of them are back, so that they share a transaction and the
-// claims of the next.
-func gather(kept []result, results chan result, flying int) []result {
+// collect receives results. If many messages are in flight, it waits up to
+// batchDelay until half of them are back, so that they share a transaction with each
+// other and with the next claim.
+func collect(kept []result, results chan result, inFlight int) []result {
 	var late <-chan time.Time
-	if len(kept) > 0 && flying >= lingerFrom {
-		timer := time.NewTimer(linger)
+	if len(kept) > 0 && inFlight >= batchThreshold {
+		timer := time.NewTimer(batchDelay)
 		defer timer.Stop()
 		late = timer.C
 	}
-	for len(kept) < maxRecorded {
+	for len(kept) < maxRecordBatch {
 		select {
 		case r := <-results:
 			kept = append(kept, r)
 			continue
 		default:
 		}
-		if late == nil || len(kept) >= flying/2 {
+		if late == nil || len(kept) >= inFlight/2 {
 			break
 		}
 		select {
@@ -117,14 +121,14 @@ func gather(kept []result, results chan result, flying int) []result {
 	return kept
 }
 
-// turn writes what was tried and takes what is due. It returns when to look
-// again if nothing happens.
-func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
-	jobs, next, err = s.settleAndClaim(ctx, tried, free)
+// dispatchOnce records results and claims messages that are due. It returns when to
+// claim again if nothing wakes it before.
+func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+	jobs, next, err = s.recordAndClaim(ctx, tried, free)
 	switch {
 	case err == nil:
 		for _, r := range tried {
-			s.noteSent(r)
+			s.report(r)
 		}
 	case ctx.Err() != nil || fieldmark.AsError(err).Code == fieldmark.CodeOriginUnavailable:
 		return nil, next, err
@@ -133,7 +137,7 @@ func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []re
 		if len(tried) == 0 {
 			return nil, next, err
 		}
-		s.settleOneByOne(ctx, tried) // one of them cannot be written; the others can
+		s.recordEach(ctx, tried) // one of them cannot be written; the others can
 	}
 	for _, r := range tried {
 		s.jobs.Release(r.lease())
@@ -141,14 +145,14 @@ func (s *Service) turn(ctx context.Context, tried []result, free int) (jobs []re
 	return jobs, next, nil
 }
 
-// land waits for what is on the wire and writes it down.
-func (s *Service) land(ctx context.Context, kept []result, flying int, results chan result) error {
-	for flying -= len(kept); flying > 0; flying-- {
+// drain waits for the messages in flight and records their results.
+func (s *dispatcher) drain(ctx context.Context, kept []result, inFlight int, results chan result) error {
+	for inFlight -= len(kept); inFlight > 0; inFlight-- {
 		kept = append(kept, <-results)
 	}
 	last, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	s.settleOneByOne(last, kept)
+	s.recordEach(last, kept)
 	for _, r := range kept {
 		s.jobs.Release(r.lease())
 	}
@@ -156,7 +160,7 @@ func (s *Service) land(ctx context.Context, kept []result, flying int, results c
 }
 
 // send makes one attempt. A bug in it counts as a failure of the message.
-func (s *Service) send(ctx context.Context, r result, results chan<- result) {
+func (s *dispatcher) send(ctx context.Context, r result, results chan<- result) {
 	began := time.Now()
 	defer func() {
 		if v := recover(); v != nil {
@@ -165,16 +169,16 @@ func (s *Service) send(ctx context.Context, r result, results chan<- result) {
 		}
 		results <- r
 	}()
-	if r.outlet == nil {
+	if r.sender == nil {
 		r.attempt = Attempt{At: began, Error: "the endpoint's secret cannot be read"}
 		return
 	}
-	r.attempt = s.attempt(ctx, r.outlet, &r.job, r.to, began)
+	r.attempt = s.attempt(ctx, r.sender, &r.job, r.to, began)
 	r.broken = !r.attempt.OK() && ctx.Err() != nil
 }
 
 // attempt sends a message once, as part of what caused its event.
-func (s *Service) attempt(ctx context.Context, to *Outlet, j *store.Job, endpoint string, now time.Time) Attempt {
+func (s *Service) attempt(ctx context.Context, to *Sender, j *store.Job, endpoint string, now time.Time) Attempt {
 	m := message(j)
 	self, span := s.tracer.Child(trace.Parse(j.Trace), "webhook.attempt", trace.Client)
 	defer span.End()
@@ -195,12 +199,11 @@ func message(j *store.Job) Message {
 	return Message{Envelope: j.Envelope, Subject: j.Subject, Account: j.Account}
 }
 
-// settleAndClaim writes what was tried and takes what is next, in one
-// transaction.
-func (s *Service) settleAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
+// recordAndClaim records results and claims the next messages in one transaction.
+func (s *dispatcher) recordAndClaim(ctx context.Context, tried []result, free int) (jobs []result, next time.Time, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		jobs, next = nil, time.Time{} // the first of two tries may have got here
-		if err := s.settle(ctx, tx, tried); err != nil {
+		jobs, next = nil, time.Time{} // the transaction may run twice
+		if err := s.recordAll(ctx, tx, tried); err != nil {
 			return err
 		}
 		var err error
@@ -210,21 +213,21 @@ func (s *Service) settleAndClaim(ctx context.Context, tried []result, free int) 
 	return jobs, next, err
 }
 
-// settleOneByOne writes each attempt by itself; those that cannot be written are
-// sent again when their lease is over.
-func (s *Service) settleOneByOne(ctx context.Context, tried []result) {
+// recordEach records each result in a transaction of its own. A message whose result
+// cannot be recorded is sent again when its lease expires.
+func (s *dispatcher) recordEach(ctx context.Context, tried []result) {
 	for _, r := range tried {
-		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.settle(ctx, tx, []result{r}) })
+		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.recordAll(ctx, tx, []result{r}) })
 		if err != nil {
 			s.log.Error("record an attempt", slog.String("delivery", r.job.ID), slog.Any("error", err))
 			continue
 		}
-		s.noteSent(r)
+		s.report(r)
 	}
 }
 
-// settle writes attempts and what follows from them for their endpoints.
-func (s *Service) settle(ctx context.Context, tx *store.Tx, tried []result) error {
+// recordAll records attempts and updates the health of their endpoints.
+func (s *dispatcher) recordAll(ctx context.Context, tx *store.Tx, tried []result) error {
 	byEndpoint := map[string][]result{}
 	for _, r := range tried {
 		if r.broken {
@@ -241,19 +244,19 @@ func (s *Service) settle(ctx context.Context, tx *store.Tx, tried []result) erro
 		byEndpoint[r.to] = append(byEndpoint[r.to], r)
 	}
 	for id, of := range byEndpoint {
-		if err := s.settleEndpoint(ctx, tx, id, of); err != nil {
+		if err := s.updateHealth(ctx, tx, id, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// over reports whether the message needs no further attempt.
+// over reports whether this was the last attempt.
 func (r *result) over() bool {
 	return r.attempt.OK() || r.next(0.5).IsZero()
 }
 
-// next is when to try a failed message again; zero: never.
+// next returns when to try a failed message again; zero means never.
 func (r *result) next(jitter float64) time.Time {
 	wait, ok := ScheduleOf(r.settings.Retry).After(r.job.Attempts+1-r.job.BaseAttempts, r.attempt, jitter)
 	if !ok || r.job.Envelope.Type == fieldmark.EventPing && r.job.Account == "" {
@@ -262,7 +265,7 @@ func (r *result) next(jitter float64) time.Time {
 	return r.attempt.At.Add(r.attempt.Took + wait)
 }
 
-// record is what is kept of a try.
+// record returns the row of an attempt.
 func (s *Service) record(r *result) store.Attempt {
 	a := r.attempt
 	row := store.Attempt{
@@ -278,13 +281,13 @@ func (s *Service) record(r *result) store.Attempt {
 	return row
 }
 
-// settleEndpoint notes how an endpoint did, and has it looked at again: there is
-// room for the next message.
-func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, tried []result) error {
+// updateHealth applies results to the health of an endpoint, disables it or notifies
+// its account if a limit is reached, and wakes it: it has capacity for the next message.
+func (s *Service) updateHealth(ctx context.Context, tx *store.Tx, id string, tried []result) error {
 	now := time.Now()
 	e, err := tx.Endpoint(ctx, id, now)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // it ended meanwhile
+		return nil // it was deleted meanwhile
 	}
 	if err != nil {
 		return err
@@ -295,7 +298,7 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 	}
 	changed, wanted := false, ""
 	for _, r := range tried {
-		changed = h.Note(r.attempt, flightLimit(&e.EndpointSettings)) || changed
+		changed = h.Note(r.attempt, maxInFlightOf(&e.EndpointSettings)) || changed
 		if r.attempt.Disable {
 			wanted = "the receiver asked for it (" + r.attempt.Error + ")"
 			if r.attempt.OK() {
@@ -316,7 +319,7 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 	case wanted != "" && e.State == fieldmark.EndpointEnabled:
 		return s.disable(ctx, tx, &e, h, wanted, now)
 	case verdict == Warn:
-		if err := s.tellOf(ctx, tx, &e, h, fieldmark.EventWebhookFailing); err != nil {
+		if err := emitNotice(ctx, tx, &e, h, fieldmark.EventWebhookFailing); err != nil {
 			return err
 		}
 	}
@@ -329,13 +332,13 @@ func (s *Service) settleEndpoint(ctx context.Context, tx *store.Tx, id string, t
 	return tx.ScheduleEndpoint(ctx, id, now)
 }
 
-// claimDue takes up to free messages that are due, going round the endpoints,
-// and returns when the next will be.
-func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result, next time.Time, err error) {
+// claimDue claims up to free due messages, round robin over the endpoints, and returns
+// when the next is due.
+func (s *dispatcher) claimDue(ctx context.Context, tx *store.Tx, now time.Time, free int) (jobs []result, next time.Time, err error) {
 	if free <= 0 {
 		return nil, time.Time{}, nil
 	}
-	ready, err := tx.DueEndpoints(ctx, now, maxReady)
+	ready, err := tx.DueEndpoints(ctx, now, maxReadyEndpoints)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -343,15 +346,15 @@ func (s *Service) claimDue(ctx context.Context, tx *store.Tx, now time.Time, fre
 		e := &ready[i]
 		h, err := readReady(e)
 		if err != nil {
-			s.sent.noteUnreadable(e.ID, err, s.log)
+			s.metrics.countDecodeError(e.ID, err, s.log)
 			if err := tx.PutEndpointSchedule(ctx, e.ID, now.Add(unreadableRetry), e.RateAt); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
 		}
-		// The fewer places are left, the smaller is each endpoint's share, so that
-		// many that hang cannot take them all at once.
-		taken, wake, err := s.claimFor(ctx, tx, e, h, now, min(free, 1+free/4))
+		// The less capacity is left, the smaller is each endpoint's share, so that
+		// endpoints that hang cannot take all of it at once.
+		taken, wake, err := s.claimEndpoint(ctx, tx, e, h, now, min(free, 1+free/4))
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("claim for endpoint %s: %w", e.ID, err)
 		}
@@ -373,16 +376,16 @@ func readReady(e *store.DueEndpoint) (*Health, error) {
 	return health(&e.Endpoint)
 }
 
-// claimFor takes what is due to one endpoint, within its limits, and says when
-// to look at it again: zero, when the end of something on the wire will.
-func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.DueEndpoint, h *Health, now time.Time,
+// claimEndpoint claims messages that are due to one endpoint, within its limits, and
+// returns when to claim again; zero means when a message in flight ends.
+func (s *dispatcher) claimEndpoint(ctx context.Context, tx *store.Tx, e *store.DueEndpoint, h *Health, now time.Time,
 	most int) (jobs []result, wake time.Time, err error) {
 
 	rate := e.RateAt
 	if e.State != fieldmark.EndpointEnabled {
 		return nil, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, rate)
 	}
-	room := h.Room(now, flightLimit(&e.EndpointSettings)) - e.InFlight
+	room := h.Room(now, maxInFlightOf(&e.EndpointSettings)) - e.InFlight
 	if room <= 0 {
 		if h.Circuit == fieldmark.CircuitOpen && now.Before(h.ProbeAt.Std()) {
 			wake = h.ProbeAt.Std()
@@ -394,12 +397,12 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.DueEndpoi
 		// some as well.
 		most = min(most, (room+1)/2)
 	}
-	pass := newPass(&e.EndpointSettings, rate, now)
-	waiting, err := s.dueJobs(ctx, tx, e.ID, min(room, maxTakenAtOnce)+1, now)
+	gate := newRateGate(&e.EndpointSettings, rate, now)
+	waiting, err := s.dueDeliveries(ctx, tx, e.ID, min(room, maxClaimBatch)+1, now)
 	if err != nil {
 		return nil, wake, err
 	}
-	outlet, err := s.outlet(&e.Endpoint)
+	sender, err := s.sender(&e.Endpoint)
 	if err != nil {
 		s.log.Error("BUG: an endpoint cannot be used", slog.String("endpoint", e.ID), slog.Any("error", err))
 	}
@@ -410,23 +413,23 @@ func (s *Service) claimFor(ctx context.Context, tx *store.Tx, e *store.DueEndpoi
 		case len(jobs) == room: // what is on the wire wakes it
 		case len(jobs) == most:
 			wake = now
-		case !pass.take():
-			wake = pass.at
+		case !gate.allow():
+			wake = gate.at
 		default:
 			if err := tx.LeaseDelivery(ctx, j.ID, s.jobs.Worker(), now.Add(job.LeaseDuration)); err != nil {
 				return nil, wake, err
 			}
-			jobs = append(jobs, result{job: j, outlet: outlet, to: e.ID, settings: &e.EndpointSettings})
+			jobs = append(jobs, result{job: j, sender: sender, to: e.ID, settings: &e.EndpointSettings})
 			continue
 		}
 		break
 	}
-	return jobs, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, pass.used)
+	return jobs, wake, tx.PutEndpointSchedule(ctx, e.ID, wake, gate.used)
 }
 
-// dueJobs lists the first deliveries to an endpoint that are under no lease. Those
-// whose process ended during every attempt fail instead.
-func (s *Service) dueJobs(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
+// dueDeliveries lists the first deliveries to an endpoint that are not leased. Those
+// whose process stopped during every attempt fail instead.
+func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint string, limit int, now time.Time) ([]store.Job, error) {
 	for {
 		list, err := tx.UnleasedDeliveries(ctx, endpoint, limit)
 		lost := slices.IndexFunc(list, func(j store.Job) bool { return j.Claims >= job.MaxClaims })
@@ -440,24 +443,24 @@ func (s *Service) dueJobs(ctx context.Context, tx *store.Tx, endpoint string, li
 	}
 }
 
-// pass lets messages through at a rate, a second's worth of them at once (the
+// rateGate limits the rate of messages, with bursts of up to one second's worth (the
 // generic cell rate algorithm).
-type pass struct {
+type rateGate struct {
 	every time.Duration // zero: no limit
 	now   time.Time
 	used  time.Time // up to when the rate is used
 	at    time.Time // when the next may pass, after one was refused
 }
 
-func newPass(s *fieldmark.EndpointSettings, used, now time.Time) pass {
-	p := pass{now: now, used: used}
+func newRateGate(s *fieldmark.EndpointSettings, used, now time.Time) rateGate {
+	p := rateGate{now: now, used: used}
 	if s.RateLimit > 0 {
 		p.every = time.Second / time.Duration(s.RateLimit)
 	}
 	return p
 }
 
-func (p *pass) take() bool {
+func (p *rateGate) allow() bool {
 	if p.every == 0 {
 		return true
 	}
@@ -473,8 +476,8 @@ func (p *pass) take() bool {
 	return true
 }
 
-// noteSent writes one line for each attempt.
-func (s *Service) noteSent(r result) {
+// report logs and counts an attempt.
+func (s *dispatcher) report(r result) {
 	if r.broken {
 		return
 	}
@@ -485,9 +488,9 @@ func (s *Service) noteSent(r result) {
 			state = fieldmark.DeliveryFailed
 		}
 	}
-	s.sent.note(r.attempt)
+	s.metrics.count(r.attempt)
 	if r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
-		s.sent.noteWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
+		s.metrics.observeWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
 	}
 	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID), slog.Int("attempt", r.job.Attempts+1),
 		slog.Int("status", r.attempt.Status), slog.String("state", string(state)), slog.String("problem", r.attempt.Error), slog.Duration("took", r.attempt.Took))

@@ -1,7 +1,8 @@
-// Package webhook sends one event to one address, signed as Standard Webhooks
-// 1.0, and says when to try again.
+// Package webhook delivers events to the endpoints of accounts.
 //
-// What comes in is an envelope, an address and a secret; what goes out is an
-// Attempt that tells what happened. The package keeps nothing, decides on no
-// endpoint, and knows no database and no queue.
+// Service manages endpoints, their secrets and settings, and lists deliveries. Its
+// Run claims deliveries that are due, sends them under a Sender (signed as Standard
+// Webhooks 1.0), retries by a Schedule, opens the circuit of an endpoint that is
+// down (Health), and runs replays. Package event creates the deliveries, in the
+// transaction of the change. Sender and Signer know no database.
 package webhook

@@ -71,8 +71,8 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 	if r.Paused {
 		row.State, row.StateReason = fieldmark.EndpointPaused, reasonPaused
 	}
-	s.keepSecret(&row, secret)
-	if err := s.keepSettings(&row, r.EndpointSettings); err != nil {
+	s.sealSecret(&row, secret)
+	if err := s.sealSettings(&row, r.EndpointSettings); err != nil {
 		return none, err
 	}
 	if r.TTLSeconds > 0 {
@@ -94,7 +94,7 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		if err := tx.AddEndpoint(ctx, &row); err != nil {
 			return err
 		}
-		return s.didEndpoint(ctx, tx, "endpoint.create", nil, &row)
+		return s.auditEndpoint(ctx, tx, "endpoint.create", nil, &row)
 	})
 	if err != nil {
 		return none, fmt.Errorf("create an endpoint: %w", err)
@@ -192,8 +192,8 @@ func (s *Service) shown(row *store.Endpoint) (fieldmark.Endpoint, error) {
 	return e, nil
 }
 
-// didEndpoint notes what an administrator did to an endpoint, without its secrets.
-func (s *Service) didEndpoint(ctx context.Context, tx *store.Tx, act string, before, after *store.Endpoint) error {
+// auditEndpoint notes what an administrator did to an endpoint, without its secrets.
+func (s *Service) auditEndpoint(ctx context.Context, tx *store.Tx, act string, before, after *store.Endpoint) error {
 	var states [2]any
 	id := ""
 	for i, row := range []*store.Endpoint{before, after} {
@@ -268,7 +268,7 @@ func (s *Service) changeEndpoint(ctx context.Context, act, account, id string,
 		if err := tx.PutEndpoint(ctx, &row); err != nil {
 			return err
 		}
-		return s.didEndpoint(ctx, tx, act, &before, &row)
+		return s.auditEndpoint(ctx, tx, act, &before, &row)
 	})
 	if err != nil {
 		return row, fmt.Errorf("change endpoint %s: %w", id, err)
@@ -299,10 +299,10 @@ func (s *Service) PatchEndpoint(ctx context.Context, account, id string, p field
 	}
 	enable := p.State != nil && *p.State == fieldmark.EndpointEnabled
 	if enable && before.State != fieldmark.EndpointEnabled {
-		if err := s.skipHeld(ctx, id, p.Held); err != nil {
+		if err := s.discardHeld(ctx, id, p.Held); err != nil {
 			return none, err
 		}
-		if err := s.hastenHeld(ctx, id); err != nil {
+		if err := s.expediteHeld(ctx, id); err != nil {
 			return none, err
 		}
 	}
@@ -328,13 +328,13 @@ func (s *Service) applyPatch(ctx context.Context, tx *store.Tx, row *store.Endpo
 		}
 	}
 	row.URL, row.Events, row.Description = r.URL, r.Events, r.Description
-	if err := s.keepSettings(row, r.EndpointSettings); err != nil {
+	if err := s.sealSettings(row, r.EndpointSettings); err != nil {
 		return err
 	}
 	if p.State == nil || *p.State == row.State && p.Reason == "" {
 		return nil
 	}
-	return s.setState(ctx, tx, row, *p.State, p.Reason)
+	return setState(ctx, tx, row, *p.State, p.Reason)
 }
 
 // patched is the request that would make the endpoint what the patch wants, and
@@ -354,7 +354,7 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	set(&r.Ordering, p.Ordering)
 	set(&r.RateLimit, p.RateLimit)
 	set(&r.MaxInFlight, p.MaxInFlight)
-	bad = checkMovedCredentials(e, &r, p)
+	bad = checkCredentialsForHost(e, &r, p)
 	set(&r.Headers, p.Headers)
 	if p.Retry != nil {
 		r.Retry = p.Retry
@@ -370,11 +370,11 @@ func (s *Service) patched(e *store.Endpoint, p *fieldmark.EndpointPatch) (r fiel
 	return r, bad, nil
 }
 
-// checkMovedCredentials complains of credentials that a patch must bring
+// checkCredentialsForHost complains of credentials that a patch must bring
 // because its URL leads to
 // another host: they are write-only, so they must not be sent to a host that
 // whoever set them did not choose.
-func checkMovedCredentials(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad validation.Errors) {
+func checkCredentialsForHost(e *store.Endpoint, r *fieldmark.EndpointRequest, p *fieldmark.EndpointPatch) (bad validation.Errors) {
 	if p.URL == nil || sameHost(e.URL, *p.URL) {
 		return nil
 	}
@@ -421,7 +421,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 		if _, err = tx.DeleteEndpoint(ctx, id, reasonDeleted, time.Now()); err != nil {
 			return err
 		}
-		return s.didEndpoint(ctx, tx, "endpoint.delete", &row, nil)
+		return s.auditEndpoint(ctx, tx, "endpoint.delete", &row, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("delete an endpoint: %w", err)
@@ -430,7 +430,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, account, id string) error 
 }
 
 // endExpired ends endpoints whose time is over.
-func (s *Service) endExpired(ctx context.Context) error {
+func (s *maintainer) endExpired(ctx context.Context) error {
 	now := time.Now()
 	ids, err := s.store.ExpiredEndpoints(ctx, now, maxExpiredAtOnce)
 	if err != nil || len(ids) == 0 {

@@ -52,13 +52,13 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(s.status)
 }
 
-func outlet(t *testing.T, client *safehttp.Client, url string, settings fieldmark.EndpointSettings) *webhook.Outlet {
+func sender(t *testing.T, client *safehttp.Client, url string, settings fieldmark.EndpointSettings) *webhook.Sender {
 	t.Helper()
 	signer := &webhook.Signer{}
 	if err := signer.Add(vectorSecret, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	o, err := webhook.NewOutlet(webhook.OutletConfig{HTTP: client, URL: url, Settings: settings, Signer: signer})
+	o, err := webhook.NewSender(webhook.SenderConfig{HTTP: client, URL: url, Settings: settings, Signer: signer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestForms(t *testing.T) {
 		{fieldmark.EndpointSettings{Format: fieldmark.FormatCloudEventsBinary}, "application/json", `{"id":"msn_1"}`,
 			map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "evt_1", "Ce-Source": "urn:fieldmark:account:default", "Ce-Type": "mission.completed", "Ce-Subject": "msn_1", "Ce-Time": "2021-02-25T15:02:10.000Z"}},
 	} {
-		a := outlet(t, loopback(0), s.URL, tt.settings).Send(t.Context(), event, time.Now())
+		a := sender(t, loopback(0), s.URL, tt.settings).Send(t.Context(), event, time.Now())
 		if !a.OK() || string(s.body) != tt.body || s.header.Get("Content-Type") != tt.kind {
 			t.Errorf("%+v: %+v, %s %s; want %s %s", tt.settings, a, s.header.Get("Content-Type"), s.body, tt.kind, tt.body)
 		}
@@ -104,7 +104,7 @@ func TestForms(t *testing.T) {
 	}
 	big := event
 	big.Data = []byte(`{"id":"msn_1","title":"Work"}`)
-	if outlet(t, loopback(0), s.URL, fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin}).Send(t.Context(), big, time.Now()); strings.Contains(string(s.body), "Work") {
+	if sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Payload: fieldmark.PayloadThin}).Send(t.Context(), big, time.Now()); strings.Contains(string(s.body), "Work") {
 		t.Errorf("a thin message tells more than the id: %s", s.body)
 	}
 }
@@ -122,7 +122,7 @@ func TestStaticAuth(t *testing.T) {
 		if member, problem := webhook.CheckAuth(&tt.auth); problem != "" {
 			t.Errorf("%+v: %s %s", tt.auth, member, problem)
 		}
-		outlet(t, loopback(0), s.URL, fieldmark.EndpointSettings{Auth: &tt.auth}).Send(t.Context(), event, time.Now())
+		sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Auth: &tt.auth}).Send(t.Context(), event, time.Now())
 		if got := s.header.Get(tt.field); got != tt.want {
 			t.Errorf("%s: %s is %q, want %q", tt.auth.Kind, tt.field, got, tt.want)
 		}
@@ -142,7 +142,7 @@ func TestOAuth2(t *testing.T) {
 		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"bearer","expires_in":3600}`, asked.Add(1))
 	}))
 	defer tokens.Close()
-	o := outlet(t, loopback(0), s.URL, fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s/", Scope: "hooks"}})
+	o := sender(t, loopback(0), s.URL, fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s/", Scope: "hooks"}})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() { o.Send(t.Context(), event, time.Now()) })
@@ -165,7 +165,7 @@ func TestOAuth2(t *testing.T) {
 	if a.OK() || a.Detail.Class != webhook.ClassAuth || !a.Away() || strings.Contains(a.Error, "s/") {
 		t.Errorf("no token to be had: %+v, want class auth", a)
 	}
-	inside := outlet(t, safehttp.New(safehttp.Config{}), "https://receiver.example/", fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s"}})
+	inside := sender(t, safehttp.New(safehttp.Config{}), "https://receiver.example/", fieldmark.EndpointSettings{Auth: &fieldmark.EndpointAuth{Kind: "oauth2", TokenURL: tokens.URL, ClientID: "c", ClientSecret: "s"}})
 	if a := inside.Send(t.Context(), event, time.Now()); a.Detail.Class != webhook.ClassRefused {
 		t.Errorf("a token server inside: %+v, want refused", a)
 	}
@@ -218,11 +218,11 @@ func TestMutualTLS(t *testing.T) {
 	if member, problem := webhook.CheckAuth(auth); problem != "" {
 		t.Fatalf("%s %s", member, problem)
 	}
-	if a := outlet(t, client, url, fieldmark.EndpointSettings{Auth: auth}).Send(t.Context(), event, time.Now()); !a.OK() || seen.Load() != 1 {
+	if a := sender(t, client, url, fieldmark.EndpointSettings{Auth: auth}).Send(t.Context(), event, time.Now()); !a.OK() || seen.Load() != 1 {
 		t.Errorf("with a certificate: %+v, %d seen", a, seen.Load())
 	}
 	// Another endpoint of the same client must not show it.
-	if a := outlet(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
+	if a := sender(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
 		t.Errorf("without a certificate: %+v, want a failed handshake", a)
 	}
 	_, other := certificate(t, time.Now().Add(time.Hour))
@@ -233,7 +233,7 @@ func TestMutualTLS(t *testing.T) {
 
 func TestExpiredCertificate(t *testing.T) {
 	url, client, _ := tlsSink(t, time.Now().Add(-time.Hour), tls.NoClientCert)
-	a := outlet(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now())
+	a := sender(t, client, url, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now())
 	if a.OK() || a.Detail.Class != webhook.ClassTLS || !strings.Contains(a.Error, "expired") {
 		t.Errorf("Send = %+v, want class tls and a word about the expiry", a)
 	}
@@ -268,7 +268,7 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	}))
 	defer slow.CloseClientConnections()
 	// That Send returns at all is the point: the body never ends.
-	if a := outlet(t, loopback(0), slow.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || a.Body != "x" {
+	if a := sender(t, loopback(0), slow.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || a.Body != "x" {
 		t.Errorf("a slow body: %+v; want success and the part that arrived", a)
 	}
 	flood := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -278,7 +278,7 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 		}
 	}))
 	defer flood.Close()
-	if a := outlet(t, loopback(0), flood.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
+	if a := sender(t, loopback(0), flood.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); a.OK() || a.Status != 0 {
 		t.Errorf("a flood of 103s: %+v, want a failure", a)
 	}
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -286,12 +286,12 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 		w.Write(bytes.Repeat([]byte{0x1f}, 1<<16))
 	}))
 	defer bomb.Close()
-	if a := outlet(t, loopback(0), bomb.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || len(a.Body) > 3*webhook.MaxBody {
+	if a := sender(t, loopback(0), bomb.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now()); !a.OK() || len(a.Body) > 3*webhook.MaxBody {
 		t.Errorf("a compressed answer: ok %v, %d bytes; want it as it came, cut", a.OK(), len(a.Body))
 	}
 	for _, code := range []int{301, 303, 308} {
 		moved := httptest.NewServer(redirect("http://127.0.0.1:1/", code))
-		a := outlet(t, loopback(0), moved.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now())
+		a := sender(t, loopback(0), moved.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now())
 		if moved.Close(); a.Status != code || a.Detail.Class != webhook.ClassRedirect || a.Away() {
 			t.Errorf("%d: %+v, want class redirect, not followed", code, a)
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// sent counts what was tried in this process.
-type sent struct {
+// deliveryMetrics counts what was tried in this process.
+type deliveryMetrics struct {
 	mu      sync.Mutex
 	byClass map[string]int64
 	waits   [len(waitBounds) + 1]int64 // first attempts by how long they took; the last are slower than every bound
@@ -21,9 +21,9 @@ type sent struct {
 	unreadable map[string]int64 // claims that skipped an endpoint because its row cannot be decoded, by endpoint
 }
 
-// noteUnreadable counts an endpoint that was skipped because its row cannot be
+// countDecodeError counts an endpoint that was skipped because its row cannot be
 // decoded, and logs it the first time.
-func (s *sent) noteUnreadable(endpoint string, err error, log *slog.Logger) {
+func (s *deliveryMetrics) countDecodeError(endpoint string, err error, log *slog.Logger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unreadable == nil {
@@ -39,9 +39,9 @@ func (s *sent) noteUnreadable(endpoint string, err error, log *slog.Logger) {
 // endpoint that was held for a day.
 var waitBounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
 
-// noteWait counts the time from when a message was due to the answer to its first
+// observeWait counts the time from when a message was due to the answer to its first
 // attempt.
-func (s *sent) noteWait(wait time.Duration) {
+func (s *deliveryMetrics) observeWait(wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, _ := slices.BinarySearch(waitBounds[:], wait.Seconds())
@@ -49,8 +49,8 @@ func (s *sent) noteWait(wait time.Duration) {
 	s.waited += wait
 }
 
-// note counts an attempt by what became of it.
-func (s *sent) note(a Attempt) {
+// count counts an attempt by what became of it.
+func (s *deliveryMetrics) count(a Attempt) {
 	class := a.Detail.Class
 	if a.OK() {
 		class = "ok"
@@ -68,13 +68,13 @@ func (s *sent) note(a Attempt) {
 // WriteMetrics writes counters of webhook attempts, by what became of them, and
 // how long first attempts took, in the text format of Prometheus.
 func (s *Service) WriteMetrics(w io.Writer) {
-	s.sent.mu.Lock()
-	counts, waits, waited := maps.Clone(s.sent.byClass), s.sent.waits, s.sent.waited
+	s.metrics.mu.Lock()
+	counts, waits, waited := maps.Clone(s.metrics.byClass), s.metrics.waits, s.metrics.waited
 	skips := int64(0)
-	for _, n := range s.sent.unreadable {
+	for _, n := range s.metrics.unreadable {
 		skips += n
 	}
-	s.sent.mu.Unlock()
+	s.metrics.mu.Unlock()
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "fieldmark_webhook_attempts_total{class=%q} %d\n", class, counts[class])
 	}

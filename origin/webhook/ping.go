@@ -39,7 +39,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if r.Type == fieldmark.EventPing {
 		kind.Subject, kind.Example = id, fieldmark.Ping{EndpointID: id}
 	}
-	outlet, err := s.outlet(&row)
+	sender, err := s.sender(&row)
 	if err != nil {
 		return none, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	sent := result{job: ping, outlet: outlet, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, outlet, &ping, id, time.Now())}
+	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings, attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
 	sent.job.Account = "" // no account's event: neither told to others nor repeated
 	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
@@ -65,7 +65,7 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	if err != nil {
 		return none, fmt.Errorf("test endpoint %s: %w", id, err)
 	}
-	return fieldmark.PingResult{DeliveryID: ping.ID, OK: a.OK(), Verdict: pingVerdict(a), Attempt: fieldmark.DeliveryAttempt{
+	return fieldmark.PingResult{DeliveryID: ping.ID, OK: a.OK(), Verdict: pingSummary(a), Attempt: fieldmark.DeliveryAttempt{
 		Number: 1, At: fieldmark.At(a.At), Millis: a.Took.Milliseconds(), Status: a.Status, Error: a.Error, Body: a.Body, AttemptDetail: a.Detail,
 	}}, nil
 }
@@ -84,7 +84,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 	if err != nil || h.Circuit != fieldmark.CircuitOpen {
 		return err
 	}
-	h.Note(a, flightLimit(&e.EndpointSettings))
+	h.Note(a, maxInFlightOf(&e.EndpointSettings))
 	if err := putHealth(ctx, tx, id, h); err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 	})
 }
 
-// pingVerdict says in a sentence what a test showed.
-func pingVerdict(a Attempt) string {
+// pingSummary says in a sentence what a test showed.
+func pingSummary(a Attempt) string {
 	if a.OK() {
 		return fmt.Sprintf("The receiver took it: %d in %d ms.", a.Status, a.Took.Milliseconds())
 	}

@@ -22,7 +22,7 @@ const (
 	replayStep       = 200 // rows looked at in one transaction, beside everybody else's
 	maxPolledEvents  = 500 // in one answer
 	maxPolledBytes   = 4 << 20
-	forgetAtOnce     = 500 // rows forgotten in one transaction
+	pruneBatch       = 500 // rows forgotten in one transaction
 	replayPause      = 10 * time.Millisecond
 	DefaultKeep      = 30 * 24 * time.Hour // of deliveries
 	DefaultKeepEvent = 90 * 24 * time.Hour // of events: what edges, pollers and replays can go back
@@ -189,10 +189,13 @@ func (s *Service) Replays(ctx context.Context, account, endpoint string) ([]fiel
 	return list, nil
 }
 
+// replayer queues the messages of replays.
+type replayer struct{ *Service }
+
 // replay works on replays until ctx ends. Several origins may work on one: each
 // step reads from the database how far it is. A replay whose step fails waits for
 // the next poll; the others go on.
-func (s *Service) replay(ctx context.Context) error {
+func (s *replayer) replay(ctx context.Context) error {
 	again := time.NewTicker(job.PollInterval)
 	defer again.Stop()
 	failed := map[string]bool{} // since the last poll
@@ -207,7 +210,7 @@ func (s *Service) replay(ctx context.Context) error {
 			if failed[r.ID] || ctx.Err() != nil {
 				continue
 			}
-			if failed[r.ID] = !s.tryReplayStep(ctx, r.ID); !failed[r.ID] {
+			if failed[r.ID] = !s.tryStep(ctx, r.ID); !failed[r.ID] {
 				next = time.After(replayPause) // between portions, other writers get their turn
 			}
 		}
@@ -222,11 +225,11 @@ func (s *Service) replay(ctx context.Context) error {
 	}
 }
 
-// tryReplayStep runs one step and reports whether it succeeded. A panic is a
+// tryStep runs one step and reports whether it succeeded. A panic is a
 // failure of this replay alone.
-func (s *Service) tryReplayStep(ctx context.Context, id string) (ok bool) {
+func (s *replayer) tryStep(ctx context.Context, id string) (ok bool) {
 	s.jobs.Protect(func() {
-		err := s.replayStep(ctx, id)
+		err := s.step(ctx, id)
 		if ok = err == nil; !ok && ctx.Err() == nil {
 			s.log.Error("replay webhooks", slog.String("replay", id), slog.Any("error", err))
 		}
@@ -234,8 +237,8 @@ func (s *Service) tryReplayStep(ctx context.Context, id string) (ok bool) {
 	return ok
 }
 
-// replayStep looks at the next portion of what a replay is about.
-func (s *Service) replayStep(ctx context.Context, id string) error {
+// step looks at the next portion of what a replay is about.
+func (s *replayer) step(ctx context.Context, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.RunningReplay(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
@@ -286,7 +289,7 @@ func (s *Service) replayStep(ctx context.Context, id string) error {
 	})
 }
 
-// again queues one message of a replay, if it is wanted and not on its way.
+// again queues one message of a replay, if it is matches and not on its way.
 func again(ctx context.Context, tx *store.Tx, to *store.Subscriber, r *store.Replay, p store.PastEvent, at time.Time) (bool, error) {
 	switch {
 	case r.AfterEvent == nil:
@@ -335,7 +338,7 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 			break
 		}
 		page.Next = max(page.Next, e.Number)
-		if !wanted(patterns, e.Type) {
+		if !matches(patterns, e.Type) {
 			continue
 		}
 		m := Message{Envelope: fieldmark.Envelope{ID: e.ID, Type: e.Type, Timestamp: e.Time, Data: e.Data}, Subject: e.Subject, Account: e.Account}
@@ -350,7 +353,7 @@ func (s *Service) PollEvents(ctx context.Context, account string, after int64, p
 	return page, nil
 }
 
-func wanted(patterns []string, t fieldmark.EventType) bool {
+func matches(patterns []string, t fieldmark.EventType) bool {
 	for _, p := range patterns {
 		if fieldmark.MatchEvent(p, t) {
 			return true
@@ -360,10 +363,10 @@ func wanted(patterns []string, t fieldmark.EventType) bool {
 }
 
 // forget trims what is older than the settings want, by portions.
-func (s *Service) prune(ctx context.Context) error {
+func (s *maintainer) prune(ctx context.Context) error {
 	now := time.Now()
 	trim := func(keep time.Duration, some func(context.Context, *store.Tx, time.Time) (int64, error)) error {
-		for n := int64(math.MaxInt64); keep > 0 && n >= forgetAtOnce && ctx.Err() == nil; {
+		for n := int64(math.MaxInt64); keep > 0 && n >= pruneBatch && ctx.Err() == nil; {
 			err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 				n, err = some(ctx, tx, now.Add(-keep))
 				return err
@@ -376,10 +379,10 @@ func (s *Service) prune(ctx context.Context) error {
 	}
 	return errors.Join(
 		trim(s.keepDeliveries, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
-			return tx.PruneDeliveries(ctx, before, now, forgetAtOnce)
+			return tx.PruneDeliveries(ctx, before, now, pruneBatch)
 		}),
 		trim(s.keepEvents, func(ctx context.Context, tx *store.Tx, before time.Time) (int64, error) {
-			return tx.PruneEvents(ctx, before, forgetAtOnce)
+			return tx.PruneEvents(ctx, before, pruneBatch)
 		}),
 	)
 }

@@ -31,8 +31,8 @@ func chooseSecret(scheme fieldmark.Signing, own string) (string, []fieldmark.Fie
 	return secret, nil
 }
 
-// keepSecret makes a secret the endpoint's present one.
-func (s *Service) keepSecret(e *store.Endpoint, secret string) {
+// sealSecret makes a secret the endpoint's present one.
+func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	e.Secret = s.keyring.WebhookSecret.Seal(e.ID, secret)
 	e.Signing = fieldmark.SigningV1
 	e.PublicKey = ""
@@ -71,7 +71,7 @@ func (s *Service) RotateSecret(ctx context.Context, account, id string, r fieldm
 		if overlap == 0 {
 			row.PreviousSecrets = nil // the old ones are out as well: this is how a leak is answered
 		}
-		s.keepSecret(row, secret)
+		s.sealSecret(row, secret)
 		return nil
 	})
 	if err != nil {

@@ -72,27 +72,27 @@ func (a Attempt) Away() bool {
 	return a.Status >= 500 || a.Status == http.StatusTooManyRequests
 }
 
-// OutletConfig says how one endpoint is reached.
-type OutletConfig struct {
+// SenderConfig says how one endpoint is reached.
+type SenderConfig struct {
 	HTTP     *safehttp.Client // required: the way out
 	URL      string
 	Settings fieldmark.EndpointSettings // with the values of headers and the secrets of auth
 	Signer   *Signer                    // required
 }
 
-// Outlet sends to one endpoint. It is safe for concurrent use.
-type Outlet struct {
+// Sender sends to one endpoint. It is safe for concurrent use.
+type Sender struct {
 	client   *safehttp.Client
-	own      bool // the client is this outlet's
+	own      bool // the client is this sender's
 	url      string
 	settings fieldmark.EndpointSettings
 	signer   *Signer
 	token    token
 }
 
-// NewOutlet returns an Outlet; it opens no connection.
-func NewOutlet(cfg OutletConfig) (*Outlet, error) {
-	o := &Outlet{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer, token: token{asking: make(chan struct{}, 1)}}
+// NewSender returns an Sender; it opens no connection.
+func NewSender(cfg SenderConfig) (*Sender, error) {
+	o := &Sender{client: cfg.HTTP, url: cfg.URL, settings: cfg.Settings, signer: cfg.Signer, token: token{asking: make(chan struct{}, 1)}}
 	if a := cfg.Settings.Auth; a != nil && a.Kind == fieldmark.AuthMTLS {
 		pair, err := tls.X509KeyPair([]byte(a.Certificate), []byte(a.PrivateKey))
 		if err != nil {
@@ -104,18 +104,18 @@ func NewOutlet(cfg OutletConfig) (*Outlet, error) {
 	return o, nil
 }
 
-// Close closes the connections that are this outlet's alone.
-func (o *Outlet) Close() {
+// Close closes the connections that are this sender's alone.
+func (o *Sender) Close() {
 	if o.own {
 		o.client.CloseIdle()
 	}
 }
 
 // Settings returns how the endpoint wants its messages.
-func (o *Outlet) Settings() *fieldmark.EndpointSettings { return &o.settings }
+func (o *Sender) Settings() *fieldmark.EndpointSettings { return &o.settings }
 
 // Send tries once to deliver m, signed under the time now.
-func (o *Outlet) Send(ctx context.Context, m Message, now time.Time) Attempt {
+func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	a := Attempt{At: now}
@@ -127,7 +127,7 @@ func (o *Outlet) Send(ctx context.Context, m Message, now time.Time) Attempt {
 	return a
 }
 
-func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet, m Message) error {
+func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Sender, m Message) error {
 	header, body, err := o.Signed(m, a.At)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (a *Attempt) send(ctx context.Context, cancel context.CancelFunc, o *Outlet
 // Signed writes the request that carries m when it is sent at a time, but for
 // what the receiver knows us by. The same message at the same time is the same
 // request, for as long as the secrets are.
-func (o *Outlet) Signed(m Message, at time.Time) (header http.Header, body []byte, err error) {
+func (o *Sender) Signed(m Message, at time.Time) (header http.Header, body []byte, err error) {
 	header = make(http.Header, 8+len(o.settings.Headers))
 	for name, value := range o.settings.Headers {
 		header.Set(name, value)

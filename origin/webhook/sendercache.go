@@ -8,46 +8,46 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// maxOutlets bounds how many endpoints are kept ready to send to: beyond it all
+// maxCachedSenders bounds how many endpoints are kept ready to send to: beyond it all
 // are made anew, which costs some decryption and parsing each.
-const maxOutlets = 4096
+const maxCachedSenders = 4096
 
-// outlets keeps endpoints ready to send to, until they change.
-type outlets struct {
+// senderCache keeps endpoints ready to send to, until they change.
+type senderCache struct {
 	mu  sync.Mutex
-	all map[string]keptOutlet
+	all map[string]cachedSender
 }
 
-type keptOutlet struct {
-	*Outlet
+type cachedSender struct {
+	*Sender
 	changed time.Time
 }
 
-// outlet returns the way to an endpoint as it is now.
-func (s *Service) outlet(e *store.Endpoint) (*Outlet, error) {
-	s.outlets.mu.Lock()
-	defer s.outlets.mu.Unlock()
-	if kept, ok := s.outlets.all[e.ID]; ok {
+// sender returns the way to an endpoint as it is now.
+func (s *Service) sender(e *store.Endpoint) (*Sender, error) {
+	s.senders.mu.Lock()
+	defer s.senders.mu.Unlock()
+	if kept, ok := s.senders.all[e.ID]; ok {
 		if kept.changed.Equal(e.ChangedAt) {
-			return kept.Outlet, nil
+			return kept.Sender, nil
 		}
 		kept.Close()
 	}
-	if len(s.outlets.all) >= maxOutlets {
-		for _, kept := range s.outlets.all {
+	if len(s.senders.all) >= maxCachedSenders {
+		for _, kept := range s.senders.all {
 			kept.Close()
 		}
-		clear(s.outlets.all)
+		clear(s.senders.all)
 	}
-	o, err := s.newOutlet(e)
+	o, err := s.newSender(e)
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %s: %w", e.ID, err)
 	}
-	s.outlets.all[e.ID] = keptOutlet{o, e.ChangedAt}
+	s.senders.all[e.ID] = cachedSender{o, e.ChangedAt}
 	return o, nil
 }
 
-func (s *Service) newOutlet(e *store.Endpoint) (*Outlet, error) {
+func (s *Service) newSender(e *store.Endpoint) (*Sender, error) {
 	signer := &Signer{}
 	add := func(sealed string, until time.Time) error {
 		secret, err := s.keyring.WebhookSecret.Open(e.ID, sealed)
@@ -68,5 +68,5 @@ func (s *Service) newOutlet(e *store.Endpoint) (*Outlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewOutlet(OutletConfig{HTTP: s.http, URL: e.URL, Settings: settings, Signer: signer})
+	return NewSender(SenderConfig{HTTP: s.http, URL: e.URL, Settings: settings, Signer: signer})
 }

@@ -57,8 +57,8 @@ type Service struct {
 
 	keepDeliveries, keepEvents time.Duration
 
-	outlets outlets
-	sent    sent
+	senders senderCache
+	metrics deliveryMetrics
 }
 
 // New returns a Service that has started nothing.
@@ -72,36 +72,40 @@ func New(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, http: cfg.HTTP, keyring: cfg.Keyring, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, tracer: cfg.Tracer,
 		keepDeliveries: cfg.KeepDeliveries, keepEvents: cfg.KeepEvents,
-		outlets: outlets{all: make(map[string]keptOutlet)},
+		senders: senderCache{all: make(map[string]cachedSender)},
 	}
 }
 
 // Run delivers messages, runs replays, and disables, expires and prunes what is
 // due, until ctx ends and all attempts that it started are recorded.
 func (s *Service) Run(ctx context.Context) error {
+	m := &maintainer{s}
 	var g sync.WaitGroup
-	g.Go(func() { s.dispatch(ctx) })
-	g.Go(func() { s.replay(ctx) })
-	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", s.endExpired) })
-	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", s.endLeases) })
-	g.Go(func() { s.jobs.Every(ctx, reviewInterval, "review endpoints", s.review) })
-	g.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune deliveries and events", s.prune) })
+	g.Go(func() { (&dispatcher{s}).dispatch(ctx) })
+	g.Go(func() { (&replayer{s}).replay(ctx) })
+	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired endpoints", m.endExpired) })
+	g.Go(func() { s.jobs.Every(ctx, expireInterval, "end expired leases of deliveries", m.endLeases) })
+	g.Go(func() { s.jobs.Every(ctx, reviewInterval, "review endpoints", m.review) })
+	g.Go(func() { s.jobs.AtStartAndEvery(ctx, pruneInterval, "prune deliveries and events", m.prune) })
 	g.Wait()
 	return nil
 }
 
+// maintainer does the work that is due at intervals.
+type maintainer struct{ *Service }
+
 // endLeases makes deliveries due whose process stopped, and wakes their endpoints.
-func (s *Service) endLeases(ctx context.Context) error {
+func (s *maintainer) endLeases(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ExpireDeliveryLeases(ctx, time.Now()) })
 }
 
 // review repairs what a process may have left behind that stopped between two
 // transactions, and disables or warns about endpoints that fail.
-func (s *Service) review(ctx context.Context) error {
+func (s *maintainer) review(ctx context.Context) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PromoteWaiting(ctx, "", time.Now()), tx.ScheduleEndpoints(ctx), FailDeleted(ctx, tx))
 	})
-	return errors.Join(err, s.judgeFailing(ctx))
+	return errors.Join(err, s.reviewHealth(ctx))
 }
 
 // FailDeleted fails the deliveries to deleted endpoints that no process is sending.

@@ -19,8 +19,8 @@ type credentials struct {
 	Auth    *fieldmark.EndpointAuth `json:"auth,omitempty"`
 }
 
-// keepSettings makes settings the endpoint's, what is secret in them apart.
-func (s *Service) keepSettings(e *store.Endpoint, settings fieldmark.EndpointSettings) error {
+// sealSettings makes settings the endpoint's, what is secret in them apart.
+func (s *Service) sealSettings(e *store.Endpoint, settings fieldmark.EndpointSettings) error {
 	e.Credentials = ""
 	if len(settings.Headers) > 0 || settings.Auth != nil {
 		b, err := json.Marshal(credentials{settings.Headers, settings.Auth})
@@ -62,14 +62,14 @@ func withDefaults(s fieldmark.EndpointSettings) fieldmark.EndpointSettings {
 	if s.Ordering == "" {
 		s.Ordering = fieldmark.OrderingNone
 	}
-	s.MaxInFlight = flightLimit(&s)
+	s.MaxInFlight = maxInFlightOf(&s)
 	return s
 }
 
-// flightLimit is how many messages an endpoint takes at once.
-func flightLimit(s *fieldmark.EndpointSettings) int {
+// maxInFlightOf is how many messages an endpoint takes at once.
+func maxInFlightOf(s *fieldmark.EndpointSettings) int {
 	if s.MaxInFlight == 0 {
-		return sendingTo
+		return defaultInFlight
 	}
 	return s.MaxInFlight
 }

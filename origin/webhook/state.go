@@ -13,7 +13,7 @@ import (
 
 // setState changes an endpoint's state. One that is enabled begins with a clean
 // slate: its owner says that it works.
-func (s *Service) setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
+func setState(ctx context.Context, tx *store.Tx, row *store.Endpoint, to fieldmark.EndpointState, reason string) error {
 	at := fieldmark.At(row.ChangedAt)
 	row.State, row.StateReason, row.StateAt = to, reason, &at
 	if to == fieldmark.EndpointPaused && reason == "" {
@@ -33,9 +33,9 @@ func (s *Service) setState(ctx context.Context, tx *store.Tx, row *store.Endpoin
 	return errors.Join(err, putHealth(ctx, tx, row.ID, fresh))
 }
 
-// skipHeld gives up what was held, as the owner chose, before the endpoint is
+// discardHeld gives up what was held, as the owner chose, before the endpoint is
 // enabled. It goes by portions: it may be all of a month.
-func (s *Service) skipHeld(ctx context.Context, id string, choice fieldmark.HeldChoice) error {
+func (s *Service) discardHeld(ctx context.Context, id string, choice fieldmark.HeldChoice) error {
 	if choice == "" || choice == fieldmark.HeldDeliver {
 		return nil
 	}
@@ -65,10 +65,10 @@ func isStopped(ctx context.Context, tx *store.Tx, id string, now time.Time) (boo
 	return e.State != fieldmark.EndpointEnabled, store.NotFound(err, "there is no such endpoint")
 }
 
-// hastenHeld makes everything due that was held, before the endpoint is enabled:
+// expediteHeld makes everything due that was held, before the endpoint is enabled:
 // a schedule that fits an endpoint which fails would have its owner wait for
 // hours to see that it works.
-func (s *Service) hastenHeld(ctx context.Context, id string) error {
+func (s *Service) expediteHeld(ctx context.Context, id string) error {
 	now := time.Now()
 	for n := int64(maxSkippedAtOnce); n == maxSkippedAtOnce; {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -98,11 +98,11 @@ func (s *Service) disable(ctx context.Context, tx *store.Tx, e *store.Endpoint, 
 		return err
 	}
 	s.log.Warn("webhook endpoint disabled", "endpoint", e.ID, "reason", reason)
-	return s.tellOf(ctx, tx, e, h, fieldmark.EventWebhookDisabled)
+	return emitNotice(ctx, tx, e, h, fieldmark.EventWebhookDisabled)
 }
 
-// tellOf tells an account about one of its endpoints.
-func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, kind fieldmark.EventType) error {
+// emitNotice tells an account about one of its endpoints.
+func emitNotice(ctx context.Context, tx *store.Tx, e *store.Endpoint, h *Health, kind fieldmark.EventType) error {
 	since := h.FailingSince
 	if since.IsZero() { // it was disabled by an answer that was a success
 		since = fieldmark.At(time.Now())
@@ -113,9 +113,9 @@ func (s *Service) tellOf(ctx context.Context, tx *store.Tx, e *store.Endpoint, h
 	return err
 }
 
-// judgeFailing warns about endpoints that take nothing and disables those that
+// reviewHealth warns about endpoints that take nothing and disables those that
 // took nothing for days, whether or not anything is sent to them.
-func (s *Service) judgeFailing(ctx context.Context) error {
+func (s *maintainer) reviewHealth(ctx context.Context) error {
 	ids, err := s.store.FailingEndpoints(ctx, time.Now().Add(-FirstWarning), maxExpiredAtOnce)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Service) judgeFailing(ctx context.Context) error {
 	var failed error
 	for _, id := range ids {
 		err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			return s.settleEndpoint(ctx, tx, id, nil)
+			return s.updateHealth(ctx, tx, id, nil)
 		})
 		failed = errors.Join(failed, err) // one bad row does not keep the others from being reviewed
 	}

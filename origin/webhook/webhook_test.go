@@ -254,12 +254,12 @@ func send(ctx context.Context, client *safehttp.Client, url, secret string, e fi
 	if err := signer.Add(secret, time.Time{}); err != nil {
 		return webhook.Attempt{At: now, Error: err.Error()}
 	}
-	outlet, err := webhook.NewOutlet(webhook.OutletConfig{HTTP: client, URL: url, Signer: signer})
+	sender, err := webhook.NewSender(webhook.SenderConfig{HTTP: client, URL: url, Signer: signer})
 	if err != nil {
 		return webhook.Attempt{At: now, Error: err.Error()}
 	}
-	defer outlet.Close()
-	return outlet.Send(ctx, webhook.Message{Envelope: e, Subject: "msn_1", Account: "default"}, now)
+	defer sender.Close()
+	return sender.Send(ctx, webhook.Message{Envelope: e, Subject: "msn_1", Account: "default"}, now)
 }
 
 func secret(t *testing.T) string {
