@@ -28,7 +28,7 @@ func TestOnlyWorkAtHandKeepsItsLease(t *testing.T) {
 		}
 		var err error
 		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Log: slog.New(slog.NewTextHandler(w.Log, nil)),
-			Desk: module.Checker{Compare: compare}})
+			Checker: module.Checker{Compare: compare}})
 		if err != nil {
 			t.Fatal(err)
 		}

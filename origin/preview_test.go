@@ -25,7 +25,7 @@ func TestPreviewSurvivesAnOutage(t *testing.T) {
 			return fieldmark.ModuleComparison{}, each(func(fieldmark.BrandState) error { return nil })
 		}
 		var err error
-		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Desk: module.Checker{Compare: compare}})
+		w.Service, err = origin.New(origin.Config{Store: w.Store, Secret: appSecret, Checker: module.Checker{Compare: compare}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ type Config struct {
 	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
 	SignOn     *oidc.Provider        // vouches for administrators; nil: they have passwords alone
 	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
-	Desk       module.Checker        // judges modules; zero: none can be pushed or previewed
+	Checker    module.Checker        // judges modules; zero: none can be pushed or previewed
 	Log        *slog.Logger          // nil: nothing is logged
 	Tracer     *trace.Tracer         // tells of webhook attempts; nil: nobody
 	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil
@@ -104,7 +104,7 @@ func New(cfg Config) (*Service, error) {
 	s.Brands = brand.New(brand.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log,
 		Auditor: cfg.Auditor, AuditInterval: cfg.AuditEvery})
 	s.Modules = module.New(module.Config{Store: cfg.Store, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Brands: s.Brands,
-		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Desk: cfg.Desk})
+		Module: cfg.Module, Ref: cfg.ModuleRef, Keys: cfg.ModuleKeys, Checker: cfg.Checker})
 	s.Webhooks = webhook.New(webhook.Config{
 		Store: cfg.Store, HTTP: cfg.HTTP, Keyring: keys, AuditLog: s.AuditLog, Jobs: s.jobs, Log: cfg.Log, Tracer: cfg.Tracer,
 		KeepDeliveries: cfg.KeepDeliveries, KeepEvents: cfg.KeepEvents,

@@ -126,7 +126,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 	}
 	if n.service, err = origin.New(origin.Config{
 		Store: n.store, Secret: secret, HTTP: outbound, Auditor: auditor, AuditEvery: o.every(),
-		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Desk: moduleChecker(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
+		Module: geo.Module(), ModuleRef: ref, ModuleKeys: keys, Checker: moduleChecker(), Log: log, PublicAPI: o.PublicAPI, PaymentDueOn: fieldmark.MissionStatus(o.PaymentDueOn),
 		KeepDeliveries: o.KeepDeliveries, KeepEvents: o.KeepEvents, SignOn: signOn, SignOnOnly: o.OIDCOnly, Tracer: o.tracing, Swept: func(took time.Duration) { n.metrics.timerTime.Update(took.Seconds()) },
 	}); err != nil {
 		return err

@@ -258,10 +258,10 @@ func provesAnew(t *testing.T, base, link string) {
 	const keys, at = "/admin/api-keys", "/admin/prove/provider?next=/admin/api-keys"
 	old := []string{"sub", "old", "group", "operators", "age", "3600"}
 	bob := newVisitor(t, base)
-	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm at Acme")
+	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme")
 	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Confirm your identity")
 	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as another user")
-	bob.get(keys).wants(t, 200, keys, "Confirm at Acme")
+	bob.get(keys).wants(t, 200, keys, "Confirm with Acme")
 	bob.enter(at, "sub", "old", "group", "operators").wants(t, 200, keys, "Create a key")
 
 	const factor = "/admin/settings/second-factor"
@@ -278,7 +278,7 @@ func provesAnew(t *testing.T, base, link string) {
 	}
 	bob.post(factor, url.Values{"do": {"on"}, "secret": {secret[1]}, "code": {codeOf(now)}}).wants(t, 200, "/admin/settings")
 	again := newVisitor(t, base)
-	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm at Acme", "authenticator app")
+	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme", "authenticator app")
 	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200, keys, "Create a key")
 	// The code is no way in: who has no password cannot sign in with one.
 	name := regexp.MustCompile(`sso-[0-9a-f]+`).FindString(again.get("/admin").body)

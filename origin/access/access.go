@@ -45,12 +45,14 @@ func New(cfg Config) *Service {
 	noPasswords := cfg.NoPasswords && cfg.Provider != nil
 	hash := newHasher()
 	slow := &throttle{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.LoginThrottle}
-	sessions := &Sessions{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash, throttle: slow,
+	sessions := &Sessions{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash,
+		throttle:    slow,
 		noPasswords: noPasswords}
 	return &Service{
 		Accounts: &Accounts{store: cfg.Store, auditLog: cfg.AuditLog},
 		Keys:     &Keys{store: cfg.Store, auditLog: cfg.AuditLog, mac: cfg.Keyring.APIKey},
-		Admins:   &Admins{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash, throttle: slow},
+		Admins: &Admins{store: cfg.Store, auditLog: cfg.AuditLog, totp: cfg.Keyring.TOTP, hasher: hash,
+			throttle: slow},
 		Sessions: sessions,
 		SignOn: &SignOn{store: cfg.Store, auditLog: cfg.AuditLog, flows: cfg.Keyring.SignOn, throttle: slow,
 			sessions: sessions,

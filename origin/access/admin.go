@@ -27,9 +27,11 @@ var userName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
 // commonPasswords are long enough and still among the first that an attacker tries.
 var commonPasswords = []string{
-	"123456789012", "1234567890123", "12345678901234", "123456789123", "password1234", "password12345", "passwordpassword",
+	"123456789012", "1234567890123", "12345678901234", "123456789123", "password1234", "password12345",
+	"passwordpassword",
 	"qwertyuiop12", "qwertyuiop123", "qwertyuiop[]", "1qaz2wsx3edc", "1q2w3e4r5t6y", "administrator", "administrator1",
-	"admin1234567", "adminadminadmin", "letmeinletmein", "iloveyou1234", "changemechangeme", "correcthorsebatterystaple",
+	"admin1234567", "adminadminadmin", "letmeinletmein", "iloveyou1234", "changemechangeme",
+	"correcthorsebatterystaple",
 	"fieldmark1234", "fieldmarkadmin",
 }
 
@@ -69,7 +71,8 @@ func (s *Admins) Put(ctx context.Context, user, password string, role fieldmark.
 			return err
 		}
 		if external {
-			return validation.Error("/user", "conflict", "is an identity of the sign-in provider and has no password here")
+			return validation.Error("/user", "conflict",
+				"is an identity of the sign-in provider and has no password here")
 		}
 		if err := tx.PutAdmin(ctx, user, hash, role, time.Now()); err != nil {
 			return err

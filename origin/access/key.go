@@ -68,7 +68,8 @@ func (s *Keys) create(ctx context.Context, account string, r fieldmark.KeyReques
 		row.ExpiresAt = &ends
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey), RequireAccount(ctx, tx, account)); err != nil {
+		if err := errors.Join(validation.IsNewest(ctx, newest, tx.NewestKey),
+			RequireAccount(ctx, tx, account)); err != nil {
 			return err
 		}
 		n, err := tx.LiveKeys(ctx, account, now)
@@ -95,7 +96,8 @@ func (s *Keys) newKey(now time.Time) (row store.Key, token string) {
 		randomBase62(fieldmark.Base62, fieldmark.KeyPublicChars),
 		randomBase62(fieldmark.Base62, fieldmark.KeySecretChars))
 	return store.Key{
-		Key:  fieldmark.Key{ID: fieldmark.NewID(fieldmark.PrefixKey, now), Prefix: t.Public(), CreatedAt: fieldmark.At(now)},
+		Key: fieldmark.Key{ID: fieldmark.NewID(fieldmark.PrefixKey, now), Prefix: t.Public(),
+			CreatedAt: fieldmark.At(now)},
 		Hash: s.mac.Sum(t.String()), HashVersion: keyHashVersion,
 	}, t.String()
 }
@@ -174,7 +176,8 @@ func (s *Keys) Authenticate(ctx context.Context, token string, by Caller) (field
 	// A key that does not exist has an empty hash, which no token has.
 	right := subtle.ConstantTimeCompare([]byte(s.mac.Sum(token)), []byte(row.Hash)) == 1
 	if !right || row.HashVersion != keyHashVersion || row.RevokedAt != nil {
-		return fieldmark.Key{}, fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
+		return fieldmark.Key{},
+			fieldmark.Errorf(fieldmark.CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
 	}
 	now := time.Now()
 	if row.ExpiresAt != nil && !now.Before(row.ExpiresAt.Std()) {
@@ -240,7 +243,8 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 		hours = *r.GraceHours
 	}
 	if hours < 0 || hours > fieldmark.MaxGraceHours {
-		return created, validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
+		return created,
+			validation.Error("/graceHours", "range", fmt.Sprintf("must be 0 to %d", fieldmark.MaxGraceHours))
 	}
 	now := time.Now()
 	row, token := s.newKey(now)
@@ -250,9 +254,11 @@ func (s *Keys) Rotate(ctx context.Context, id string, r fieldmark.KeyRotation) (
 			return store.NotFound(err, "there is no such key")
 		}
 		if state := old.State(now); state != fieldmark.KeyLive {
-			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated", state)
+			return fieldmark.Errorf(fieldmark.CodeKeyNotLive, "the key is %s; only one that is live can be rotated",
+				state)
 		}
-		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes, old.RateLimit,
+		row.Account, row.Name, row.Scopes, row.RateLimit, row.Networks = old.Account, old.Name, old.Scopes,
+			old.RateLimit,
 			old.Networks
 		row.Replaces = old.ID
 		if old.ExpiresAt != nil {

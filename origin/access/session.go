@@ -127,7 +127,8 @@ type authentication struct {
 // and changing either must end what the old one could open. A code is used once.
 func (a *authentication) use(ctx context.Context, tx *store.Tx) error {
 	now, err := tx.Admin(ctx, a.admin.Name)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (now.Password != a.admin.Password || now.TOTP != a.admin.TOTP) {
+	if errors.Is(err, store.ErrNotFound) || err == nil &&
+		(now.Password != a.admin.Password || now.TOTP != a.admin.TOTP) {
 		return errCredentials()
 	}
 	if err != nil {

@@ -237,7 +237,8 @@ func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity
 		if !userName.MatchString(name) {
 			continue
 		}
-		free, err := tx.AddIdentity(ctx, store.Identity{Issuer: p.Issuer, Subject: p.Subject, User: name}, p.Role, time.Now())
+		free, err := tx.AddIdentity(ctx, store.Identity{Issuer: p.Issuer, Subject: p.Subject, User: name}, p.Role,
+			time.Now())
 		if err != nil || free {
 			return name, err
 		}
@@ -274,7 +275,8 @@ func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r 
 				return err
 			}
 			ctx = auditlog.WithActor(ctx,
-				auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller), Agent: r.Caller.Agent})
+				auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller),
+					Agent: r.Caller.Agent})
 			return s.auditLog.Append(ctx, tx, "session.refused", user, nil,
 				signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})
 		}
@@ -294,7 +296,8 @@ func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r 
 	case !same:
 		return &AccessDenied{Reason: "You signed in as another user at " + s.provider.Label() + "."}
 	case p.Role == "":
-		return &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.", Known: true}
+		return &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.",
+			Known: true}
 	case p.AuthTime.Before(started.Add(-clockSkew)):
 		return &AccessDenied{Reason: s.provider.Label() + " does not confirm that you have just signed in again."}
 	}

@@ -17,10 +17,10 @@ import (
 
 // Limits of audits.
 const (
-	maxRunning  = 32              // audits at once: each is slow by politeness, not by work
-	timeout     = 5 * time.Minute // twenty polite requests to a slow site
-	maxAttempts = 3               // failures of ours; a site that does not answer is a finding
-	retryDelay  = 1 * time.Minute // times the tries made
+	maxRunning  = 32              // audits at once: each mostly waits between its requests
+	timeout     = 5 * time.Minute // twenty requests, with pauses, to a slow site
+	maxAttempts = 3               // internal failures: a site that does not respond is a fact, not a failure
+	retryDelay  = 1 * time.Minute // times the number of attempts
 )
 
 // Audits are the audits of the brands' websites: queued on request or on schedule,
@@ -35,7 +35,7 @@ type Audits struct {
 	progress progress
 }
 
-// Request queues an audit of a brand.
+// Request queues an audit of a brand. A process with an auditor claims it.
 func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.Brand(ctx, slug); err != nil {
@@ -49,12 +49,12 @@ func (s *Audits) Request(ctx context.Context, slug fieldmark.Slug) error {
 	return nil
 }
 
-// AuditStatus counts the audits that wait and those that run.
+// Status counts the audits that are queued and those that run.
 func (s *Audits) Status(ctx context.Context) (waiting, running int, err error) {
 	return s.store.CountAudits(ctx, time.Now())
 }
 
-// ListAudits lists the audits that run and those that wait, at most maxAudits.
+// List returns the audits that run and those that are queued, at most maxAudits.
 func (s *Audits) List(ctx context.Context) ([]fieldmark.AuditRun, error) {
 	return s.store.AuditRuns(ctx, time.Now(), maxAudits)
 }
@@ -97,14 +97,17 @@ func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	}
 	todo := make([]job.Job, len(claimed))
 	for i, a := range claimed {
-		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeaseAudit, ID: string(a.Brand)}, Do: func(ctx context.Context) { s.audit(ctx, a) }}
+		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeaseAudit, ID: string(a.Brand)},
+			Do: func(ctx context.Context) { s.audit(ctx, a) }}
 	}
 	return todo, nil
 }
 
-// failAbandoned ends the claimed audits whose earlier attempts all ended without a word,
-// and returns the others. An audit that ends its process must not end the next.
-func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []store.AuditJob) (rest []store.AuditJob, err error) {
+// failAbandoned fails the claimed audits whose process stopped during every attempt,
+// and returns the others. An audit that crashes its process must not crash every next
+// one.
+func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []store.AuditJob) (rest []store.AuditJob,
+	err error) {
 	for _, a := range claimed {
 		if a.Attempts <= maxAttempts {
 			rest = append(rest, a)
@@ -113,12 +116,13 @@ func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []stor
 		if err := tx.FailAudit(ctx, a, fmt.Sprintf(job.ReasonLost, a.Attempts-1)); err != nil {
 			return nil, err
 		}
-		s.log.Error("audit failed: its process ended during each attempt", slog.String("brand", string(a.Brand)), slog.Int("attempts", a.Attempts-1))
+		s.log.Error("audit failed: its process ended during each attempt", slog.String("brand", string(a.Brand)),
+			slog.Int("attempts", a.Attempts-1))
 	}
 	return rest, nil
 }
 
-// audit audits one brand and writes down what was found.
+// audit audits one brand and stores the facts.
 func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	log := s.log.With(slog.String("brand", string(a.Brand)))
 	b, err := s.store.Brand(ctx, a.Brand)
@@ -128,7 +132,7 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 	}
 	facts, err := s.collect(ctx, b.Brand, log)
 	if err != nil && ctx.Err() != nil {
-		return // Run frees the lease
+		return // the lease is freed at shutdown
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
@@ -140,8 +144,8 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 		return
 	}
 	giveUp := a.Attempts >= maxAttempts
-	log.Error("audit", slog.Int("try", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
-	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; the log says more")
+	log.Error("audit", slog.Int("attempt", a.Attempts), slog.Bool("givenUp", giveUp), slog.Any("error", err))
+	reason := cmp.Or(fieldmark.AsError(err).Detail, "an internal error; see the log")
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if giveUp {
 			return tx.FailAudit(ctx, a, reason)
@@ -149,11 +153,11 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*retryDelay))
 	})
 	if err != nil {
-		log.Error("put back an audit", slog.Any("error", err))
+		log.Error("requeue an audit", slog.Any("error", err))
 	}
 }
 
-// collect runs the auditor under its deadline.
+// collect runs the auditor with a deadline.
 func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logger) (fieldmark.Facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -165,10 +169,10 @@ func (s *Audits) collect(ctx context.Context, b fieldmark.Brand, log *slog.Logge
 		})
 }
 
-// finish writes facts and takes the audit out of line in one transaction.
-// Facts of an address the brand has left meanwhile are dropped; the move asked
-// for another audit.
-func (s *Audits) finish(ctx context.Context, a store.AuditJob, was fieldmark.Brand, facts fieldmark.Facts) error {
+// finish stores the facts and deletes the audit from the queue in one transaction. If
+// the URL of the brand has changed meanwhile, the facts are dropped: the change has
+// queued another audit.
+func (s *Audits) finish(ctx context.Context, a store.AuditJob, audited fieldmark.Brand, facts fieldmark.Facts) error {
 	doc, err := newFactsDocument(facts)
 	if err != nil {
 		return err
@@ -178,7 +182,7 @@ func (s *Audits) finish(ctx context.Context, a store.AuditJob, was fieldmark.Bra
 		if err != nil {
 			return err
 		}
-		if b.URL == was.URL {
+		if b.URL == audited.URL {
 			if _, err := s.brands.putFacts(ctx, tx, a.Brand, doc); err != nil {
 				return err
 			}

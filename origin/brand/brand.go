@@ -23,25 +23,26 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Bounds of lists of brands.
+// Limits of lists of brands.
 const (
-	MaxPage       = 500   // in one answer
-	importBatch   = 100   // brands of an import that share a transaction: others must get a turn between
-	statesPerRead = 200   // brands with facts that are read at once; no read stays open over a slow receiver
-	MaxImport     = 20000 // brands in one import; what fieldmark.MaxBulkBody holds when each says little
+	MaxPage       = 500   // brands in one response
+	importBatch   = 100   // brands of an import in one transaction: other writers wait for it
+	statesPerRead = 200   // brands with facts in one query: none stays open while a slow client receives
+	MaxImport     = 20000 // brands in one import: as many short ones as fit into fieldmark.MaxBulkBody
 )
 
 // Config is what a Service needs.
 type Config struct {
-	Store         *store.Store
-	AuditLog      *auditlog.Log
-	Jobs          *job.Runner
-	Log           *slog.Logger
-	Auditor       *audit.Auditor // nil: audits wait in the queue for a process that has one
-	AuditInterval time.Duration  // between audits of a brand, plus or minus a tenth; 0: DefaultAuditInterval; negative: only on request
+	Store    *store.Store
+	AuditLog *auditlog.Log
+	Jobs     *job.Runner
+	Log      *slog.Logger
+	Auditor  *audit.Auditor // nil: audits wait in the queue for a process that has one
+	// between audits of a brand, plus or minus a tenth; 0: DefaultAuditInterval; negative: only on request
+	AuditInterval time.Duration
 }
 
-// Service is the brands. Its methods may be called from any goroutine.
+// Service manages the brands. Its methods may be called from any goroutine.
 type Service struct {
 	Audits  *Audits
 	Samples *Samples
@@ -66,32 +67,33 @@ func (s *Service) Run(ctx context.Context) error {
 	return s.Audits.run(ctx)
 }
 
-// PutBrand makes or changes a brand and reports whether anything came of it.
+// Put creates or updates a brand and reports whether anything changed.
 func (s *Service) Put(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, bool, error) {
 	return s.putIf(ctx, b, func(error) error { return nil })
 }
 
-// AddBrand makes a brand; one that exists is CodeBrandExists and stays as it is.
+// Create creates a brand. It returns CodeBrandExists if the slug is taken.
 func (s *Service) Create(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
 	b, _, err := s.putIf(ctx, b, func(read error) error {
 		if read == nil {
-			return fieldmark.Errorf(fieldmark.CodeBrandExists, "A brand with this slug exists; edit it on its own page.")
+			return fieldmark.Errorf(fieldmark.CodeBrandExists,
+				"A brand with this slug exists; edit it on its own page.")
 		}
 		return nil
 	})
 	return b, err
 }
 
-// ChangeBrand changes a brand; one that does not exist is CodeNotFound and is not
-// made.
+// Update updates a brand. It returns CodeNotFound if there is none.
 func (s *Service) Update(ctx context.Context, b fieldmark.Brand) (fieldmark.Brand, error) {
 	b, _, err := s.putIf(ctx, b, func(read error) error { return store.NotFound(read, "there is no such brand") })
 	return b, err
 }
 
-// putIf puts a brand unless allow refuses, which is given the error of
-// reading the brand of that slug in the same transaction.
-func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool, error) {
+// putIf puts a brand if allow returns nil for the error of reading the brand of that
+// slug in the same transaction.
+func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read error) error) (fieldmark.Brand, bool,
+	error) {
 	if err := validation.Errors(validate(&b, "")).Err(); err != nil {
 		return fieldmark.Brand{}, false, err
 	}
@@ -116,7 +118,7 @@ func (s *Service) putIf(ctx context.Context, b fieldmark.Brand, allow func(read 
 	return b, put != unchanged, nil
 }
 
-// outcome says what became of a brand that was put.
+// outcome is the effect of putting a brand.
 type outcome int
 
 const (
@@ -125,7 +127,7 @@ const (
 	updated
 )
 
-// put writes a brand that differs from the one that is there.
+// put writes a brand if it differs from the stored one.
 func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fieldmark.Brand, outcome, error) {
 	now := time.Now()
 	b.CreatedAt, b.UpdatedAt = fieldmark.At(now), fieldmark.At(now)
@@ -150,8 +152,8 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	if err := tx.PutBrand(ctx, b); err != nil {
 		return fieldmark.Brand{}, unchanged, err
 	}
-	// Facts belong to an address. A brand that moved has none until the new
-	// address was audited.
+	// Facts belong to a URL. A brand whose URL changed has none until the new site has
+	// been audited.
 	if put == updated && old.URL != b.URL && old.FactsDigest != "" {
 		if err := tx.ClearFacts(ctx, b.Slug); err != nil {
 			return fieldmark.Brand{}, unchanged, err
@@ -171,14 +173,16 @@ func newEvent(t fieldmark.EventType, slug fieldmark.Slug) store.Event {
 	}
 }
 
-// validate returns every complaint about a brand, with pointers below at.
+// validate returns everything that is wrong with a brand, with pointers below at.
 func validate(b *fieldmark.Brand, at string) []fieldmark.FieldError {
 	var bad validation.Errors
 	if !fieldmark.ValidSlug(string(b.Slug)) {
 		bad.Add(at+"/slug", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
 	}
-	if n := utf8.RuneCountInString(b.Name); n == 0 || n > fieldmark.MaxBrandName || !validation.IsText(b.Name, false) || strings.TrimSpace(b.Name) == "" {
-		bad.Add(at+"/name", "range", fmt.Sprintf("must have 1 to %d characters, none of them a control character", fieldmark.MaxBrandName))
+	if n := utf8.RuneCountInString(b.Name); n == 0 || n > fieldmark.MaxBrandName ||
+		!validation.IsText(b.Name, false) || strings.TrimSpace(b.Name) == "" {
+		bad.Add(at+"/name", "range",
+			fmt.Sprintf("must have 1 to %d characters, none of them a control character", fieldmark.MaxBrandName))
 	}
 	if !validSite(b.URL) {
 		bad.Add(at+"/url", "format", "must be an http or https address without user name")
@@ -189,22 +193,24 @@ func validate(b *fieldmark.Brand, at string) []fieldmark.FieldError {
 	if _, err := language.Parse(b.Language); err != nil || len(b.Language) > fieldmark.MaxLanguageTag {
 		bad.Add(at+"/language", "format", "must be a BCP 47 language tag")
 	}
-	if utf8.RuneCountInString(b.Description) > fieldmark.MaxBrandDescription || !validation.IsText(b.Description, true) {
-		bad.Add(at+"/description", "too_long", fmt.Sprintf("must have at most %d characters and no control characters", fieldmark.MaxBrandDescription))
+	if utf8.RuneCountInString(b.Description) > fieldmark.MaxBrandDescription ||
+		!validation.IsText(b.Description, true) {
+		bad.Add(at+"/description", "too_long",
+			fmt.Sprintf("must have at most %d characters and no control characters", fieldmark.MaxBrandDescription))
 	}
 	return bad
 }
 
-// validSite reports whether a brand's address can be audited at all; whether it
-// may be is safehttp's to say, at the time.
+// validSite reports whether a URL is syntactically one of a website. Whether requests
+// may be sent to its address, safehttp decides at the time of the audit.
 func validSite(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= fieldmark.MaxBrandURL && (u.Scheme == "http" || u.Scheme == "https") &&
 		u.Hostname() != "" && u.User == nil && validation.IsText(address, false)
 }
 
-// ImportBrands puts many brands. Each stands for itself: what is wrong with one
-// is reported under its place and stops no other.
+// Import puts many brands. An invalid brand is reported under its index and does not
+// affect the others.
 func (s *Service) Import(ctx context.Context, brands []fieldmark.Brand) (fieldmark.ImportReport, error) {
 	var report fieldmark.ImportReport
 	if len(brands) > MaxImport {
@@ -226,7 +232,7 @@ func (s *Service) Import(ctx context.Context, brands []fieldmark.Brand) (fieldma
 			for _, i := range group {
 				_, put, err := s.put(ctx, tx, brands[i])
 				switch {
-				case fieldmark.IsCode(err, fieldmark.CodeBrandExists): // nothing was written for it
+				case fieldmark.IsCode(err, fieldmark.CodeBrandExists): // nothing was written for this brand
 					taken.Add(fmt.Sprintf("/%d/slug", i), "conflict", fieldmark.AsError(err).Detail)
 				case err != nil:
 					return fmt.Errorf("import brand %s: %w", brands[i].Slug, err)
@@ -259,7 +265,7 @@ func appendRejected(list []fieldmark.FieldError, omitted *int, more ...fieldmark
 	return append(list, more[:n]...)
 }
 
-// Brand returns a brand.
+// Get returns a brand.
 func (s *Service) Get(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand, error) {
 	b, err := s.store.Brand(ctx, slug)
 	if err != nil {
@@ -268,8 +274,7 @@ func (s *Service) Get(ctx context.Context, slug fieldmark.Slug) (fieldmark.Brand
 	return b.Brand, nil
 }
 
-// ListBrands lists up to limit brands in the order of their slugs, from the one
-// after after.
+// List returns up to limit brands in the order of their slugs, after the slug after.
 func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]fieldmark.Brand, error) {
 	if limit <= 0 || limit > MaxPage {
 		limit = MaxPage
@@ -285,10 +290,9 @@ func (s *Service) List(ctx context.Context, after fieldmark.Slug, limit int) ([]
 	return list, nil
 }
 
-// BrandState returns a brand with its facts, those of its past that trends look
-// at, its answer samples and its other slugs, and the number of the newest event
-// that was in the log before they were read. A slug that only leads to a brand
-// gets the state of that one.
+// State returns a brand with its facts, the past facts that trends need, its answer
+// samples and its aliases, and the number of the newest event before they were read.
+// For an alias it returns the state of the brand that the alias leads to.
 func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
@@ -308,12 +312,12 @@ func (s *Service) State(ctx context.Context, slug fieldmark.Slug) (fieldmark.Bra
 	return states[0], asOf, err
 }
 
-// BrandStates returns up to limit public brands in the order of their slugs, from
-// the one after after, and the number of the newest event that was in the log
-// before they were read. Bare leaves out the evidence of facts, which is two
-// thirds of their size and changes no score. Fewer than limit means that no more
-// follow.
-func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, int64, error) {
+// States returns up to limit public brands in the order of their slugs, after the slug
+// after, and the number of the newest event before they were read. Bare omits the
+// evidence of facts, which is two thirds of their size and changes no score. Fewer
+// than limit are the last ones.
+func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState,
+	int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -333,8 +337,9 @@ func (s *Service) States(ctx context.Context, after fieldmark.Slug, limit int, b
 	return page, asOf, nil
 }
 
-// statesPage reads a page of public brands with all that scores look at.
-func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState, error) {
+// statesPage reads public brands with everything that scores depend on.
+func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit int, bare bool) ([]fieldmark.BrandState,
+	error) {
 	states, err := s.store.PublicStates(ctx, after, limit, bare)
 	if err != nil {
 		return nil, err
@@ -342,10 +347,9 @@ func (s *Service) statesPage(ctx context.Context, after fieldmark.Slug, limit in
 	return states, s.store.AddHistory(ctx, states, fieldmark.TrendTimes(time.Now()))
 }
 
-// EachBrandState calls fn for every public brand in the order of their slugs,
-// until fn fails. AsOf is the number of the newest event that was in the log
-// before the first was read; later changes may or may not be among them, and
-// are in the log after asOf.
+// EachState calls fn for every public brand in the order of their slugs, until fn
+// fails. AsOf is the number of the newest event before the first was read: later
+// changes may or may not be included, and are in the log after asOf.
 func (s *Service) EachState(ctx context.Context, fn func(fieldmark.BrandState) error) (asOf int64, err error) {
 	if asOf, err = s.store.Head(ctx); err != nil {
 		return 0, err

@@ -15,34 +15,34 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// MaxFacts bounds the document of one audit in bytes: some hundred facts with
-// all their evidence. Every edge reads it for every brand.
+// MaxFacts limits the document of one audit in bytes: about a hundred facts with their
+// evidence. Every edge reads it for every brand.
 const MaxFacts = 512 << 10
 
-// reconfirmAfter is how much later unchanged facts must have been confirmed for
-// that to be an event. The age of an audit decides what a score may claim, in
-// progress of days, so telling each confirmation would only cost refreshes.
+// reconfirmAfter is how old the last event must be for an audit that found the same
+// facts to emit another. The age of an audit limits what a score may claim, in steps
+// of days; more events would only make edges refresh.
 const reconfirmAfter = 24 * time.Hour
 
-// RecordFacts makes facts what is true of a brand and reports whether they
-// differ from those before. Facts that say the same move only the time they
-// were last found to hold; facts older than those known are left out.
+// PutFacts stores the facts of a brand and reports whether they differ from the ones
+// before. Equal facts only update the time they were last confirmed. Facts older than
+// the stored ones are ignored.
 func (s *Service) PutFacts(ctx context.Context, slug fieldmark.Slug, f fieldmark.Facts) (changed bool, err error) {
 	doc, err := newFactsDocument(f)
 	if err != nil {
-		return false, fmt.Errorf("record the facts of %s: %w", slug, err)
+		return false, fmt.Errorf("store the facts of %s: %w", slug, err)
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		changed, err = s.putFacts(ctx, tx, slug, doc)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("record the facts of %s: %w", slug, store.NotFound(err, "there is no such brand"))
+		return false, fmt.Errorf("store the facts of %s: %w", slug, store.NotFound(err, "there is no such brand"))
 	}
 	return changed, nil
 }
 
-// factsDocument is facts in the form they are kept and named in.
+// factsDocument is the stored form of facts.
 type factsDocument struct {
 	digest fieldmark.Digest
 	body   []byte // without AsOf, so that digest is the digest of these bytes
@@ -60,8 +60,8 @@ func newFactsDocument(f fieldmark.Facts) (factsDocument, error) {
 	if err != nil {
 		return factsDocument{}, err
 	}
-	// Text from the web may be no text. What JSON makes of it must be what
-	// everyone who reads the facts gets the same digest from.
+	// Text from the web may be invalid UTF-8. Encode what JSON makes of it: every
+	// reader must compute the same digest.
 	var decoded fieldmark.Facts
 	if err := json.Unmarshal(body, &decoded); err != nil {
 		return factsDocument{}, err
@@ -90,7 +90,8 @@ type auditedData struct {
 	Changed     bool             `json:"changed"`
 }
 
-func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument) (changed bool, err error) {
+func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, doc factsDocument) (changed bool,
+	err error) {
 	b, err := tx.Brand(ctx, slug)
 	if err != nil {
 		return false, err
@@ -107,11 +108,11 @@ func (s *Service) putFacts(ctx context.Context, tx *store.Tx, slug fieldmark.Slu
 	if err := tx.PutFacts(ctx, slug, doc.digest, doc.body, doc.bare, doc.asOf); err != nil {
 		return false, err
 	}
-	told, err := tx.LastEventTime(ctx, string(slug), fieldmark.EventBrandAudited)
+	last, err := tx.LastEventTime(ctx, string(slug), fieldmark.EventBrandAudited)
 	if err != nil {
 		return false, err
 	}
-	if !changed && doc.asOf.Std().Sub(told.Std()) <= reconfirmAfter {
+	if !changed && doc.asOf.Std().Sub(last.Std()) <= reconfirmAfter {
 		return false, nil
 	}
 	_, err = event.Emit(ctx, tx, "", newEvent(fieldmark.EventBrandAudited, slug),

@@ -8,8 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// BrandStateAt returns a brand with the facts that were held to be true at a
-// time; without facts where there were none yet. Its slug may be an old one.
+// StateAt returns a brand with the facts that were current at a time, or without facts
+// if there were none yet. The slug may be an alias.
 func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time) (fieldmark.BrandState, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
@@ -22,9 +22,10 @@ func (s *Service) StateAt(ctx context.Context, slug fieldmark.Slug, at time.Time
 	return state, asOf, store.NotFound(err, "there is no such brand")
 }
 
-// BrandHistory returns a brand's revisions of a time, at most
-// fieldmark.MaxRevisions of the newest, and when modules were activated.
-func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64, error) {
+// History returns the revisions of a brand's facts in a period, at most the newest
+// fieldmark.MaxRevisions, and the activations of modules.
+func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to time.Time) (fieldmark.BrandHistory, int64,
+	error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {
 		return fieldmark.BrandHistory{}, 0, err
@@ -45,8 +46,8 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 	return h, asOf, err
 }
 
-// FactsBody returns the bytes that a digest of a public brand's facts, present or
-// past, is the digest of.
+// FactsBody returns the document of a digest of a public brand's current or past
+// facts.
 func (s *Service) FactsBody(ctx context.Context, slug fieldmark.Slug, digest fieldmark.Digest) ([]byte, int64, error) {
 	asOf, err := s.store.Head(ctx)
 	if err != nil {

@@ -10,32 +10,33 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// When brands are audited unasked.
+// The schedule of audits.
 const (
 	DefaultAuditInterval = 7 * 24 * time.Hour
-	// rulesSpread is how soon brands are audited anew after the rules of auditing
-	// changed, spread over it so that not all are at once.
+	// rulesSpread is the period over which all brands are audited again after the rules
+	// of the auditor changed, so that not all audits run at once.
 	rulesSpread      = 24 * time.Hour
 	scheduleInterval = time.Minute
-	scheduleBatch    = 500 // brands put in line in one transaction
-	auditJitter      = 0.1 // of the interval, either way: brands added together drift apart
+	scheduleBatch    = 500 // brands in one transaction
+	auditJitter      = 0.1 // share of the interval, either way: audits of brands added together spread out
 	maxAudits        = 200
 )
 
-// nextTime is the day of an audit after one that ended now.
+// nextTime returns when a brand that was audited now is due again.
 func (s *Audits) nextTime(now time.Time) time.Time {
 	every := float64(s.interval)
 	return now.Add(time.Duration(every * (1 + auditJitter*(2*rand.Float64()-1))))
 }
 
-// enqueueDue gives days to brands that have none, brings those forward that were
-// audited by other rules, and puts those in line whose day has come.
+// enqueueDue schedules brands that have no time yet, brings forward those that were
+// audited by other rules, and queues those that are due.
 func (s *Audits) enqueueDue(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		within := func(list []fieldmark.Slug, err error, span time.Duration) error {
 			for _, slug := range list {
-				if err := tx.ScheduleAudit(ctx, slug, now.Add(time.Duration(rand.Float64()*float64(span)))); err != nil {
+				if err := tx.ScheduleAudit(ctx, slug,
+					now.Add(time.Duration(rand.Float64()*float64(span)))); err != nil {
 					return err
 				}
 			}
@@ -58,7 +59,7 @@ func (s *Audits) enqueueDue(ctx context.Context) error {
 			if err := tx.EnqueueAudit(ctx, slug, now); err != nil {
 				return err
 			}
-			if err := tx.ScheduleAudit(ctx, slug, s.nextTime(now)); err != nil { // should the audit be given up
+			if err := tx.ScheduleAudit(ctx, slug, s.nextTime(now)); err != nil { // in case the audit fails
 				return err
 			}
 		}

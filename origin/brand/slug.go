@@ -13,10 +13,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// MaxAliases bounds the slugs that lead to one brand: every edge holds them all.
+// MaxAliases limits the aliases of one brand: every edge holds all of them.
 const MaxAliases = 20
 
-// requireFree reports whether a slug may become a brand's, or why not.
+// requireFree returns CodeBrandExists if a slug is a brand or an alias.
 func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	switch taken, err := tx.HasBrand(ctx, slug); {
 	case err != nil:
@@ -26,14 +26,14 @@ func requireFree(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) error {
 	}
 	switch to, err := tx.ResolveAlias(ctx, slug); {
 	case err == nil:
-		return fieldmark.Errorf(fieldmark.CodeBrandExists, "the slug %s leads to %s; take it away from there first", slug, to)
+		return fieldmark.Errorf(fieldmark.CodeBrandExists, "the slug %s leads to %s; remove that alias first", slug, to)
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	return nil
 }
 
-// RenameBrand gives a brand another slug. The old one leads to it from then on.
+// Rename changes the slug of a brand. The old slug becomes an alias.
 func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmark.Brand, error) {
 	var b fieldmark.Brand
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -44,7 +44,7 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 		if b = old.Brand; from == to {
 			return nil
 		}
-		if _, err := tx.DeleteAlias(ctx, to, from); err != nil { // back to a slug it had
+		if _, err := tx.DeleteAlias(ctx, to, from); err != nil { // an earlier slug of this brand is free
 			return err
 		}
 		if err := requireFree(ctx, tx, to); err != nil {
@@ -57,7 +57,7 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 		if err := tx.PutAlias(ctx, from, to, now); err != nil {
 			return err
 		}
-		aliases, err := tx.Aliases(ctx, to) // the old slug and those that led to it
+		aliases, err := tx.Aliases(ctx, to) // the old slug and its aliases
 		if err != nil {
 			return err
 		}
@@ -70,8 +70,9 @@ func (s *Service) Rename(ctx context.Context, from, to fieldmark.Slug) (fieldmar
 	return b, nil
 }
 
-// emitForSlugs appends an event of a brand that is news under other slugs too.
-func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug, also []fieldmark.Slug, data any) error {
+// emitForSlugs emits an event of a brand that invalidates other slugs as well.
+func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark.EventType, slug fieldmark.Slug,
+	also []fieldmark.Slug, data any) error {
 	e := newEvent(kind, slug)
 	for _, other := range also {
 		e.Tags = append(e.Tags, fieldmark.TagBrand(other))
@@ -80,8 +81,9 @@ func (s *Service) emitForSlugs(ctx context.Context, tx *store.Tx, kind fieldmark
 	return err
 }
 
-// SetAliases makes slugs the ones that lead to a brand beside its own.
-func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug, error) {
+// SetAliases replaces the aliases of a brand: slugs that lead to it.
+func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases []fieldmark.Slug) ([]fieldmark.Slug,
+	error) {
 	aliases = slices.Compact(slices.Sorted(slices.Values(aliases)))
 	var bad validation.Errors
 	if len(aliases) > MaxAliases {
@@ -136,7 +138,7 @@ func (s *Service) SetAliases(ctx context.Context, slug fieldmark.Slug, aliases [
 	return aliases, nil
 }
 
-// Aliases lists the slugs that lead to a brand beside its own.
+// Aliases returns the aliases of a brand.
 func (s *Service) Aliases(ctx context.Context, slug fieldmark.Slug) ([]fieldmark.Slug, error) {
 	if _, err := s.Get(ctx, slug); err != nil {
 		return nil, err
@@ -149,8 +151,8 @@ type removedData struct {
 	Slug fieldmark.Slug `json:"slug"`
 }
 
-// DeleteBrand removes a brand with its facts, its past and its samples. What
-// edges hold of it goes when they hear of it, at once and for good.
+// Delete deletes a brand with its facts, history and samples. Edges delete what they
+// hold of it when they receive the event.
 func (s *Service) Delete(ctx context.Context, slug fieldmark.Slug) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.Brand(ctx, slug)

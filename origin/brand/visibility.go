@@ -21,25 +21,24 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// Bounds of an import of answer samples.
+// Limits of an import of answer samples.
 const (
-	MaxSamples    = 10_000 // lines; what fieldmark.MaxBulkBody holds
+	MaxSamples    = 10_000 // rows: as many as fit into fieldmark.MaxBulkBody
 	maxSampleText = 100    // code points of a name
-	maxSampleRule = 500    // code points of the rule that tells a name from a word
+	maxSampleRule = 500    // code points of the rule that recognizes the name of the brand
 	maxSampleSpan = 366 * 24 * time.Hour
-	maxClockSkew  = time.Hour // clocks differ
+	maxClockSkew  = time.Hour // of the importing system
 )
 
-// SampleRow is a line of an import as it was read: a sample, or what kept it
-// from being one.
+// SampleRow is a parsed row of an import: a sample, or the errors of parsing it.
 type SampleRow struct {
 	At       string // how validation.Errors name it: /12
 	Sample   fieldmark.VisibilitySample
-	From, To string // RFC 3339, or a date, which as To means the end of that day
-	Bad      []fieldmark.FieldError
+	From, To string // RFC 3339 time or date; a date in To is the end of that day
+	Bad      validation.Errors
 }
 
-// sampleColumns are the columns of a CSV file, named as in JSON.
+// sampleColumns are the columns of a CSV file. They have the names of the JSON members.
 var sampleColumns = map[string]func(l *SampleRow, value string) error{
 	"brand":          func(l *SampleRow, v string) error { l.Sample.Brand = fieldmark.Slug(v); return nil },
 	"engine":         func(l *SampleRow, v string) error { l.Sample.Engine = v; return nil },
@@ -66,63 +65,59 @@ var sampleColumns = map[string]func(l *SampleRow, value string) error{
 
 func count(to *int, value string) (err error) {
 	if value == "" {
-		return nil // not counted
+		return nil // an empty field is 0
 	}
 	*to, err = strconv.Atoi(value)
 	return err
 }
 
-// ParseSamplesCSV reads answer samples from a CSV file (RFC 4180) whose first line
-// names the columns. Lines are named as an editor counts them.
+// ParseSamplesCSV parses answer samples from a CSV file (RFC 4180) with a header row.
+// Errors name rows by the line number in an editor.
 func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
-	refuse := func(pointer, detail string) error {
-		return &fieldmark.Error{Code: fieldmark.CodeValidationFailed, Fields: []fieldmark.FieldError{{Pointer: pointer, Code: "format", Detail: detail}}}
-	}
-	rows := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
-	rows.FieldsPerRecord = -1
-	header, err := rows.Read()
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
+	r.FieldsPerRecord = -1
+	header, err := r.Read()
 	if err != nil {
-		return nil, refuse("/1", "must name the columns")
+		return nil, validation.Error("/1", "format", "must name the columns")
 	}
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
 		if sampleColumns[header[i]] == nil || slices.Contains(header[:i], header[i]) {
-			return nil, refuse("/1", fmt.Sprintf("column %d is unknown or named twice", i+1))
+			return nil, validation.Error("/1", "format", fmt.Sprintf("column %d is unknown or duplicated", i+1))
 		}
 	}
-	var lines []SampleRow
-	for {
-		row, err := rows.Read()
+	var rows []SampleRow
+	for len(rows) <= MaxSamples {
+		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return lines, nil
+			break
 		}
-		var broken *csv.ParseError
-		if errors.As(err, &broken) {
-			lines = append(lines, SampleRow{Bad: []fieldmark.FieldError{{Pointer: fmt.Sprintf("/%d", broken.StartLine), Code: "format", Detail: "is no line of CSV: " + broken.Err.Error()}}})
-			return lines, nil // nobody knows where the next line begins
+		var row SampleRow
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok { // where the next record begins is unknown
+			row.Bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", "is not a CSV record: "+broken.Err.Error())
+			return append(rows, row), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read samples: %w", err)
 		}
-		n, _ := rows.FieldPos(0)
-		l := SampleRow{At: fmt.Sprintf("/%d", n)}
-		if len(row) != len(header) {
-			l.Bad = []fieldmark.FieldError{{Pointer: l.At, Code: "format", Detail: fmt.Sprintf("has %d fields, not %d", len(row), len(header))}}
-			row = nil
+		line, _ := r.FieldPos(0)
+		row.At = fmt.Sprintf("/%d", line)
+		if len(fields) != len(header) {
+			row.Bad.Add(row.At, "format", fmt.Sprintf("has %d fields, not %d", len(fields), len(header)))
+			fields = nil
 		}
-		for i, value := range row {
-			if err := sampleColumns[header[i]](&l, strings.TrimSpace(value)); err != nil {
-				l.Bad = append(l.Bad, fieldmark.FieldError{Pointer: l.At + "/" + header[i], Code: "format", Detail: "must be a whole number"})
+		for i, value := range fields {
+			if err := sampleColumns[header[i]](&row, strings.TrimSpace(value)); err != nil {
+				row.Bad.Add(row.At+"/"+header[i], "format", "must be a whole number")
 			}
 		}
-		if lines = append(lines, l); len(lines) > MaxSamples {
-			return lines, nil
-		}
+		rows = append(rows, row)
 	}
+	return rows, nil
 }
 
-// check returns every complaint about a line that could be read.
-func (l *SampleRow) check(now time.Time) []fieldmark.FieldError {
+// validate returns everything that is wrong with a row.
+func (l *SampleRow) validate(now time.Time) []fieldmark.FieldError {
 	bad := validation.Errors(l.Bad)
 	if bad != nil {
 		return bad
@@ -142,7 +137,8 @@ func (l *SampleRow) check(now time.Time) []fieldmark.FieldError {
 	}
 	want(fieldmark.ValidSlug(string(s.Brand)), "brand", "pattern", "must be the slug of a brand")
 	want(fieldmark.ValidSlug(s.Engine), "engine", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
-	want(s.Surface == fieldmark.SurfaceAPI || s.Surface == fieldmark.SurfaceApp, "surface", "enum", "must be api or app")
+	want(s.Surface == fieldmark.SurfaceAPI || s.Surface == fieldmark.SurfaceApp, "surface", "enum",
+		"must be api or app")
 	tag, err := language.Parse(s.Locale)
 	want(err == nil && len(s.Locale) <= fieldmark.MaxLanguageTag, "locale", "format", "must be a BCP 47 language tag")
 	s.Locale = tag.String()
@@ -157,11 +153,13 @@ func (l *SampleRow) check(now time.Time) []fieldmark.FieldError {
 	want(1 <= s.Prompts && s.Prompts <= limit, "prompts", "range", "must be 1 to 1000000")
 	want(1 <= s.Runs && s.Runs <= limit, "runs", "range", "must be 1 to 1000000")
 	most(s.BrandedPrompts, "brandedPrompts", s.Prompts, "prompts")
-	want(1 <= s.Answers && s.Answers <= min(limit, max(s.Prompts, 1)*max(s.Runs, 1)), "answers", "range", "must be 1 to prompts times runs")
+	want(1 <= s.Answers && s.Answers <= min(limit, max(s.Prompts, 1)*max(s.Runs, 1)), "answers", "range",
+		"must be 1 to prompts times runs")
 	most(s.Mentions, "mentions", s.Answers, "answers")
 	most(s.Cited, "cited", s.Answers, "answers")
 	most(s.Citations, "citations", s.Cited, "cited")
-	want(s.Mentions <= s.Voices && s.Voices <= s.Answers, "voices", "range", "must be mentions to answers: whoever names the brand is among them")
+	want(s.Mentions <= s.Voices && s.Voices <= s.Answers, "voices", "range",
+		"must be mentions to answers: it includes the answers that mention the brand")
 	most(s.Graded, "graded", limit, "1000000")
 	most(s.Right, "right", s.Graded, "graded")
 	l.checkTimes(now, want)
@@ -179,14 +177,14 @@ func (l *SampleRow) checkTimes(now time.Time, want func(ok bool, field, code, de
 	}
 	ahead := maxClockSkew
 	if len(l.To) == len(time.DateOnly) {
-		ahead += 24 * time.Hour // a day that is not over
+		ahead += 24 * time.Hour // a day that has not ended
 	}
 	want(!to.After(now.Add(ahead)), "to", "range", "must not be in the future")
-	want(!from.After(to) && to.Sub(from) <= maxSampleSpan, "from", "range", "must be before to, by a year at most")
+	want(!from.After(to) && to.Sub(from) <= maxSampleSpan, "from", "range", "must be before to, by at most a year")
 	s.From, s.To = fieldmark.At(from), fieldmark.At(to)
 }
 
-// sampleTime reads a time, or a date as so long after its beginning.
+// sampleTime parses a time, or a date to which it adds later.
 func sampleTime(text string, later time.Duration) (time.Time, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(later), true
@@ -195,21 +193,21 @@ func sampleTime(text string, later time.Duration) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Samples are the samples of answers of AI search engines.
+// Samples are samples of the answers of AI search engines about brands.
 type Samples struct{ store *store.Store }
 
-// ImportVisibility keeps answer samples. Each line stands for itself: what is
-// wrong with one is reported under its place and stops no other. By is the key
-// that signs for them, and file the digest of what they were read from.
-func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest, lines []SampleRow) (fieldmark.VisibilityImport, error) {
+// Import stores answer samples. An invalid row is reported and does not affect the
+// others. By is the key that vouches for them, file the digest of the imported file.
+func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest,
+	rows []SampleRow) (fieldmark.VisibilityImport, error) {
 	report := fieldmark.VisibilityImport{FileHash: file}
-	if len(lines) > MaxSamples {
-		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d lines", MaxSamples)
+	if len(rows) > MaxSamples {
+		return report, fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "an import has at most %d rows", MaxSamples)
 	}
 	now := time.Now()
 	var good []SampleRow
-	for _, l := range lines {
-		bad := l.check(now)
+	for _, l := range rows {
+		bad := l.validate(now)
 		report.Rejected = appendRejected(report.Rejected, &report.Omitted, bad...)
 		if len(bad) == 0 {
 			l.Sample.FileHash, l.Sample.Signer = file, by
@@ -232,9 +230,10 @@ func (s *Samples) Import(ctx context.Context, by string, file fieldmark.Digest, 
 	return report, nil
 }
 
-func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleRow, at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
+func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, rows []SampleRow,
+	at fieldmark.Time) (done fieldmark.VisibilityImport, err error) {
 	changed := map[fieldmark.Slug]int{}
-	for _, l := range lines {
+	for _, l := range rows {
 		v := l.Sample
 		if to, err := tx.ResolveAlias(ctx, v.Brand); err == nil {
 			v.Brand = to
@@ -244,13 +243,14 @@ func (s *Samples) putSamples(ctx context.Context, tx *store.Tx, lines []SampleRo
 			return done, err
 		}
 		if !there {
-			done.Rejected = append(done.Rejected, fieldmark.FieldError{Pointer: l.At + "/brand", Code: "not_found", Detail: "no brand has this slug"})
+			done.Rejected = append(done.Rejected,
+				fieldmark.FieldError{Pointer: l.At + "/brand", Code: "not_found", Detail: "no brand has this slug"})
 			continue
 		}
-		switch news, err := tx.PutSample(ctx, v, at); {
+		switch isNew, err := tx.PutSample(ctx, v, at); {
 		case err != nil:
 			return done, err
-		case news:
+		case isNew:
 			done.Added++
 			changed[v.Brand]++
 		default:

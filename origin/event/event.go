@@ -46,7 +46,8 @@ func Emit(ctx context.Context, tx *store.Tx, account string, e store.Event, data
 		if !endpoints[i].Subscribes(e.Type) {
 			continue
 		}
-		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number, e.Subject,
+		if err := tx.AddDelivery(ctx, fieldmark.NewID(fieldmark.PrefixDelivery, now), &endpoints[i], e.Number,
+			e.Subject,
 			now); err != nil {
 			return 0, err
 		}

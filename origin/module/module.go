@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -23,32 +24,33 @@ import (
 )
 
 const (
-	// maxName bounds a module's name and version, in code points.
+	// maxName limits a module's name and version, in code points.
 	maxName = 100
-	// maxListed bounds the list of kept modules; nobody reads further back.
+	// maxListed limits the list of modules, the newest first.
 	maxListed = 200
-	// maxNodes bounds the list of edges.
+	// maxNodes limits the list of edges.
 	maxNodes = 1000
-	// nodeSilence is how long an edge that says nothing is listed: it says
-	// something every half minute.
+	// nodeSilence is how long an edge is listed after its last report. It reports every
+	// half minute.
 	nodeSilence = 2 * time.Minute
 	// nodeRetention is how long the report of an edge that is gone is kept.
 	nodeRetention = time.Hour
 )
 
-// CheckResult is what is to be said of a module before anything depends on it.
+// CheckResult is the result of checking an uploaded module.
 type CheckResult struct {
 	Ref        fieldmark.ModuleRef
-	Complaints []string        // every reason against it
-	Report     json.RawMessage // all that was seen
+	Complaints []string        // every problem; empty: the module is valid
+	Report     json.RawMessage // measurements, for people
 }
 
-// Checker is how a Service judges modules it cannot run itself.
+// Checker checks and runs modules, which this package cannot do itself.
 type Checker struct {
-	// Check tries a module without putting this process at risk.
+	// Check checks a module in a process of its own, so that it cannot harm this one.
 	Check func(ctx context.Context, module []byte) (CheckResult, error)
-	// Compare scores every brand that each gives it by both modules.
-	Compare func(ctx context.Context, from, to []byte, each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
+	// Compare scores every brand that each passes to its argument with both modules.
+	Compare func(ctx context.Context, from, to []byte,
+		each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
 }
 
 // Config is what a Service needs.
@@ -61,10 +63,10 @@ type Config struct {
 	Module   []byte // the built-in module; nil: none
 	Ref      fieldmark.ModuleRef
 	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
-	Desk     Checker               // zero: modules can be neither uploaded nor previewed
+	Checker  Checker               // zero: modules can be neither uploaded nor previewed
 }
 
-// Service is the scoring modules. Its methods may be called from any goroutine.
+// Service manages the scoring modules. Its methods may be called from any goroutine.
 type Service struct {
 	store      *store.Store
 	auditLog   *auditlog.Log
@@ -74,20 +76,20 @@ type Service struct {
 	module     []byte
 	moduleRef  fieldmark.ModuleRef
 	moduleKeys []fieldmark.ModuleKey
-	desk       Checker
+	checker    Checker
 }
 
 // New returns a Service that has started nothing.
 func New(cfg Config) *Service {
 	return &Service{store: cfg.Store, auditLog: cfg.AuditLog, jobs: cfg.Jobs, log: cfg.Log, brands: cfg.Brands,
-		module: cfg.Module, moduleRef: cfg.Ref, moduleKeys: cfg.Keys, desk: cfg.Desk}
+		module: cfg.Module, moduleRef: cfg.Ref, moduleKeys: cfg.Keys, checker: cfg.Checker}
 }
 
 // Run compares modules for previews and deletes reports of edges that are gone,
 // until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	if s.desk.Compare != nil {
+	if s.checker.Compare != nil {
 		wg.Go(func() { _ = s.jobs.Work(ctx, store.TopicPreviews, maxRunning, s.claim) })
 	}
 	wg.Go(func() { s.jobs.AtStartAndEvery(ctx, nodeRetention, "prune nodes", s.pruneNodes) })
@@ -114,30 +116,30 @@ func (s *Service) ActivateBuiltin(ctx context.Context) error {
 	return err
 }
 
-// Activations tells which modules were put in force and when, oldest first.
+// Activations returns the activations of modules, the oldest first.
 func (s *Service) Activations(ctx context.Context) ([]fieldmark.Activation, error) {
 	return s.store.Activations(ctx)
 }
 
-// ActiveModule names the module that scores now.
+// Active returns the active module.
 func (s *Service) Active(ctx context.Context) (fieldmark.ModuleRef, error) {
 	plan, err := s.Plan(ctx)
 	return plan.ModuleRef, err
 }
 
-// ModulePlan says which modules score.
+// Plan returns the active module, its canary and its predecessor.
 func (s *Service) Plan(ctx context.Context) (fieldmark.ModulePlan, error) {
 	plan, err := s.store.ModulePlan(ctx)
 	return plan, store.NotFound(err, "no scoring module is active")
 }
 
-// Module returns the bytes of a kept module.
+// Body returns the bytes of a module.
 func (s *Service) Body(ctx context.Context, d fieldmark.Digest) ([]byte, error) {
 	body, err := s.store.Module(ctx, d)
 	return body, store.NotFound(err, "there is no module with this digest")
 }
 
-// ListModules lists the kept modules, the newest first.
+// List returns the modules, the newest first.
 func (s *Service) List(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
 	list, err := s.store.Modules(ctx, maxListed)
 	if err != nil {
@@ -153,7 +155,7 @@ func (s *Service) List(ctx context.Context) ([]fieldmark.ModuleRecord, error) {
 	return list, nil
 }
 
-// ModuleRecord tells all that is known of a kept module.
+// Get returns a module and its state.
 func (s *Service) Get(ctx context.Context, d fieldmark.Digest) (fieldmark.ModuleRecord, error) {
 	record, err := s.store.ModuleRecord(ctx, d)
 	if err != nil {
@@ -167,20 +169,21 @@ func (s *Service) Get(ctx context.Context, d fieldmark.Digest) (fieldmark.Module
 	return record, nil
 }
 
-// PushModule keeps a module that passes its check and is signed where it must
-// be. It scores nothing until it is activated.
+// Create stores a module that passes its check and has a signature if one is required.
+// It scores nothing until it is activated.
 func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fieldmark.ModuleRecord, err error) {
 	if len(p.Module) == 0 || len(p.Module) > fieldmark.MaxAnyModule {
-		return none, validation.Error("/module", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
+		return none,
+			validation.Error("/module", "too_long", fmt.Sprintf("must be 1 to %d bytes", fieldmark.MaxAnyModule))
 	}
 	digest := fieldmark.DigestOf(sha256.Sum256(p.Module))
 	if err := s.checkSignature(digest, p.Signature); err != nil {
 		return none, err
 	}
-	if s.desk.Check == nil {
+	if s.checker.Check == nil {
 		return none, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this origin cannot check modules")
 	}
-	check, err := s.desk.Check(ctx, p.Module)
+	check, err := s.checker.Check(ctx, p.Module)
 	if err != nil {
 		return none, fmt.Errorf("check module %s: %w", digest, err)
 	}
@@ -198,13 +201,13 @@ func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fiel
 		return s.auditLog.Append(ctx, tx, "module.push", string(digest), nil, signed)
 	})
 	if err != nil {
-		return none, fmt.Errorf("keep module %s: %w", digest, err)
+		return none, fmt.Errorf("store module %s: %w", digest, err)
 	}
 	return s.Get(ctx, digest)
 }
 
-// checkSignature refuses a module whose signature does not hold, or that has none where
-// one is wanted. The built-in came with the program.
+// checkSignature returns an error for a module whose signature is invalid, or missing
+// although the operator requires one. The built-in module came with the program.
 func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.ModuleSignature) error {
 	if signature != nil {
 		if err := signature.Check(d); err != nil {
@@ -217,7 +220,7 @@ func (s *Service) checkSignature(d fieldmark.Digest, signature *fieldmark.Module
 	return fieldmark.CheckSigned(d, signature, s.moduleKeys)
 }
 
-// problemsError turns validation.Errors about a module into one error, or nil.
+// problemsError returns the problems of a module as one error, or nil.
 func problemsError(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -229,8 +232,8 @@ func problemsError(d fieldmark.Digest, list []string) error {
 	return err
 }
 
-// ActivateModule puts a module in force for all brands. Bytes may be nil for one
-// that is kept; others are kept without a check, for what comes with the program.
+// ActivateBytes activates a module for all brands. If bytes is not nil, it stores them
+// without a check, for a module that comes with the program.
 func (s *Service) ActivateBytes(ctx context.Context, ref fieldmark.ModuleRef, bytes []byte) error {
 	if bytes != nil {
 		if err := validation.Errors(validate(ref, bytes)).Err(); err != nil {
@@ -240,16 +243,16 @@ func (s *Service) ActivateBytes(ctx context.Context, ref fieldmark.ModuleRef, by
 			return tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: ref}, bytes, nil, fieldmark.At(time.Now()))
 		})
 		if err != nil {
-			return fmt.Errorf("keep module %s: %w", ref.Digest, err)
+			return fmt.Errorf("store module %s: %w", ref.Digest, err)
 		}
 	}
 	_, err := s.Activate(ctx, ref.Digest, 100)
 	return err
 }
 
-// activateBuiltin activates the built-in module unless a module is active by then:
-// of several origins that start at once, and an operator who activates another
-// module meanwhile, the first one decides.
+// activateBuiltin activates the built-in module unless another is active when the
+// transaction runs: of several origins that start at once, and an operator who
+// activates a module meanwhile, the first one wins.
 func (s *Service) activateBuiltin(ctx context.Context) error {
 	if err := validation.Errors(validate(s.moduleRef, s.module)).Err(); err != nil {
 		return err
@@ -259,7 +262,8 @@ func (s *Service) activateBuiltin(ctx context.Context) error {
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if err := tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: s.moduleRef}, s.module, nil, fieldmark.At(time.Now())); err != nil {
+		if err := tx.PutModule(ctx, fieldmark.SignedModule{ModuleRef: s.moduleRef}, s.module, nil,
+			fieldmark.At(time.Now())); err != nil {
 			return err
 		}
 		return s.put(ctx, tx, s.moduleRef, 100, &plan)
@@ -270,17 +274,18 @@ func (s *Service) activateBuiltin(ctx context.Context) error {
 	return nil
 }
 
-// activation is the data of the event: the module, and its share of the brands
-// where that is not all.
+// activation is the data of the event: the module, and its percentage of the brands if
+// it is a canary.
 type activation struct {
 	fieldmark.ModuleRef
 	Percent int `json:"percent,omitempty"`
 }
 
-// PutInForce has a kept module score all brands, or, for a percent of 1 to 99, a
-// share of them on trial. What is so already stays so without an event. The comparePlan
-// module again after it was on trial, or another, ends the trial.
-func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan, err error) {
+// Activate activates a module for all brands (percent 0 or 100), or as a canary for a
+// percentage of them. Activating what is active already emits no event. Activating a
+// module for all brands ends a canary.
+func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int) (plan fieldmark.ModulePlan,
+	err error) {
 	if percent == 0 {
 		percent = 100
 	}
@@ -296,14 +301,14 @@ func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int)
 		if err := comparePlan(&plan, none, d, percent); !errors.Is(err, errPlanChanges) {
 			return err
 		}
-		kept, err := tx.SignedModule(ctx, d)
+		stored, err := tx.SignedModule(ctx, d)
 		if err != nil {
 			return store.NotFound(err, "there is no module with this digest")
 		}
-		if err := s.checkSignature(d, kept.Signature); err != nil {
+		if err := s.checkSignature(d, stored.Signature); err != nil {
 			return err
 		}
-		return s.put(ctx, tx, kept.ModuleRef, percent, &plan)
+		return s.put(ctx, tx, stored.ModuleRef, percent, &plan)
 	})
 	if err != nil {
 		return plan, fmt.Errorf("activate module %s: %w", d, err)
@@ -311,29 +316,30 @@ func (s *Service) Activate(ctx context.Context, d fieldmark.Digest, percent int)
 	return plan, nil
 }
 
-// errPlanChanges says that a plan is another than the one asked for.
+// errPlanChanges means that an activation changes the plan.
 var errPlanChanges = errors.New("another plan")
 
-// comparePlan reports nil where a plan is already what is asked for, errPlanChanges where it
-// is not, and why it cannot be asked for otherwise.
+// comparePlan returns nil if the plan already is what was requested, errPlanChanges if
+// it has to change, and CodeModuleRefused if it cannot.
 func comparePlan(plan *fieldmark.ModulePlan, none bool, d fieldmark.Digest, percent int) error {
 	switch {
 	case none && percent < 100:
-		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "no module is in force beside which another could be on trial")
+		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "a canary needs an active module, and none is active")
 	case none:
 		return errPlanChanges
 	case percent == 100 && plan.Digest == d && plan.Canary == nil:
 		return nil
 	case percent < 100 && plan.Digest == d:
-		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s is in force already", d)
+		return fieldmark.Errorf(fieldmark.CodeModuleRefused, "module %s is active already", d)
 	case percent < 100 && plan.Canary != nil && plan.Canary.Digest == d && plan.Canary.Percent == percent:
 		return nil
 	}
 	return errPlanChanges
 }
 
-// put writes an activation and reads the plan it makes.
-func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef, percent int, plan *fieldmark.ModulePlan) error {
+// put writes an activation and its event, and reads the resulting plan.
+func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef, percent int,
+	plan *fieldmark.ModulePlan) error {
 	data := activation{ModuleRef: ref}
 	if percent < 100 {
 		data.Percent = percent
@@ -355,8 +361,7 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, ref fieldmark.ModuleRef
 	return s.auditLog.Append(ctx, tx, "module.activate", string(ref.Digest), before, *plan)
 }
 
-// RollBackModule ends a trial if there is one, and otherwise puts the module
-// before in force again.
+// RollBack ends the canary if there is one, and otherwise activates the previous module.
 func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if plan, err = tx.ModulePlan(ctx); err != nil {
@@ -365,7 +370,7 @@ func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err 
 		to := plan.SignedModule
 		if plan.Canary == nil {
 			if plan.Previous == nil {
-				return fieldmark.Errorf(fieldmark.CodeModuleRefused, "there is no module before the one in force")
+				return fieldmark.Errorf(fieldmark.CodeModuleRefused, "there is no previous module")
 			}
 			to = *plan.Previous
 		}
@@ -380,7 +385,7 @@ func (s *Service) RollBack(ctx context.Context) (plan fieldmark.ModulePlan, err 
 	return plan, nil
 }
 
-// ModuleStatus tells the plan and what every edge makes of it.
+// Status returns the plan and the report of every edge.
 func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, err error) {
 	if status.Plan, err = s.Plan(ctx); err != nil {
 		return status, err
@@ -390,25 +395,15 @@ func (s *Service) Status(ctx context.Context) (status fieldmark.ModuleStatus, er
 	}
 	slices.SortFunc(status.Nodes, func(a, b fieldmark.NodeReport) int {
 		if a.Address != b.Address {
-			return compare(a.Address, b.Address)
+			return strings.Compare(a.Address, b.Address)
 		}
-		return compare(a.Node, b.Node)
+		return strings.Compare(a.Node, b.Node)
 	})
 	return status, nil
 }
 
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// NoteNode keeps what an edge says of itself. That it took a module back is an
-// event, for whoever subscribed to it, and an error in the log, once.
+// ReportNode stores the report of an edge. If the edge has rolled a module back, that is
+// emitted as an event and logged as an error, once.
 func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error {
 	var bad validation.Errors
 	if !fieldmark.CheckID(fieldmark.PrefixNode, r.Node) {
@@ -439,17 +434,19 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("note node %s: %w", r.Node, err)
+		return fmt.Errorf("store the report of node %s: %w", r.Node, err)
 	}
 	if news {
-		s.log.Error("an edge took a scoring module back", slog.String("node", r.Address), slog.String("from", string(r.RolledBack.From.Digest)),
-			slog.String("to", string(r.RolledBack.To.Digest)), slog.String("fault", r.RolledBack.Kind), slog.String("error", r.RolledBack.Error))
+		s.log.Error("edge rolled back a scoring module", slog.String("node", r.Address),
+			slog.String("from", string(r.RolledBack.From.Digest)),
+			slog.String("to", string(r.RolledBack.To.Digest)), slog.String("fault", r.RolledBack.Kind),
+			slog.String("error", r.RolledBack.Error))
 	}
 	return nil
 }
 
-// validate holds a module to its name. What the bytes do is for the desk to
-// judge, before.
+// validate checks the name, version, size and digest of a module. The Checker has
+// checked what the bytes do.
 func validate(ref fieldmark.ModuleRef, bytes []byte) []fieldmark.FieldError {
 	var bad validation.Errors
 	for _, f := range []struct{ pointer, text string }{{"/name", ref.Name}, {"/version", ref.Version}} {

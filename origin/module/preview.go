@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	maxRunning       = 1           // at once; each takes a processor
-	progressInterval = time.Second // between two notes of how far one is
+	maxRunning       = 1           // at once: each uses a processor
+	progressInterval = time.Second // between two writes of the progress
 )
 
-// RequestPreview has the whole population scored by a kept module and by the one
-// in force, in the background.
+// RequestPreview requests that all brands are scored by a module and by the active one,
+// in the background.
 func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p := fieldmark.ModulePreview{Digest: d, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())}
-	if s.desk.Compare == nil {
+	if s.checker.Compare == nil {
 		return p, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this origin cannot run modules")
 	}
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -40,17 +40,19 @@ func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (field
 	return p, nil
 }
 
-// Preview tells how far a module's preview is, and what it found.
+// Preview returns the progress of a preview, and its result when it is done.
 func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p, err := s.store.Preview(ctx, d)
-	return p, store.NotFound(err, "no preview of this module was asked for")
+	return p, store.NotFound(err, "no preview of this module was requested")
 }
 
 func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		now := time.Now()
-		claimed, err = tx.ClaimPreviews(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit, job.MaxClaims, fmt.Sprintf(job.ReasonLost, job.MaxClaims))
+		claimed,
+			err = tx.ClaimPreviews(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit, job.MaxClaims,
+			fmt.Sprintf(job.ReasonLost, job.MaxClaims))
 		return err
 	})
 	if err != nil {
@@ -58,19 +60,21 @@ func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	}
 	todo := make([]job.Job, len(claimed))
 	for i, p := range claimed {
-		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeasePreview, ID: string(p.Digest)}, Do: func(ctx context.Context) { s.preview(ctx, p) }}
+		todo[i] = job.Job{Lease: store.Lease{Kind: store.LeasePreview, ID: string(p.Digest)},
+			Do: func(ctx context.Context) { s.preview(ctx, p) }}
 	}
 	return todo, nil
 }
 
-// preview compares and writes down what it found, or why it could not.
+// preview compares two modules and stores the result, or why that failed.
 func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	result, err := s.compare(ctx, &p)
 	if err != nil && ctx.Err() != nil {
-		return // Run frees the lease, and the next process begins again
+		return // the lease is freed at shutdown and the next process starts again
 	}
 	if fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
-		s.log.Warn("preview interrupted; it is claimed again when its lease has expired", slog.String("module", string(p.Digest)), slog.Any("error", err))
+		s.log.Warn("preview interrupted; it is claimed again when its lease has expired",
+			slog.String("module", string(p.Digest)), slog.Any("error", err))
 		return
 	}
 	p.State = fieldmark.PreviewDone
@@ -79,12 +83,13 @@ func (s *Service) preview(ctx context.Context, p fieldmark.ModulePreview) {
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	if err := s.note(ctx, p); err != nil {
-		s.log.Error("note a preview", slog.Any("error", err))
+	if err := s.writeProgress(ctx, p); err != nil {
+		s.log.Error("store the result of a preview", slog.Any("error", err))
 	}
 }
 
-func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none fieldmark.ModuleComparison, err error) {
+func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none fieldmark.ModuleComparison,
+	err error) {
 	from, err := s.store.Module(ctx, p.Against)
 	if err != nil {
 		return none, err
@@ -96,22 +101,23 @@ func (s *Service) compare(ctx context.Context, p *fieldmark.ModulePreview) (none
 	if p.Total, err = s.store.CountPublicBrands(ctx); err != nil {
 		return none, err
 	}
-	noted := time.Now()
-	return s.desk.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
+	written := time.Now()
+	return s.checker.Compare(ctx, from, to, func(fn func(fieldmark.BrandState) error) error {
 		_, err := s.brands.EachState(ctx, func(state fieldmark.BrandState) error {
 			if err := fn(state); err != nil {
 				return err
 			}
-			if p.Done++; time.Since(noted) < progressInterval {
+			if p.Done++; time.Since(written) < progressInterval {
 				return nil
 			}
-			noted = time.Now()
-			return s.note(ctx, *p)
+			written = time.Now()
+			return s.writeProgress(ctx, *p)
 		})
 		return err
 	})
 }
 
-func (s *Service) note(ctx context.Context, p fieldmark.ModulePreview) error {
-	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePreview(ctx, s.jobs.Worker(), p) })
+func (s *Service) writeProgress(ctx context.Context, p fieldmark.ModulePreview) error {
+	return s.store.Write(ctx,
+		func(ctx context.Context, tx *store.Tx) error { return tx.UpdatePreview(ctx, s.jobs.Worker(), p) })
 }

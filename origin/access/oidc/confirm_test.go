@@ -22,7 +22,8 @@ func TestConfirmationAppliesTheRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	s, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)), SignOn: mustNew(t, i.config())})
+	s, err := origin.New(origin.Config{Store: db, Secret: []byte(strings.Repeat("s", 32)),
+		SignOn: mustNew(t, i.config())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,11 +37,13 @@ func TestConfirmationAppliesTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		i.claims = map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "nonce": u.Query().Get("nonce"), "iat": now.Unix(),
+		i.claims = map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "nonce": u.Query().Get("nonce"),
+			"iat":       now.Unix(),
 			"exp":       now.Add(time.Minute).Unix(),
 			"auth_time": now.Unix(), "groups": group, "email": "ann@acme.example", "email_verified": true}
 		token, _, err = s.Access.SignOn.Finish(t.Context(),
-			access.Callback{Flow: kept, Token: token, Query: url.Values{"code": {"c"}, "state": {u.Query().Get("state")}}})
+			access.Callback{Flow: kept, Token: token,
+				Query: url.Values{"code": {"c"}, "state": {u.Query().Get("state")}}})
 		return token, err
 	}
 	token, err := come("ops", "", "")

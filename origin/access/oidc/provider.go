@@ -25,14 +25,15 @@ import (
 const (
 	requestTimeout = 5 * time.Second // of one request: a user waits for it
 	maxResponse    = 1 << 20         // bytes of a response; large providers send about 20 KiB
-	discoveryTTL   = time.Hour       // of the discovery document; keys are fetched again when a token names an unknown one
-	retryDelay     = time.Second     // after a failed discovery
-	maxClockSkew   = 5 * time.Minute // how far the provider's clock may be ahead
-	maxAuthAge     = 12 * time.Hour  // of an authentication at the provider: a session lasts no longer
-	maxSubject     = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
-	emailClaim     = "email"
-	defaultClaim   = "groups"
-	discoveryPath  = "/.well-known/openid-configuration"
+	// of the discovery document; keys are fetched again when a token names an unknown one
+	discoveryTTL  = time.Hour
+	retryDelay    = time.Second     // after a failed discovery
+	maxClockSkew  = 5 * time.Minute // how far the provider's clock may be ahead
+	maxAuthAge    = 12 * time.Hour  // of an authentication at the provider: a session lasts no longer
+	maxSubject    = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
+	emailClaim    = "email"
+	defaultClaim  = "groups"
+	discoveryPath = "/.well-known/openid-configuration"
 )
 
 // Errors that callers distinguish.
@@ -78,7 +79,8 @@ func New(cfg Config) (*Provider, error) {
 	var bad []error
 	issuer, err := url.Parse(cfg.Issuer)
 	if err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.Fragment != "" || issuer.User != nil {
-		return nil, fmt.Errorf("sign-in provider: the issuer %q is not an address such as https://login.example", cfg.Issuer)
+		return nil,
+			fmt.Errorf("sign-in provider: the issuer %q is not an address such as https://login.example", cfg.Issuer)
 	}
 	if issuer.Scheme != "https" && !(issuer.Scheme == "http" && isLoopback(issuer.Hostname())) {
 		bad = append(bad, errors.New("the issuer must be https: identities could be forged on the way"))
@@ -101,11 +103,13 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Label == "" {
 		cfg.Label = issuer.Hostname()
 	}
-	scopes := slices.DeleteFunc(slices.Clone(cfg.Scopes), func(s string) bool { return s == "" || s == oidc.ScopeOpenID })
+	scopes := slices.DeleteFunc(slices.Clone(cfg.Scopes),
+		func(s string) bool { return s == "" || s == oidc.ScopeOpenID })
 	guarded := safehttp.New(safehttp.Config{Allow: cfg.Allow, Ports: allowedPorts(issuer), Timeout: requestTimeout})
 	return &Provider{
-		issuer: cfg.Issuer, label: cfg.Label, clientID: cfg.ClientID, secret: cfg.ClientSecret, redirect: cfg.RedirectURL,
-		scopes: append([]string{oidc.ScopeOpenID}, scopes...), rules: cfg.Rules, mu: new(sync.Mutex),
+		issuer: cfg.Issuer, label: cfg.Label, clientID: cfg.ClientID, secret: cfg.ClientSecret,
+		redirect: cfg.RedirectURL,
+		scopes:   append([]string{oidc.ScopeOpenID}, scopes...), rules: cfg.Rules, mu: new(sync.Mutex),
 		http: &http.Client{Transport: limitedTransport{guarded}, Timeout: requestTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil

@@ -76,9 +76,11 @@ func (i *issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.asked++
-	said := map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token",
-		"jwks_uri":          i.URL + "/keys",
-		"userinfo_endpoint": i.URL + "/user", "id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}}
+	said := map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/auth",
+		"token_endpoint":                        i.URL + "/token",
+		"jwks_uri":                              i.URL + "/keys",
+		"userinfo_endpoint":                     i.URL + "/user",
+		"id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}}
 	maps.Copy(said, i.announce)
 	i.write(w, said)
 }
@@ -159,9 +161,11 @@ func TestFinish(t *testing.T) {
 	f := oidc.NewFlow(false)
 	now := time.Now()
 	good := func() map[string]any {
-		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(), "iat": now.Unix(),
+		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(),
+			"iat":    now.Unix(),
 			"nonce":  f.Nonce,
-			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true, "auth_time": now.Unix() - 5}
+			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true,
+			"auth_time": now.Unix() - 5}
 	}
 	ann := oidc.Identity{Issuer: i.URL, Subject: "u1", Email: "ann@acme.example", Role: fieldmark.RoleViewer,
 		AuthTime: time.Unix(now.Unix()-5, 0)}
@@ -172,42 +176,51 @@ func TestFinish(t *testing.T) {
 		err    error
 	}{
 		{"a good one", func(map[string]any) {}, ann, nil},
-		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Identity{}, oidc.ErrDenied},
+		{"of another issuer", func(c map[string]any) { c["iss"] = "https://evil.example" }, oidc.Identity{},
+			oidc.ErrDenied},
 		{"for another client", func(c map[string]any) { c["aud"] = "them" }, oidc.Identity{}, oidc.ErrDenied},
-		{"for several, made for another", func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" },
+		{"for several, made for another",
+			func(c map[string]any) { c["aud"], c["azp"] = []string{"us", "them"}, "them" },
 			oidc.Identity{}, oidc.ErrDenied},
-		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Identity{}, oidc.ErrDenied},
-		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Identity{}, oidc.ErrDenied},
+		{"expired", func(c map[string]any) { c["exp"] = now.Add(-time.Minute).Unix() }, oidc.Identity{},
+			oidc.ErrDenied},
+		{"of the future", func(c map[string]any) { c["iat"] = now.Add(time.Hour).Unix() }, oidc.Identity{},
+			oidc.ErrDenied},
 		{"of another flow", func(c map[string]any) { c["nonce"] = "x" }, oidc.Identity{}, oidc.ErrDenied},
 		{"of no flow", func(c map[string]any) { delete(c, "nonce") }, oidc.Identity{}, oidc.ErrDenied},
 		{"of nobody", func(c map[string]any) { delete(c, "sub") }, oidc.Identity{}, oidc.ErrDenied},
 		{"of a name without end", func(c map[string]any) { c["sub"] = strings.Repeat("x", 256) }, oidc.Identity{},
 			oidc.ErrDenied},
 		{"without a signature", func(map[string]any) { i.head["alg"] = "none" }, oidc.Identity{}, oidc.ErrDenied},
-		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Identity{}, oidc.ErrDenied},
+		{"signed with what is public", func(map[string]any) { i.head["alg"] = "HS256" }, oidc.Identity{},
+			oidc.ErrDenied},
 		{"signed by another", func(map[string]any) { i.signer = newRSA(t) }, oidc.Identity{}, oidc.ErrDenied},
 		{"of no group", func(c map[string]any) { c["groups"] = "opsies" },
 			oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, AuthTime: ann.AuthTime}, nil},
 		{"both groups, as one text", func(c map[string]any) { c["groups"] = "ops" },
-			oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime},
+			oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin,
+				AuthTime: ann.AuthTime},
 			nil},
 		{"an address that is not verified", func(c map[string]any) { c["email_verified"] = false },
 			oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
 		{"groups are asked for", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "auth_time": now.Unix()}
-		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime},
+		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Email: ann.Email, Role: fieldmark.RoleAdmin,
+			AuthTime: ann.AuthTime},
 			nil},
 		{"another address is verified", func(c map[string]any) {
 			delete(c, "groups")
 			delete(c, "email_verified")
-			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "email": "eve@acme.example", "email_verified": true}
+			i.user = map[string]any{"sub": "u1", "groups": []string{"ops"}, "email": "eve@acme.example",
+				"email_verified": true}
 		}, oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleAdmin, AuthTime: ann.AuthTime}, nil},
 		{"the answer is about another", func(c map[string]any) {
 			delete(c, "groups")
 			i.user = map[string]any{"sub": "u2", "groups": []string{"ops"}}
 		}, oidc.Identity{}, oidc.ErrDenied},
-		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Identity{}, oidc.ErrUnavailable},
+		{"groups cannot be asked for", func(c map[string]any) { delete(c, "groups") }, oidc.Identity{},
+			oidc.ErrUnavailable},
 		{"an address cannot be asked for", func(c map[string]any) { delete(c, "email") },
 			oidc.Identity{Issuer: i.URL, Subject: "u1", Role: fieldmark.RoleViewer, AuthTime: ann.AuthTime}, nil},
 		{"the code is refused", func(map[string]any) { i.status = 400 }, oidc.Identity{}, oidc.ErrDenied},
