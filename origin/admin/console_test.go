@@ -266,7 +266,7 @@ func TestNodes(t *testing.T) {
 	checkEscaped(t, b.page("/admin/nodes", "98.1 %", "1.2.3", "no memory", "out of sync", "in sync"))
 	b.page("/admin/modules", "https://b.example", "m 1.0.0", "Active")
 	b.page("/admin/modules/"+string(ref.Digest), "not signed", "active")
-	b.rejected("/admin/modules/rollback", url.Values{}, 422, "no module before")
+	b.rejected("/admin/modules/rollback", url.Values{}, 422, "no previous module")
 }
 
 func TestSettings(t *testing.T) {

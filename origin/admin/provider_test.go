@@ -49,7 +49,7 @@ func TestPasswordsOff(t *testing.T) {
 	}
 	b.rejected("/admin/sign-in", url.Values{"user": {user}, "password": {password}}, 401, "is wrong")
 	b.rejected("/admin/sign-in/provider", nil, 502, "is not available; try again later")
-	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Sign in again")
 	b.header = map[string]string{"Cookie": "__Host-sign-on=" + strings.Repeat("A", 400)}
-	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Begin again")
+	b.rejected("/admin/sign-in/return?code=c&state=s", nil, 401, "Sign in again")
 }
