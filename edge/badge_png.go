@@ -52,7 +52,7 @@ func (p *pngRenderer) render(ctx context.Context, picture func() ([]byte, error)
 		defer func() { <-p.slot }()
 		return picture()
 	case <-ctx.Done():
-		return nil, overloaded()
+		return nil, errOverloaded()
 	}
 }
 
@@ -97,16 +97,16 @@ func (e *Edge) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 			return
 		}
 	}
-	if e.limited(ctx, func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
+	if e.rateLimited(ctx, func(ctx *fasthttp.RequestCtx) route { e.serveNewPNG(ctx, r); return routeBadge }) == routeRefused {
 		e.badgeError(ctx, r, fieldmark.Errorf(fieldmark.CodeRateLimited, "too many pictures were requested; Retry-After says when to try again"))
 	}
 }
 
 func (e *Edge) serveNewPNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
-	release, ok := e.badges.png.waiting.acquire(e.countedNetwork(e.client(ctx)))
+	release, ok := e.badges.png.waiting.acquire(e.countedNetwork(e.clientAddr(ctx)))
 	if !ok {
 		e.meters.shed.Inc()
-		e.badgeError(ctx, r, overloaded())
+		e.badgeError(ctx, r, errOverloaded())
 		return
 	}
 	defer release()

@@ -40,8 +40,8 @@ func (e *Edge) bufferBody(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// wholeBody reads the body for who needs all of it.
-func (e *Edge) wholeBody(ctx *fasthttp.RequestCtx, limit int64) error {
+// readBody reads the body for who needs all of it.
+func (e *Edge) readBody(ctx *fasthttp.RequestCtx, limit int64) error {
 	if err := proxy.ReadBody(ctx, limit); err != nil {
 		return bodyError(err)
 	}
@@ -59,27 +59,27 @@ func closeUnread(ctx *fasthttp.RequestCtx) {
 // bodyError says why a body could not be read.
 func bodyError(err error) *fieldmark.Error {
 	if large, ok := errors.AsType[*proxy.TooLargeError](err); ok {
-		return tooLarge(large.Limit)
+		return errBodyTooLarge(large.Limit)
 	}
 	if refused, ok := errors.AsType[*framing.Error](err); ok {
-		return malformed(refused)
+		return errMalformed(refused)
 	}
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
-		return requestTimeout()
+		return errRequestTimeout()
 	}
 	return fieldmark.Errorf(fieldmark.CodeMalformedRequest, "the body is not whole")
 }
 
-func tooLarge(limit int64) *fieldmark.Error {
+func errBodyTooLarge(limit int64) *fieldmark.Error {
 	fe := fieldmark.Errorf(fieldmark.CodeBodyTooLarge, "the body is larger than %d bytes", limit)
 	fe.Limit = limit
 	return fe
 }
 
-// refuseEarly has a request whose body is too long, as far as its head tells,
+// refuseLargeBody has a request whose body is too long, as far as its head tells,
 // treated like one whose client waits for leave: fasthttp would wait for the
 // beginning of the body first.
-func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
+func (e *Edge) refuseLargeBody(h *fasthttp.RequestHeader) (none fasthttp.RequestConfig) {
 	if n := int64(h.ContentLength()); n > proxy.MaxBufferedBody {
 		path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
 		if limit := e.bodyLimit(h.Host(), path); limit > 0 && n > limit {
@@ -89,15 +89,15 @@ func (e *Edge) refuseEarly(h *fasthttp.RequestHeader) (none fasthttp.RequestConf
 	return none
 }
 
-// expects is asked before a client that waits for leave to send its body gets it
+// checkExpect is asked before a client that waits for leave to send its body gets it
 // (RFC 9110, 10.1.1).
-func (e *Edge) expects(ctx *fasthttp.RequestCtx) int {
+func (e *Edge) checkExpect(ctx *fasthttp.RequestCtx) int {
 	limit := e.bodyLimit(ctx.Host(), ctx.Path())
 	if limit <= 0 || int64(ctx.Request.Header.ContentLength()) <= limit {
 		return http.StatusContinue
 	}
 	e.meters.count(routeRefused, http.StatusRequestEntityTooLarge)
-	e.fail(ctx, tooLarge(limit))
+	e.fail(ctx, errBodyTooLarge(limit))
 	return http.StatusRequestEntityTooLarge
 }
 
@@ -117,7 +117,7 @@ func (e *Edge) bodyLimit(host, path []byte) int64 {
 	case text(path) == fieldmark.PathLLMsLint:
 		return fieldmark.MaxLintBody
 	}
-	for _, own := range ownPaths {
+	for _, own := range documentPaths {
 		if strings.HasPrefix(text(path), own) {
 			return fieldmark.MaxBody
 		}
@@ -125,5 +125,5 @@ func (e *Edge) bodyLimit(host, path []byte) int64 {
 	return e.cfg.PassBody // of a site that the edge stands before
 }
 
-// ownPaths are where Fieldmark's own origin takes documents and forms.
-var ownPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}
+// documentPaths are where Fieldmark's own origin takes documents and forms.
+var documentPaths = [...]string{fieldmark.PathPublic, "/api/v1/", fieldmark.PathAdmin, fieldmark.PathInternal}

@@ -172,16 +172,16 @@ func publicError(err error) *fieldmark.Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, cache.ErrFillTimeout):
-		return originTimeout(err)
+		return errOriginTimeout(err)
 	case errors.Is(err, cache.ErrBusy):
-		return overloaded()
+		return errOverloaded()
 	case errors.Is(err, cache.ErrPurged), errors.Is(err, cache.ErrClosed):
 		return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the answer changed while it was made; repeat the request a little later", Err: err}
 	}
 	return fieldmark.AsError(err)
 }
 
-// originTimeout is the answer to a request that the origin did not answer in time.
-func originTimeout(err error) *fieldmark.Error {
+// errOriginTimeout is the answer to a request that the origin did not answer in time.
+func errOriginTimeout(err error) *fieldmark.Error {
 	return &fieldmark.Error{Code: fieldmark.CodeTimeout, Detail: "the origin did not answer in time; it is safe to repeat a request that names its mission", Err: err}
 }

@@ -105,11 +105,11 @@ type Edge struct {
 	badges    badgeRenderers
 	replica   replicaState
 
-	inflight atomic.Int64
+	inFlight atomic.Int64
 	uploads  *slots      // bodies that are passed on as they come
-	named    *slots      // requests that wait for what fetchFor fetches
+	fetches  *slots      // requests that wait for what fetchLimited fetches
 	leaving  atomic.Bool // the node is stopping
-	limits   *limits
+	limits   *rateLimiter
 
 	originVersion originVersion // of the origin
 }
@@ -164,7 +164,7 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e.host = base.Hostname()
 	e.cursorKey = ranking.NewCursorKey(cfg.NodeToken)
-	e.limits = newLimits(cfg.RateLimit, cfg.NetworkQuota, e.redis)
+	e.limits = newRateLimiter(cfg.RateLimit, cfg.NetworkQuota, e.redis)
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
@@ -178,8 +178,8 @@ func (e *Edge) connConfig() conn.Config {
 		Name:           serverName,
 		Handler:        e.serve,
 		ErrorHandler:   e.badRequest,
-		HeaderReceived: e.refuseEarly,
-		ExpectHandler:  e.expects,
+		HeaderReceived: e.refuseLargeBody,
+		ExpectHandler:  e.checkExpect,
 		FastPath:       e.appendCached,
 		FastPathPrefix: fieldmark.PathBadge,
 		Network:        e.countedNetwork,

@@ -20,22 +20,22 @@ import (
 // origin, and one more would wait behind them.
 const DefaultInflight = 4096
 
-// strictTransport has browsers that were shown a page over https come by https for
+// hstsHeader has browsers that were shown a page over https come by https for
 // a year, as the admin console does. What is passed on says for itself what it wants.
-const strictTransport = "max-age=31536000"
+const hstsHeader = "max-age=31536000"
 
 // front does for every request what does not depend on its address: it refuses
 // what there is no room for, and writes what every answer carries.
 func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
-	flying := e.inflight.Add(1)
-	defer e.inflight.Add(-1)
+	flying := e.inFlight.Add(1)
+	defer e.inFlight.Add(-1)
 	var r route
 	switch {
 	case flying > int64(e.cfg.Inflight):
 		r = routeRefused
 		e.meters.shed.Inc()
-		e.fail(ctx, overloaded())
-	case !ownForm(ctx.RequestURI()):
+		e.fail(ctx, errOverloaded())
+	case !isOriginForm(ctx.RequestURI()):
 		r = e.oddForm(ctx)
 	default:
 		r = e.route(ctx)
@@ -47,7 +47,7 @@ func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
 		conn.SetTunnel(ctx)
 	}
 	if r == routePage && e.scheme(ctx) == "https" {
-		ctx.Response.Header.Set("Strict-Transport-Security", strictTransport)
+		ctx.Response.Header.Set("Strict-Transport-Security", hstsHeader)
 	}
 	if e.cfg.ServerTiming {
 		ctx.Response.Header.Set("Server-Timing", fmt.Sprintf("edge;dur=%.3f", float64(time.Since(ctx.Time()).Microseconds())/1000))
@@ -55,14 +55,14 @@ func (e *Edge) front(ctx *fasthttp.RequestCtx) route {
 	return r
 }
 
-// overloaded is the answer to a request there is no room for. Clients come back
+// errOverloaded is the answer to a request there is no room for. Clients come back
 // at different times.
-func overloaded() *fieldmark.Error {
+func errOverloaded() *fieldmark.Error {
 	return &fieldmark.Error{Code: fieldmark.CodeOverloaded, Detail: "too much is asked at once just now; repeat the request a little later", RetryAfter: jittered(time.Second)}
 }
 
-// ownForm reports whether a request's address is a path.
-func ownForm(target []byte) bool { return len(target) > 0 && target[0] == '/' }
+// isOriginForm reports whether a request's address is a path.
+func isOriginForm(target []byte) bool { return len(target) > 0 && target[0] == '/' }
 
 // oddForm answers the other two forms of an address (RFC 9112, 3.2): an absolute
 // one must name the host that Host names, and is the path in it.
@@ -100,10 +100,10 @@ func (e *Edge) trusts(peer netip.Addr) bool {
 	return false
 }
 
-// client is who asks: the peer, or whom a trusted peer says it asks for. Of a
+// clientAddr is who asks: the peer, or whom a trusted peer says it asks for. Of a
 // chain the last address that is not trusted counts: everything before it can be
 // made up.
-func (e *Edge) client(ctx *fasthttp.RequestCtx) netip.Addr {
+func (e *Edge) clientAddr(ctx *fasthttp.RequestCtx) netip.Addr {
 	at := conn.Addr(ctx.RemoteAddr())
 	if len(e.cfg.TrustedNetworks) == 0 || !e.trusts(at) {
 		return at
@@ -144,22 +144,22 @@ func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
 	return "http"
 }
 
-// identityPrefix begins the fields by which a proxy that signs people in says who
+// forwardedPrefix begins the fields by which a proxy that signs people in says who
 // somebody is.
-const identityPrefix = "X-Forwarded-"
+const forwardedPrefix = "X-Forwarded-"
 
-// forward writes into a request to the origin who its client is. What a client may
+// setForwarded writes into a request to the origin who its client is. What a client may
 // not say of that is out already (proxy.Config.Prepare); who somebody is, only a
 // trusted proxy may say.
-func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
+func (e *Edge) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
 	if !e.trusts(conn.Addr(ctx.RemoteAddr())) {
 		for name := range h {
-			if strings.HasPrefix(name, identityPrefix) {
+			if strings.HasPrefix(name, forwardedPrefix) {
 				delete(h, name)
 			}
 		}
 	}
-	client, scheme, host := e.client(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
+	client, scheme, host := e.clientAddr(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
 	if client.IsValid() {
 		h.Set("X-Forwarded-For", client.String())
 		node := client.String()
@@ -169,17 +169,17 @@ func (e *Edge) forward(ctx *fasthttp.RequestCtx, h http.Header) {
 		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
 	}
 	if !e.isSite(host) {
-		e.identify(h, client.String())
+		e.setNodeToken(h, client.String())
 	}
 	h.Set("X-Forwarded-Proto", scheme) // Host is passed on as it came, so its twin says nothing new
 	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
 }
 
-// identify writes into a request to the origin for which client the edge sends it,
+// setNodeToken writes into a request to the origin for which client the edge sends it,
 // if for one, and the node token that proves it. It does so only once the origin has answered a question
 // about its event log: the token must not be shown to a site that the edge is put
 // before, which may pass it on to anybody.
-func (e *Edge) identify(h http.Header, client string) {
+func (e *Edge) setNodeToken(h http.Header, client string) {
 	if e.cfg.NodeToken == "" || !e.replica.originProven.Load() {
 		return
 	}
@@ -225,8 +225,8 @@ func isPreflight(ctx *fasthttp.RequestCtx) bool {
 	return ctx.IsOptions() && len(ctx.Request.Header.Peek("Access-Control-Request-Method")) > 0
 }
 
-// share lets scripts of other sites read an answer.
-func share(ctx *fasthttp.RequestCtx) {
+// allowCORS lets scripts of other sites read an answer.
+func allowCORS(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", corsExposed)

@@ -137,7 +137,7 @@ func (e *Edge) serveDerived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, key, 
 		e.fail(ctx, err)
 		return
 	}
-	e.serveCached(ctx, e.fetchFor, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetchLimited, key, func(ctx context.Context) (*cache.Entry, error) {
 		known := e.replica.moduleAsOf.Load() // before the module is read
 		registry, _ := e.modules.registryFor(slug)
 		m, release, err := registry.Acquire()
@@ -410,7 +410,7 @@ func (e *Edge) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.Digest, ke
 		e.fail(ctx, err)
 		return
 	}
-	e.serveCached(ctx, e.fetchFor, key, func(ctx context.Context) (*cache.Entry, error) {
+	e.serveCached(ctx, e.fetchLimited, key, func(ctx context.Context) (*cache.Entry, error) {
 		body, asOf, err := fetch(ctx)
 		if fieldmark.IsCode(err, fieldmark.CodeNotFound) {
 			return nil, fmt.Errorf("%w: %w", cache.ErrGone, err)

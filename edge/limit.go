@@ -51,9 +51,9 @@ const (
 	RateLimitShared RateLimit = "shared" // in Redis, for all nodes together
 )
 
-// limits hold clients to what they may ask. Which keys are good only the origin
+// rateLimiter hold clients to what they may ask. Which keys are good only the origin
 // knows: its answers tell, and until then a key is nobody's.
-type limits struct {
+type rateLimiter struct {
 	limiter *cache.Limiter // nil: there are none
 	network cache.Rate     // of what reaches the origin; zero: no limit
 
@@ -71,8 +71,8 @@ type quota struct {
 	reads, writes int
 }
 
-func newLimits(where RateLimit, perNetwork int, redis *cache.Redis) *limits {
-	l := &limits{known: map[keyHash]quota{}}
+func newRateLimiter(where RateLimit, perNetwork int, redis *cache.Redis) *rateLimiter {
+	l := &rateLimiter{known: map[keyHash]quota{}}
 	switch where {
 	case RateLimitLocal:
 		l.limiter = cache.NewLimiter(nil)
@@ -85,8 +85,8 @@ func newLimits(where RateLimit, perNetwork int, redis *cache.Redis) *limits {
 	return l
 }
 
-// limitTimeout bounds the question to Redis, which has a shorter limit of its own.
-const limitTimeout = time.Second
+// rateLimitTimeout bounds the question to Redis, which has a shorter limit of its own.
+const rateLimitTimeout = time.Second
 
 // bucket is what one request is counted in.
 type bucket struct {
@@ -130,29 +130,29 @@ func perMinute(n int) cache.Rate {
 	return cache.Rate{Quota: n, Window: quotaWindow, Burst: min(n, quotaBurst)}
 }
 
-// anonymous is the bucket of who shows no key.
-func anonymous(client netip.Addr) bucket {
-	return bucket{name: "anonymous", key: "anonymous:" + networkOf(client).String(), rate: perMinute(anonymousQuota)}
+// anonBucket is the bucket of who shows no key.
+func anonBucket(client netip.Addr) bucket {
+	return bucket{name: "anonymous", key: "anonymous:" + clientNetwork(client).String(), rate: perMinute(anonymousQuota)}
 }
 
-// unverified is the bucket of a key that the node has not seen accepted. Each key
+// unverifiedBucket is the bucket of a key that the node has not seen accepted. Each key
 // has its own, as keys of other clients behind the same address must not be able
 // to use it up. What all of them cause at the origin is bounded by the network's
 // quota; a key has too many secret bits to be found by trying.
-func unverified(hash keyHash) bucket {
+func unverifiedBucket(hash keyHash) bucket {
 	return bucket{name: "unverified", key: "unverified:" + hex.EncodeToString(hash[:16]), rate: perMinute(anonymousQuota)}
 }
 
-// count takes n from a bucket.
-func (l *limits) count(b bucket, n int) cache.RateResult {
-	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
+// take takes n from a bucket.
+func (l *rateLimiter) take(b bucket, n int) cache.RateResult {
+	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
 	defer cancel()
 	return l.limiter.TakeN(ctx, b.key, b.rate, n)
 }
 
-// look says whether one could be taken.
-func (l *limits) look(b bucket) cache.RateResult {
-	ctx, cancel := context.WithTimeout(context.Background(), limitTimeout)
+// peek says whether one could be taken.
+func (l *rateLimiter) peek(b bucket) cache.RateResult {
+	ctx, cancel := context.WithTimeout(context.Background(), rateLimitTimeout)
 	defer cancel()
 	return l.limiter.Peek(ctx, b.key, b.rate)
 }
@@ -165,24 +165,24 @@ func (q quota) of(writes bool) bucket {
 	return bucket{name: "reads", key: "reads:" + q.id, rate: perMinute(q.reads)}
 }
 
-// limited answers a request to an API by next if its client may ask it.
-func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
+// rateLimited answers a request to an API by next if its client may ask it.
+func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
 	if isPublicAPI(ctx.Path()) {
-		defer share(ctx)
+		defer allowCORS(ctx)
 	}
 	if e.limits.limiter == nil {
 		return next(ctx)
 	}
-	hash, keyed := keyOf(ctx.Request.Header.Peek("Authorization"))
+	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
 	if !keyed {
-		b := anonymous(e.client(ctx))
-		return e.counted(ctx, b, e.limits.count(b, 1), next)
+		b := anonBucket(e.clientAddr(ctx))
+		return e.enforce(ctx, b, e.limits.take(b, 1), next)
 	}
 	q, known := e.limits.find(hash)
 	if known && bytes.HasPrefix(ctx.Path(), adminAPIPath) {
 		return next(ctx) // the operator's own; only guessing keys is counted
 	}
-	weight, err := e.weightOf(ctx)
+	weight, err := e.requestWeight(ctx)
 	if err != nil {
 		e.fail(ctx, err)
 		return routeRefused
@@ -190,44 +190,44 @@ func (e *Edge) limited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx)
 	writes := !ctx.IsGet() && !ctx.IsHead() && !ctx.IsOptions()
 	if known {
 		b := q.of(writes)
-		return e.counted(ctx, b, e.limits.count(b, weight), next)
+		return e.enforce(ctx, b, e.limits.take(b, weight), next)
 	}
-	b := unverified(hash) // pays only if the origin does not know the key either
-	v := e.limits.look(b)
+	b := unverifiedBucket(hash) // pays only if the origin does not know the key either
+	v := e.limits.peek(b)
 	if !v.Allowed {
-		return e.counted(ctx, b, v, next)
+		return e.enforce(ctx, b, v, next)
 	}
 	r := next(ctx)
 	if q, known = e.limits.find(hash); known {
 		b = q.of(writes)
-		v = e.limits.count(b, weight)
+		v = e.limits.take(b, weight)
 	} else if ctx.Response.StatusCode() == http.StatusUnauthorized {
-		v = e.limits.count(b, 1)
+		v = e.limits.take(b, 1)
 	}
 	b.write(&ctx.Response.Header, v)
 	return r
 }
 
-// counted answers a request by next, or refuses it, as v says.
-func (e *Edge) counted(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, next func(*fasthttp.RequestCtx) route) route {
+// enforce answers a request by next, or refuses it, as v says.
+func (e *Edge) enforce(ctx *fasthttp.RequestCtx, b bucket, v cache.RateResult, next func(*fasthttp.RequestCtx) route) route {
 	r := routeRefused
 	if v.Allowed {
 		r = next(ctx)
 	} else {
 		e.meters.limited.Inc()
-		e.fail(ctx, tooOften(ctx.Path(), b, v))
+		e.fail(ctx, errRateLimited(ctx.Path(), b, v))
 	}
 	b.write(&ctx.Response.Header, v)
 	return r
 }
 
-// weightOf returns how many requests one counts for: a batch as its missions. A
+// requestWeight returns how many requests one counts for: a batch as its missions. A
 // batch that cannot be read is refused by the origin and counts as one.
-func (e *Edge) weightOf(ctx *fasthttp.RequestCtx) (int, error) {
+func (e *Edge) requestWeight(ctx *fasthttp.RequestCtx) (int, error) {
 	if !ctx.IsPost() || text(ctx.Path()) != fieldmark.PathMissionBatch {
 		return 1, nil
 	}
-	if err := e.wholeBody(ctx, fieldmark.MaxBatchBody); err != nil {
+	if err := e.readBody(ctx, fieldmark.MaxBatchBody); err != nil {
 		return 0, err
 	}
 	var batch struct {
@@ -239,10 +239,10 @@ func (e *Edge) weightOf(ctx *fasthttp.RequestCtx) (int, error) {
 	return min(max(len(batch.Missions), 1), fieldmark.MaxBatch), nil
 }
 
-// tooOften is the answer to a request beyond its rate. Those that monitoring
+// errRateLimited is the answer to a request beyond its rate. Those that monitoring
 // systems send are told that we are busy: 429 makes them drop an alert.
-func tooOften(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
-	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: retryIn(v.RetryAfter),
+func errRateLimited(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
+	fe := &fieldmark.Error{Code: fieldmark.CodeRateLimited, RetryAfter: jitteredRetry(v.RetryAfter),
 		Detail: fmt.Sprintf("more was asked than the policy %q allows: %d requests a minute; Retry-After says when to go on", b.name, b.rate.Quota)}
 	if bytes.HasPrefix(path, integrationsPath) {
 		fe.Code, fe.Detail = fieldmark.CodeOverloaded, "more was sent than is taken just now; Retry-After says when to send again"
@@ -252,8 +252,8 @@ func tooOften(path []byte, b bucket, v cache.RateResult) *fieldmark.Error {
 
 var integrationsPath = []byte(fieldmark.PathPublic + "v1/integrations/")
 
-// retryIn is a time to wait, in whole seconds, different for each client.
-func retryIn(least time.Duration) time.Duration {
+// jitteredRetry is a time to wait, in whole seconds, different for each client.
+func jitteredRetry(least time.Duration) time.Duration {
 	return time.Duration(max(seconds(least), min(seconds(least)+rand.IntN(3), int(maxRetryAfter/time.Second)))) * time.Second
 }
 
@@ -265,8 +265,8 @@ func jittered(least time.Duration) time.Duration {
 	return least + time.Duration(rand.IntN(3))*least
 }
 
-// keyOf takes an API key out of Authorization. Text that cannot be one is none.
-func keyOf(field []byte) (hash keyHash, ok bool) {
+// parseKey takes an API key out of Authorization. Text that cannot be one is none.
+func parseKey(field []byte) (hash keyHash, ok bool) {
 	scheme, token, _ := strings.Cut(string(field), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -278,18 +278,18 @@ func keyOf(field []byte) (hash keyHash, ok bool) {
 	return sha256.Sum256([]byte(token)), true
 }
 
-func (l *limits) find(hash keyHash) (quota, bool) {
+func (l *rateLimiter) find(hash keyHash) (quota, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q, ok := l.known[hash]
 	return q, ok
 }
 
-// learn takes what an answer of the origin says of the key that was shown.
-func (l *limits) learn(authorization string, resp *http.Response) {
+// observeKey takes what an answer of the origin says of the key that was shown.
+func (l *rateLimiter) observeKey(authorization string, resp *http.Response) {
 	said := resp.Header.Get(fieldmark.HeaderQuota)
 	resp.Header.Del(fieldmark.HeaderQuota)
-	hash, ok := keyOf([]byte(authorization))
+	hash, ok := parseKey([]byte(authorization))
 	if !ok {
 		return
 	}
@@ -332,9 +332,9 @@ func parseQuota(s string) (quota, bool) {
 	return q, id != ""
 }
 
-// networkOf is what a client is counted by: an address of IPv4, or the /64 that
+// clientNetwork is what a client is counted by: an address of IPv4, or the /64 that
 // one site has of IPv6.
-func networkOf(a netip.Addr) netip.Addr {
+func clientNetwork(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); !a.Is6() {
 		return a
 	}

@@ -58,7 +58,7 @@ func (e *originVersion) get() string {
 // serveLLMs answers POST /api/v1/llms-txt and its linter. A request that was
 // answered before is answered here, also while the origin is away.
 func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
-	if err := e.wholeBody(ctx, e.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
+	if err := e.readBody(ctx, e.bodyLimit(ctx.Host(), ctx.Path())); err != nil {
 		e.fail(ctx, err)
 		return routeLLMs
 	}
@@ -79,7 +79,7 @@ func (e *Edge) serveLLMs(ctx *fasthttp.RequestCtx) route {
 
 // askLLMs returns the answer to q, from the cache or the origin.
 func (e *Edge) askLLMs(ctx *fasthttp.RequestCtx, q llmsRequest) (*cache.Entry, cache.Source, error) {
-	known, id, client := e.originVersion.get(), requestID(ctx), e.client(ctx).String()
+	known, id, client := e.originVersion.get(), requestID(ctx), e.clientAddr(ctx).String()
 	entry, from, err := e.fetch(ctx, q.cacheKey(known), func(fc context.Context) (*cache.Entry, error) {
 		return e.fetchLLMs(fc, q, known, id, client)
 	})
@@ -178,7 +178,7 @@ func (e *Edge) fetchLLMs(ctx context.Context, q llmsRequest, known, requestID, c
 	} {
 		req.Header.Set(name, value)
 	}
-	e.identify(req.Header, client)
+	e.setNodeToken(req.Header, client)
 	resp, err := e.origin.RoundTrip(req)
 	if errors.Is(err, proxy.ErrRefused) {
 		return nil, fmt.Errorf("%w: %w", cache.ErrRefused, passError(err))
@@ -250,7 +250,7 @@ func (e *Edge) serveLLMsPage(ctx *fasthttp.RequestCtx) route {
 			})
 		})
 	}
-	if err := e.wholeBody(ctx, fieldmark.MaxLintBody); err != nil {
+	if err := e.readBody(ctx, fieldmark.MaxLintBody); err != nil {
 		e.failPage(ctx, err, "")
 		return routePage
 	}

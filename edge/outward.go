@@ -17,53 +17,53 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy"
 )
 
-// outward is the way of requests to the origin. It bounds how many are under way
+// originTransport is the way of requests to the origin. It bounds how many are under way
 // and how many a client network causes, and hears what the origin says of keys.
-type outward struct {
+type originTransport struct {
 	next   http.RoundTripper
-	limits *limits
+	limits *rateLimiter
 	// requests and tunnels are what is under way, in total and for each network.
 	requests, tunnels *slots
 	network           func(client netip.Addr) netip.Addr // that a client is counted for
-	shed              func()
-	within            func(*http.Request) time.Duration // for the head of an answer
+	onReject          func()
+	headTimeout       func(*http.Request) time.Duration // for the head of an answer
 }
 
 // RoundTrip implements http.RoundTripper. A refusal wraps a *fieldmark.Error; what
 // is cached may be sent in its place.
-func (o *outward) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	use := o.requests
 	if rfc9111.IsWebSocketUpgrade(r.Header) {
 		use = o.tunnels
 	}
-	network := o.network(clientOf(r))
+	network := o.network(clientOfRequest(r))
 	land, ok := use.acquire(network)
 	if !ok {
-		o.shed()
-		return nil, refuse(r, overloaded())
+		o.onReject()
+		return nil, refuseRequest(r, errOverloaded())
 	}
-	if err := o.limits.admit(r.Context(), r.URL.Path, network); err != nil {
+	if err := o.limits.checkQuota(r.Context(), r.URL.Path, network); err != nil {
 		land()
-		return nil, refuse(r, err)
+		return nil, refuseRequest(r, err)
 	}
-	resp, release, err := roundTripWithin(o.next, r, o.within(r))
+	resp, release, err := roundTripWithin(o.next, r, o.headTimeout(r))
 	if err != nil {
 		land()
 		return nil, err
 	}
 	acquired := land
 	land = func() { acquired(); release() }
-	o.limits.learn(r.Header.Get("Authorization"), resp)
+	o.limits.observeKey(r.Header.Get("Authorization"), resp)
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &flyingTunnel{rw, land}
+		resp.Body = &trackedConn{rw, land}
 	} else {
-		resp.Body = &flyingBody{resp.Body, land}
+		resp.Body = &trackedBody{resp.Body, land}
 	}
 	return resp, nil
 }
 
-// clientOf returns the client that the edge sends r for; invalid: for none.
-func clientOf(r *http.Request) netip.Addr {
+// clientOfRequest returns the client that the edge sends r for; invalid: for none.
+func clientOfRequest(r *http.Request) netip.Addr {
 	client, err := netip.ParseAddr(cmp.Or(r.Header.Get(fieldmark.HeaderClient), r.Header.Get("X-Forwarded-For")))
 	if err != nil {
 		return netip.Addr{}
@@ -71,73 +71,73 @@ func clientOf(r *http.Request) netip.Addr {
 	return client
 }
 
-// admit counts a request to the origin for the network of its client; an invalid
+// checkQuota counts a request to the origin for the network of its client; an invalid
 // network is not counted.
-func (l *limits) admit(ctx context.Context, path string, network netip.Addr) error {
+func (l *rateLimiter) checkQuota(ctx context.Context, path string, network netip.Addr) error {
 	if !network.IsValid() || l.limiter == nil || l.network.Quota == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, limitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, rateLimitTimeout)
 	defer cancel()
 	b := bucket{name: "network", key: "network:" + network.String(), rate: l.network}
 	v := l.limiter.Take(ctx, b.key, b.rate)
 	if v.Allowed {
 		return nil
 	}
-	return &limitError{tooOften([]byte(path), b, v), b, v}
+	return &limitError{errRateLimited([]byte(path), b, v), b, v}
 }
 
-// fetchFor is cache.Fetch for answers of which a client can name any number, each of
+// fetchLimited is cache.Fetch for answers of which a client can name any number, each of
 // them made of one of the origin's: of a time, a period or a digest. What is not in
 // the cache counts for the client's network like what is passed on.
-func (e *Edge) fetchFor(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
+func (e *Edge) fetchLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*cache.Entry, cache.Source, error) {
 	if entry, state := e.cache.Get(key); state == cache.Fresh {
 		return entry, cache.SourceHit, nil
 	}
-	network := e.countedNetwork(e.client(ctx))
-	release, ok := e.named.acquire(network)
+	network := e.countedNetwork(e.clientAddr(ctx))
+	release, ok := e.fetches.acquire(network)
 	if !ok {
 		e.meters.shed.Inc()
-		return nil, cache.SourceNone, overloaded()
+		return nil, cache.SourceNone, errOverloaded()
 	}
 	defer release()
 	rc, cancel := e.requestContext(ctx)
 	defer cancel()
-	if err := e.limits.admit(rc, string(ctx.Path()), network); err != nil {
+	if err := e.limits.checkQuota(rc, string(ctx.Path()), network); err != nil {
 		return nil, cache.SourceNone, err
 	}
 	return e.cache.Fetch(rc, key, fill)
 }
 
-// refuse ends a request that is not sent, as a RoundTripper must. It says nothing of
+// refuseRequest ends a request that is not sent, as a RoundTripper must. It says nothing of
 // the origin, and nothing to others that wait for the same answer.
-func refuse(r *http.Request, err error) error {
+func refuseRequest(r *http.Request, err error) error {
 	if r.Body != nil {
 		r.Body.Close()
 	}
 	return fmt.Errorf("%w: %w", proxy.ErrRefused, err)
 }
 
-// flyingBody counts an answer as under way until it is read.
-type flyingBody struct {
+// trackedBody counts an answer as under way until it is read.
+type trackedBody struct {
 	io.ReadCloser
-	land func()
+	release func()
 }
 
 // Close implements io.Closer.
-func (b *flyingBody) Close() error {
-	defer b.land()
+func (b *trackedBody) Close() error {
+	defer b.release()
 	return b.ReadCloser.Close()
 }
 
-// flyingTunnel counts a tunnel as under way until it ends.
-type flyingTunnel struct {
+// trackedConn counts a tunnel as under way until it ends.
+type trackedConn struct {
 	io.ReadWriteCloser
-	land func()
+	release func()
 }
 
 // Close implements io.Closer.
-func (t *flyingTunnel) Close() error {
-	defer t.land()
+func (t *trackedConn) Close() error {
+	defer t.release()
 	return t.ReadWriteCloser.Close()
 }

@@ -280,7 +280,7 @@ func (e *Edge) openAPI(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the origin: %w", err)
 	}
-	e.identify(req.Header, "")
+	e.setNodeToken(req.Header, "")
 	resp, err := e.origin.RoundTrip(req)
 	if err != nil {
 		return nil, passError(err)

@@ -34,16 +34,16 @@ func (e *Edge) newProxy(cfg Config) (*proxy.Proxy, error) {
 		e.origin = &byHost{edge: e, origin: e.origin, site: cfg.Site}
 	}
 	atOrigin := cfg.Inflight / 2
-	e.uploads, e.named = newSlots(maxUploads, maxUploads), newSlots(maxNamed, maxNamed)
-	e.origin = &outward{
-		next: e.origin, limits: e.limits, shed: e.meters.shed.Inc, within: e.headTimeout, network: e.countedNetwork,
+	e.uploads, e.fetches = newSlots(maxUploads, maxUploads), newSlots(maxFetches, maxFetches)
+	e.origin = &originTransport{
+		next: e.origin, limits: e.limits, onReject: e.meters.shed.Inc, headTimeout: e.headTimeout, network: e.countedNetwork,
 		requests: newSlots(atOrigin, upstream.MaxConns), tunnels: newSlots(min(atOrigin, maxTunnels), maxTunnels),
 	}
 	return proxy.New(proxy.Config{
 		Transport: e.origin, Scheme: cfg.OriginURL.Scheme, Host: cfg.OriginURL.Host,
 		Profile: cfg.Profile, Bytes: cfg.PassBytes, Fields: cfg.PassFields,
 		IgnoreCookies: cfg.IgnoreCookies, CookielessPaths: cfg.CookielessPaths,
-		Prepare:   e.forward,
+		Prepare:   e.setForwarded,
 		BodyLimit: func(ctx *fasthttp.RequestCtx) int64 { return e.bodyLimit(ctx.Host(), ctx.Path()) },
 		Fail:      e.failPass,
 		Strip:     []string{fieldmark.HeaderEdition}, // between us and the origin only
@@ -80,10 +80,10 @@ func (e *Edge) isSite(host string) bool {
 // pass hands the request to the origin, or answers with what it has said before.
 func (e *Edge) pass(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
-		release, ok := e.uploads.acquire(e.countedNetwork(e.client(ctx)))
+		release, ok := e.uploads.acquire(e.countedNetwork(e.clientAddr(ctx)))
 		if !ok {
 			e.meters.shed.Inc()
-			e.fail(ctx, overloaded())
+			e.fail(ctx, errOverloaded())
 			return
 		}
 		defer release()
@@ -109,7 +109,7 @@ func passError(err error) error {
 		return fe
 	}
 	if refused, ok := errors.AsType[*framing.Error](err); ok {
-		return malformed(refused)
+		return errMalformed(refused)
 	}
 	var ne net.Error
 	switch {
@@ -118,7 +118,7 @@ func passError(err error) error {
 	case errors.Is(err, proxy.ErrNotCached):
 		return fieldmark.Errorf(fieldmark.CodeTimeout, "the answer is not in the cache, and the request accepts only cached answers")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		return originTimeout(err)
+		return errOriginTimeout(err)
 	}
 	return &fieldmark.Error{Code: fieldmark.CodeOriginUnavailable, Detail: "the origin cannot be reached just now; repeat the request a little later", Err: err}
 }

@@ -141,7 +141,7 @@ func (e *Edge) fetch(ctx *fasthttp.RequestCtx, key string, fill cache.Fill) (*ca
 	return e.cache.Fetch(rc, key, fill)
 }
 
-// serveCached answers with what fetch, which is e.fetch or e.fetchFor, returns for a
+// serveCached answers with what fetch, which is e.fetch or e.fetchLimited, returns for a
 // key, and leaves its errors to fail.
 func (e *Edge) serveCached(ctx *fasthttp.RequestCtx, fetch func(*fasthttp.RequestCtx, string, cache.Fill) (*cache.Entry, cache.Source, error),
 	key string, fill cache.Fill, fail func(*fasthttp.RequestCtx, error)) {
@@ -237,12 +237,12 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	var late net.Error
 	switch {
 	case malformedly:
-		e.fail(ctx, malformed(refused))
+		e.fail(ctx, errMalformed(refused))
 		if refused.Status == http.StatusMethodNotAllowed {
 			ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		}
 	case errors.As(err, &late) && late.Timeout():
-		e.fail(ctx, requestTimeout())
+		e.fail(ctx, errRequestTimeout())
 	case errors.As(err, &small):
 		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeHeadersTooLarge, "the request's head is larger than %d bytes", conn.ReadBufferSize))
 	default:
@@ -251,12 +251,12 @@ func (e *Edge) badRequest(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 }
 
-func requestTimeout() *fieldmark.Error {
+func errRequestTimeout() *fieldmark.Error {
 	return fieldmark.Errorf(fieldmark.CodeRequestTimeout, "the request did not arrive in time")
 }
 
-// malformed returns the public error of a request that was refused by its form.
-func malformed(refused *framing.Error) *fieldmark.Error {
+// errMalformed returns the public error of a request that was refused by its form.
+func errMalformed(refused *framing.Error) *fieldmark.Error {
 	code := fieldmark.CodeMalformedRequest
 	switch refused.Status {
 	case http.StatusMethodNotAllowed:

@@ -48,11 +48,11 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 	case isPublicAPI(path) && isPreflight(ctx):
 		return e.preflight(ctx)
 	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
-		return e.limited(ctx, e.serveLLMs)
+		return e.rateLimited(ctx, e.serveLLMs)
 	case string(path) == site.PathLLMs:
-		return e.limited(ctx, e.serveLLMsPage)
+		return e.rateLimited(ctx, e.serveLLMsPage)
 	case string(path) == "/" && len(ctx.QueryArgs().Peek("q")) > 0:
-		return e.limited(ctx, e.searchHome) // looks through every name, so it is counted
+		return e.rateLimited(ctx, e.searchHome) // looks through every name, so it is counted
 	case string(path) == "/":
 		return e.get(ctx, routePage, e.serveHome)
 	case bytes.HasPrefix(path, brandPath):
@@ -71,7 +71,7 @@ func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
 		return e.get(ctx, routePage, page)
 	}
 	if isPublicAPI(path) || bytes.HasPrefix(path, adminAPIPath) {
-		return e.limited(ctx, e.passOn)
+		return e.rateLimited(ctx, e.passOn)
 	}
 	return e.passOn(ctx)
 }

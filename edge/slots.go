@@ -12,14 +12,14 @@ import (
 // take a quarter of it: what is left serves all others, and an office behind one
 // address still has more than browsers use.
 const (
-	networkShare = 4
+	networkFraction = 4
 	// maxTunnels bounds the WebSocket connections that are passed through. Each
 	// takes two goroutines with a buffer of 32 KiB, so all of them 64 MiB.
 	maxTunnels = 1024
-	// maxNamed bounds the requests for answers that only one client may want, like
+	// maxFetches bounds the requests for answers that only one client may want, like
 	// the score of some day: half of a node's own connections to an origin, so that
 	// the other half is for present scores and the event log.
-	maxNamed = upstream.MaxConns / 2
+	maxFetches = upstream.MaxConns / 2
 )
 
 // slots limits how many of something are in use at once, in total and for each
@@ -35,7 +35,7 @@ type slots struct {
 // newSlots returns slots of total, of which one network may use a quarter, and
 // no more than a quarter of pool.
 func newSlots(total, pool int) *slots {
-	return &slots{total: total, perNetwork: max(1, min(total, pool)/networkShare), byNetwork: map[netip.Addr]int{}}
+	return &slots{total: total, perNetwork: max(1, min(total, pool)/networkFraction), byNetwork: map[netip.Addr]int{}}
 }
 
 // acquire takes one for a network, if there is one. Of an invalid network only the
@@ -70,5 +70,5 @@ func (e *Edge) countedNetwork(client netip.Addr) netip.Addr {
 	if !client.IsValid() || e.trusts(client) {
 		return netip.Addr{}
 	}
-	return networkOf(client)
+	return clientNetwork(client)
 }
