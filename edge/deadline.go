@@ -64,7 +64,7 @@ func (e *Edge) headTimeout(r *http.Request) time.Duration {
 		}
 	}
 	own := func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) }
-	if isAdmin([]byte(r.URL.Path)) || slices.ContainsFunc(originPaths[:], own) {
+	if isAdmin(r.URL.Path) || slices.ContainsFunc(originPaths[:], own) {
 		return apiTimeout
 	}
 	return slowTimeout

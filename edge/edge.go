@@ -91,6 +91,7 @@ type Edge struct {
 	redis      *cache.Redis // nil: none
 	site       *site.Site
 	host       string // of BaseURL, without its port
+	routes     routes
 	conns      *conn.Server
 	proxy      *proxy.Proxy
 	compressor *compress.Worker  // of own responses
@@ -168,6 +169,7 @@ func New(cfg Config) (*Edge, error) {
 	if e.proxy, err = e.newProxy(cfg); err != nil {
 		return nil, fmt.Errorf("edge: %w", err)
 	}
+	e.routes = e.newRoutes()
 	e.conns = conn.New(e.connConfig())
 	return e, nil
 }

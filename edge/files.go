@@ -32,35 +32,6 @@ const (
 	partSuffix  = ".xml"
 )
 
-// publicPage returns the handler of a page or a file for machines that stands at
-// a fixed address, or nil.
-func (e *Edge) publicPage(path string) func(*fasthttp.RequestCtx) {
-	switch path {
-	case site.PathBadges:
-		return e.serveBadges
-	case site.PathDevelopers:
-		return e.serveDevelopers
-	case site.PathAbout:
-		return e.serveAbout
-	case site.PathStatus:
-		return e.serveStatus
-	case pathRobots:
-		return e.serveRobots
-	case pathLLMsTxt:
-		return e.serveOwnLLMs
-	case pathFavicon, pathIcon:
-		return e.serveIcon
-	case pathSitemap:
-		return e.serveSitemap
-	case pathReady:
-		return e.serveReady
-	}
-	if strings.HasPrefix(path, partPrefix) && strings.HasSuffix(path, partSuffix) {
-		return e.serveSitemap
-	}
-	return nil
-}
-
 // sendFile answers with a file that is cheap to make and not cached.
 func (e *Edge) sendFile(ctx *fasthttp.RequestCtx, contentType string, body []byte) {
 	etag := etagOf(body)

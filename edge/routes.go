@@ -1,9 +1,8 @@
 package edge
 
 import (
-	"bytes"
+	"net/http"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -11,69 +10,118 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
-// serve measures and routes a request and recovers from panics.
-func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
-	defer closeUnread(ctx)
-	defer e.recoverPanic(ctx)
-	if !e.bufferBody(ctx) {
-		return
-	}
-	began := time.Now()
-	route := e.front(ctx)
-	e.meters.count(route, ctx.Response.StatusCode())
-	since(e.meters.took[route], began)
+// endpoint serves the requests for a path.
+type endpoint struct {
+	path   string
+	prefix bool                            // serve every path that begins with path
+	when   func(*fasthttp.RequestCtx) bool // further condition; nil: none
+
+	route   route                            // that get counts for
+	get     func(*fasthttp.RequestCtx)       // serves GET and HEAD; nil: serve has every method
+	serve   func(*fasthttp.RequestCtx) route // serves every method
+	limited bool                             // serve counts towards the client's rate limit
 }
 
-// route answers the request and names the route it took. It is one switch over
-// the path, so that the whole surface of a node is read on one screen.
-func (e *Edge) route(ctx *fasthttp.RequestCtx) route {
-	path := ctx.Path()
+// routes are the endpoints of a node.
+type routes struct {
+	table     []endpoint // the first that matches serves the request
+	site      endpoint   // everything on a host of a site behind the edge
+	asterisk  endpoint   // OPTIONS *
+	api       endpoint   // passes requests to the APIs of the origin
+	otherwise endpoint   // passes everything else
+}
+
+// newRoutes lists everything that a node serves. Badges come first, as they are most
+// requests.
+func (e *Edge) newRoutes() routes {
+	table := []endpoint{
+		{path: fieldmark.PathBadge, prefix: true, route: routeBadge, get: e.serveBadge},
+		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: e.serveScoreOf},
+		{path: fieldmark.PathLeaderboard, route: routeBoard, get: e.serveBoard},
+		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: e.serveModule},
+		{path: fieldmark.PathMethodology, route: routeBoard, get: e.serveMethodology},
+		{path: "/methodology", route: routePage, get: e.serveMethodologyPage},
+		{path: fieldmark.PathPublic, prefix: true, when: isPreflight, serve: e.preflight},
+		{path: fieldmark.PathLLMs, prefix: true, when: isPreflight, serve: e.preflight},
+		{path: fieldmark.PathLLMs, serve: e.serveLLMs, limited: true},
+		{path: fieldmark.PathLLMsLint, serve: e.serveLLMs, limited: true},
+		{path: site.PathLLMs, serve: e.serveLLMsPage, limited: true},
+		{path: "/", when: hasSearch, serve: e.searchHome, limited: true}, // a search scans every name
+		{path: "/", route: routePage, get: e.serveHome},
+		{path: fieldmark.PathBrandPage, prefix: true, route: routePage, get: e.serveBrand},
+		{path: "/static/", prefix: true, route: routePage, get: e.serveStatic},
+		{path: site.PathBadges, route: routePage, get: e.serveBadges},
+		{path: site.PathDevelopers, route: routePage, get: e.serveDevelopers},
+		{path: site.PathAbout, route: routePage, get: e.serveAbout},
+		{path: site.PathStatus, route: routePage, get: e.serveStatus},
+		{path: pathRobots, route: routePage, get: e.serveRobots},
+		{path: pathLLMsTxt, route: routePage, get: e.serveOwnLLMs},
+		{path: pathFavicon, route: routePage, get: e.serveIcon},
+		{path: pathIcon, route: routePage, get: e.serveIcon},
+		{path: pathSitemap, route: routePage, get: e.serveSitemap},
+		{path: partPrefix, prefix: true, when: isSitemapPart, route: routePage, get: e.serveSitemap},
+		{path: pathReady, route: routePage, get: e.serveReady},
+		{path: fieldmark.PathInternal, prefix: true, serve: e.refuseInternal},
+	}
+	if e.cfg.HideAdmin {
+		table = append(table,
+			endpoint{path: fieldmark.PathAdmin, serve: e.refuseAdmin},
+			endpoint{path: fieldmark.PathAdmin + "/", prefix: true, serve: e.refuseAdmin},
+			endpoint{path: fieldmark.PathAdminAPI, prefix: true, serve: e.refuseAdmin})
+	}
+	return routes{
+		table:     table,
+		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.pass(ctx); return routePassed }},
+		asterisk:  endpoint{serve: serveAsterisk},
+		api:       endpoint{serve: e.passOn, limited: true},
+		otherwise: endpoint{serve: e.passOn},
+	}
+}
+
+// find returns the endpoint that serves a request.
+func (e *Edge) find(ctx *fasthttp.RequestCtx) *endpoint {
+	if string(ctx.RequestURI()) == "*" {
+		return &e.routes.asterisk
+	}
 	if e.isSite(text(ctx.Host())) {
-		e.pass(ctx)
-		return routePassed
+		return &e.routes.site
 	}
-	switch {
-	case bytes.HasPrefix(path, badgePath):
-		return e.get(ctx, routeBadge, e.serveBadge)
-	case bytes.HasPrefix(path, scorePath):
-		return e.get(ctx, routeScore, e.serveScoreOf)
-	case string(path) == fieldmark.PathLeaderboard:
-		return e.get(ctx, routeBoard, e.serveBoard)
-	case bytes.HasPrefix(path, modulePath):
-		return e.get(ctx, routeScore, e.serveModule)
-	case string(path) == fieldmark.PathMethodology:
-		return e.get(ctx, routeBoard, e.serveMethodology)
-	case string(path) == "/methodology":
-		return e.get(ctx, routePage, e.serveMethodologyPage)
-	case isPublicAPI(path) && isPreflight(ctx):
-		return e.preflight(ctx)
-	case string(path) == fieldmark.PathLLMs, string(path) == fieldmark.PathLLMsLint:
-		return e.rateLimited(ctx, e.serveLLMs)
-	case string(path) == site.PathLLMs:
-		return e.rateLimited(ctx, e.serveLLMsPage)
-	case string(path) == "/" && len(ctx.QueryArgs().Peek("q")) > 0:
-		return e.rateLimited(ctx, e.searchHome) // looks through every name, so it is counted
-	case string(path) == "/":
-		return e.get(ctx, routePage, e.serveHome)
-	case bytes.HasPrefix(path, brandPath):
-		return e.get(ctx, routePage, e.serveBrand)
-	case bytes.HasPrefix(path, staticPath):
-		return e.get(ctx, routePage, e.serveStatic)
-	case bytes.HasPrefix(path, internalPath):
-		// The origin's inner interface is not for clients, whatever token they hold.
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
-		return routeRefused
-	case e.cfg.HideAdmin && isAdmin(path):
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
-		return routeRefused
+	path := text(ctx.Path())
+	for i := range e.routes.table {
+		p := &e.routes.table[i]
+		if (path == p.path || p.prefix && strings.HasPrefix(path, p.path)) && (p.when == nil || p.when(ctx)) {
+			return p
+		}
 	}
-	if page := e.publicPage(string(path)); page != nil {
-		return e.get(ctx, routePage, page)
+	if isPublicAPI(ctx.Path()) || strings.HasPrefix(path, fieldmark.PathAdminAPI) {
+		return &e.routes.api
 	}
-	if isPublicAPI(path) || bytes.HasPrefix(path, adminAPIPath) {
-		return e.rateLimited(ctx, e.passOn)
-	}
-	return e.passOn(ctx)
+	return &e.routes.otherwise
+}
+
+func hasSearch(ctx *fasthttp.RequestCtx) bool { return len(ctx.QueryArgs().Peek("q")) > 0 }
+
+func isSitemapPart(ctx *fasthttp.RequestCtx) bool {
+	return strings.HasSuffix(text(ctx.Path()), partSuffix)
+}
+
+// serveAsterisk answers OPTIONS for the whole server (RFC 9110, 9.3.7).
+func serveAsterisk(ctx *fasthttp.RequestCtx) route {
+	ctx.Response.Header.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	ctx.SetStatusCode(http.StatusNoContent)
+	return routePassed
+}
+
+// refuseInternal answers requests for the origin's internal interface, which is not for
+// clients, whatever token they send.
+func (e *Edge) refuseInternal(ctx *fasthttp.RequestCtx) route {
+	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "there is nothing at this address"))
+	return routeRefused
+}
+
+func (e *Edge) refuseAdmin(ctx *fasthttp.RequestCtx) route {
+	e.fail(ctx, fieldmark.Errorf(fieldmark.CodeNotFound, "administration is not served by this node"))
+	return routeRefused
 }
 
 func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
@@ -82,39 +130,7 @@ func (e *Edge) passOn(ctx *fasthttp.RequestCtx) route {
 	return routePassed
 }
 
-// The fixed beginnings of our own paths, as bytes so that comparing is free.
-var (
-	badgePath    = []byte(fieldmark.PathBadge)
-	scorePath    = []byte(fieldmark.PathScore)
-	modulePath   = []byte(fieldmark.PathModules)
-	brandPath    = []byte(fieldmark.PathBrandPage)
-	staticPath   = []byte("/static/")
-	internalPath = []byte(fieldmark.PathInternal)
-	adminAPIPath = []byte(fieldmark.PathAdminAPI)
-)
-
-func isAdmin(path []byte) bool {
-	p := string(path)
-	return p == fieldmark.PathAdmin || strings.HasPrefix(p, fieldmark.PathAdmin+"/") || strings.HasPrefix(p, fieldmark.PathAdminAPI)
-}
-
-// get runs a handler for GET and HEAD, answers OPTIONS for scripts of other
-// sites, and refuses every other method.
-func (e *Edge) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.RequestCtx)) route {
-	switch {
-	case ctx.IsGet(), ctx.IsHead():
-		handler(ctx)
-	case ctx.IsOptions():
-		h := &ctx.Response.Header
-		h.Set("Allow", "GET, HEAD, OPTIONS")
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-		h.Set("Access-Control-Allow-Headers", "If-None-Match")
-		h.Set("Access-Control-Max-Age", "86400")
-		ctx.SetStatusCode(fasthttp.StatusNoContent)
-	default:
-		ctx.Response.Header.Set("Allow", "GET, HEAD, OPTIONS")
-		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only GET, HEAD and OPTIONS are answered here"))
-	}
-	return r
+func isAdmin(path string) bool {
+	return path == fieldmark.PathAdmin || strings.HasPrefix(path, fieldmark.PathAdmin+"/") ||
+		strings.HasPrefix(path, fieldmark.PathAdminAPI)
 }

@@ -63,12 +63,3 @@ func (s *slots) release(network netip.Addr) {
 		}
 	}
 }
-
-// countedNetwork is the network that a client's share is counted for; none for the
-// operator's own proxies, as everybody is behind them.
-func (e *Edge) countedNetwork(client netip.Addr) netip.Addr {
-	if !client.IsValid() || e.trusts(client) {
-		return netip.Addr{}
-	}
-	return clientNetwork(client)
-}

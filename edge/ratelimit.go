@@ -167,9 +167,6 @@ func (q quota) of(writes bool) bucket {
 
 // rateLimited answers a request to an API by next if its client may ask it.
 func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
-	if isPublicAPI(ctx.Path()) {
-		defer allowCORS(ctx)
-	}
 	if e.limits.limiter == nil {
 		return next(ctx)
 	}
@@ -179,7 +176,7 @@ func (e *Edge) rateLimited(ctx *fasthttp.RequestCtx, next func(*fasthttp.Request
 		return e.enforce(ctx, b, e.limits.take(b, 1), next)
 	}
 	q, known := e.limits.find(hash)
-	if known && bytes.HasPrefix(ctx.Path(), adminAPIPath) {
+	if known && strings.HasPrefix(text(ctx.Path()), fieldmark.PathAdminAPI) {
 		return next(ctx) // the operator's own; only guessing keys is counted
 	}
 	weight, err := e.requestWeight(ctx)
@@ -330,17 +327,4 @@ func parseQuota(s string) (quota, bool) {
 		}
 	}
 	return q, id != ""
-}
-
-// clientNetwork is what a client is counted by: an address of IPv4, or the /64 that
-// one site has of IPv6.
-func clientNetwork(a netip.Addr) netip.Addr {
-	if a = a.Unmap(); !a.Is6() {
-		return a
-	}
-	p, err := a.WithZone("").Prefix(64)
-	if err != nil {
-		return a
-	}
-	return p.Addr()
 }

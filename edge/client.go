@@ -1,0 +1,138 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/conn"
+)
+
+// trusts reports whether addr is a proxy of the operator, whose X-Forwarded fields are
+// believed.
+func (e *Edge) trusts(addr netip.Addr) bool {
+	for _, p := range e.cfg.TrustedNetworks {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// clientAddr returns the address of the client: the remote address, or if that is a
+// trusted proxy, the last address in X-Forwarded-For that is not. A client can make up
+// everything before it.
+func (e *Edge) clientAddr(ctx *fasthttp.RequestCtx) netip.Addr {
+	client := conn.Addr(ctx.RemoteAddr())
+	if len(e.cfg.TrustedNetworks) == 0 || !e.trusts(client) {
+		return client
+	}
+	chain := strings.Split(string(bytes.Join(ctx.Request.Header.PeekAll("X-Forwarded-For"), []byte(","))), ",")
+	for i := len(chain) - 1; i >= 0; i-- {
+		addr, err := parseNode(chain[i])
+		if err != nil {
+			break
+		}
+		if client = addr; !e.trusts(addr) {
+			break
+		}
+	}
+	return client
+}
+
+// parseNode parses an address with or without a port.
+func parseNode(s string) (netip.Addr, error) {
+	s = strings.TrimSpace(s)
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone(""), nil
+	}
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	return a.Unmap().WithZone(""), err
+}
+
+// clientNetwork returns the network that a client counts for: its IPv4 address, or the
+// /64 that a site has of IPv6, within which it can choose any address. Shorter prefixes
+// would make customers of one provider share a limit. Where the origin shortens an
+// address further (/24 and /48), it is to store no personal data.
+func clientNetwork(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); !a.Is6() {
+		return a
+	}
+	p, err := a.WithZone("").Prefix(64)
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}
+
+// countedNetwork returns the network whose share of a limit a client uses. It is invalid
+// for a trusted proxy, which all clients may be behind.
+func (e *Edge) countedNetwork(client netip.Addr) netip.Addr {
+	if !client.IsValid() || e.trusts(client) {
+		return netip.Addr{}
+	}
+	return clientNetwork(client)
+}
+
+// scheme returns the scheme by which the client reached the site.
+func (e *Edge) scheme(ctx *fasthttp.RequestCtx) string {
+	if len(e.cfg.TrustedNetworks) > 0 && e.trusts(conn.Addr(ctx.RemoteAddr())) {
+		if proto := string(ctx.Request.Header.Peek("X-Forwarded-Proto")); proto == "https" || proto == "http" {
+			return proto
+		}
+	}
+	if ctx.IsTLS() {
+		return "https"
+	}
+	return "http"
+}
+
+// forwardedPrefix begins the header fields by which an authenticating proxy names the
+// user.
+const forwardedPrefix = "X-Forwarded-"
+
+// setForwarded sets the fields of a request to the origin that describe its client. The
+// proxy has removed those that a client may not set (proxy.Config.Prepare); fields that
+// name the user are accepted from a trusted proxy only.
+func (e *Edge) setForwarded(ctx *fasthttp.RequestCtx, h http.Header) {
+	if !e.trusts(conn.Addr(ctx.RemoteAddr())) {
+		for name := range h {
+			if strings.HasPrefix(name, forwardedPrefix) {
+				delete(h, name)
+			}
+		}
+	}
+	client, scheme, host := e.clientAddr(ctx), e.scheme(ctx), string(ctx.Request.Header.Host())
+	if client.IsValid() {
+		h.Set("X-Forwarded-For", client.String())
+		node := client.String()
+		if client.Is6() {
+			node = `"[` + node + `]"`
+		}
+		h.Set("Forwarded", fmt.Sprintf("for=%s;host=%q;proto=%s", node, host, scheme))
+	}
+	if !e.isSite(host) {
+		e.setNodeToken(h, client.String())
+	}
+	h.Set("X-Forwarded-Proto", scheme) // no X-Forwarded-Host: Host is not changed
+	h.Set(fieldmark.HeaderRequestID, requestID(ctx))
+}
+
+// setNodeToken adds the node token to a request to the origin, and the address of the
+// client that the request is for, unless it is empty. It does so only after the origin
+// has answered a request for its event log: the token must not be sent to another site
+// in its place, which could use it.
+func (e *Edge) setNodeToken(h http.Header, client string) {
+	if e.cfg.NodeToken == "" || !e.replica.originProven.Load() {
+		return
+	}
+	h.Set(fieldmark.HeaderNode, e.cfg.NodeToken)
+	if client != "" {
+		h.Set(fieldmark.HeaderClient, client)
+	}
+}

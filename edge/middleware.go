@@ -1,0 +1,135 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/edge/conn"
+)
+
+// DefaultInflight bounds the requests that a node answers at once. A hit takes a few
+// microseconds, so thousands at once are all waiting for an origin, and one more would
+// only wait with them.
+const DefaultInflight = 4096
+
+// hstsHeader makes browsers that saw a page over https use https for a year. The origin
+// sends its own with the admin console.
+const hstsHeader = "max-age=31536000"
+
+// serve is the handler of every request that the fast path does not answer. In this
+// order, it reads a short body, refuses what is too much (admit), finds the endpoint
+// (find), enforces the client's rate limit and allows cross-origin access (dispatch),
+// calls the endpoint, and sets the header fields that every response has (finish).
+func (e *Edge) serve(ctx *fasthttp.RequestCtx) {
+	defer closeUnread(ctx)
+	defer e.recoverPanic(ctx)
+	if !e.bufferBody(ctx) {
+		return
+	}
+	began := time.Now()
+	r := routeRefused
+	inFlight := e.inFlight.Add(1)
+	defer e.inFlight.Add(-1)
+	if e.admit(ctx, inFlight) {
+		r = e.dispatch(ctx, e.find(ctx))
+	}
+	e.finish(ctx, r)
+	e.meters.count(r, ctx.Response.StatusCode())
+	since(e.meters.took[r], began)
+}
+
+// admit refuses a request if too many are in flight or its target is not acceptable. It
+// turns an absolute target (RFC 9112, 3.2.2) into the path that it names.
+func (e *Edge) admit(ctx *fasthttp.RequestCtx, inFlight int64) bool {
+	if inFlight > int64(e.cfg.Inflight) {
+		e.meters.shed.Inc()
+		e.fail(ctx, errOverloaded())
+		return false
+	}
+	target := ctx.RequestURI()
+	if isOriginForm(target) || string(target) == "*" {
+		return true
+	}
+	_, rest, _ := bytes.Cut(target, []byte("://"))
+	end := bytes.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	if !bytes.EqualFold(rest[:end], ctx.Request.Header.Host()) {
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the address names another host than Host"))
+		return false
+	}
+	path := string(rest[end:])
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	ctx.Request.SetRequestURI(path)
+	return true
+}
+
+// isOriginForm reports whether a request target is a path.
+func isOriginForm(target []byte) bool { return len(target) > 0 && target[0] == '/' }
+
+// errOverloaded is the answer to a request above a limit. Its Retry-After differs, so
+// that clients do not repeat their requests at the same time.
+func errOverloaded() *fieldmark.Error {
+	return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: jittered(time.Second),
+		Detail: "too much is asked at once just now; repeat the request a little later"}
+}
+
+// dispatch calls an endpoint and returns the route to count the request for.
+func (e *Edge) dispatch(ctx *fasthttp.RequestCtx, p *endpoint) route {
+	switch {
+	case p.get != nil:
+		return e.get(ctx, p.route, p.get)
+	case !p.limited:
+		return p.serve(ctx)
+	}
+	if isPublicAPI(ctx.Path()) {
+		defer allowCORS(ctx)
+	}
+	return e.rateLimited(ctx, p.serve)
+}
+
+// get calls a handler for GET and HEAD, answers OPTIONS for scripts of other sites, and
+// refuses every other method.
+func (e *Edge) get(ctx *fasthttp.RequestCtx, r route, handler func(*fasthttp.RequestCtx)) route {
+	switch {
+	case ctx.IsGet(), ctx.IsHead():
+		handler(ctx)
+	case ctx.IsOptions():
+		h := &ctx.Response.Header
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "If-None-Match")
+		h.Set("Access-Control-Max-Age", "86400")
+		ctx.SetStatusCode(fasthttp.StatusNoContent)
+	default:
+		ctx.Response.Header.Set("Allow", "GET, HEAD, OPTIONS")
+		e.fail(ctx, fieldmark.Errorf(fieldmark.CodeMethodNotAllowed, "only GET, HEAD and OPTIONS are answered here"))
+	}
+	return r
+}
+
+// finish sets what every response has, whatever the route.
+func (e *Edge) finish(ctx *fasthttp.RequestCtx, r route) {
+	if e.leaving.Load() {
+		ctx.SetConnectionClose()
+	}
+	if ctx.Hijacked() {
+		conn.SetTunnel(ctx)
+	}
+	h := &ctx.Response.Header
+	if r == routePage && e.scheme(ctx) == "https" {
+		h.Set("Strict-Transport-Security", hstsHeader)
+	}
+	if e.cfg.ServerTiming {
+		h.Set("Server-Timing", fmt.Sprintf("edge;dur=%.3f", float64(time.Since(ctx.Time()).Microseconds())/1000))
+	}
+}
