@@ -21,8 +21,8 @@ type Account struct {
 
 // AccountRequest makes an account or changes what it is called.
 type AccountRequest struct {
-	Name string `json:"name" minLength:"1" maxLength:"100" doc:"As people call it"`
-	Note string `json:"note,omitempty" maxLength:"500" doc:"For administrators"`
+	Name string `json:"name" minLength:"1" maxLength:"100" doc:"Display name"`
+	Note string `json:"note,omitempty" maxLength:"500" doc:"Note for administrators"`
 }
 
 var accountID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)

@@ -12,11 +12,11 @@ const (
 
 // CalendarRequest says what a feed of the plan shows.
 type CalendarRequest struct {
-	Account   string        `json:"account,omitempty" maxLength:"64" doc:"Whose missions; the default account's if left out"`
-	Name      string        `json:"name" minLength:"1" maxLength:"100" doc:"As phones show it"`
+	Account   string        `json:"account,omitempty" maxLength:"64" doc:"Account whose missions are shown; the default is the default account"`
+	Name      string        `json:"name" minLength:"1" maxLength:"100" doc:"Name in calendar applications"`
 	Scope     CalendarScope `json:"scope" maxLength:"16" doc:"PERSON, TEAM or ALL"`
-	Assignees []string      `json:"assignees,omitempty" maxItems:"100" doc:"Ids of assignees: one with PERSON, one or more with TEAM, none with ALL"`
-	Details   bool          `json:"details,omitempty" doc:"Tell contacts and access notes too; whoever has the address can read them"`
+	Assignees []string      `json:"assignees,omitempty" maxItems:"100" doc:"Assignee ids: one for PERSON, one or more for TEAM, none for ALL"`
+	Details   bool          `json:"details,omitempty" doc:"Include contacts and access notes; anyone with the address can read them"`
 }
 
 // Calendar is a feed of the plan as it may be shown: everything but its address.

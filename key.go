@@ -121,13 +121,13 @@ type KeyRequest struct {
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 
-	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Whose it is; the default account's if left out"`
-	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) it may be used from; anywhere if left out"`
+	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Account of the key; the default is the default account"`
+	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which the key may be used; the default is any"`
 }
 
 // KeyRotation asks for a key in place of another. The old one works for a grace.
 type KeyRotation struct {
-	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old one works; 24 if it is not said"`
+	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old key works; the default is 24"`
 }
 
 // KeyRevocation says why a key ends.

@@ -144,10 +144,10 @@ type Link struct {
 // MissionRequest is what a client may say of a new mission. Lengths are in
 // Unicode code points.
 type MissionRequest struct {
-	ExternalID       string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The client's own id; with source it names the mission for ever"`
-	Source           string            `json:"source" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9 ._:/-]*$" doc:"The sending system; compared without regard to case"`
+	ExternalID       string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The client's id; unique within the source"`
+	Source           string            `json:"source" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9 ._:/-]*$" doc:"The sending system; case-insensitive"`
 	Title            string            `json:"title" minLength:"1" maxLength:"200"`
-	Priority         Priority          `json:"priority,omitempty" maxLength:"16" doc:"LOW, MEDIUM (default), HIGH or CRITICAL; NORMAL, URGENT and P1 to P5 are understood"`
+	Priority         Priority          `json:"priority,omitempty" maxLength:"16" doc:"LOW, MEDIUM (default), HIGH or CRITICAL; NORMAL, URGENT and P1 to P5 are accepted"`
 	Description      string            `json:"description,omitempty" maxLength:"10000" doc:"Plain text"`
 	Category         string            `json:"category,omitempty" maxLength:"64"`
 	Location         *Location         `json:"location,omitempty"`
@@ -159,7 +159,7 @@ type MissionRequest struct {
 	Links            []Link            `json:"links,omitempty" maxItems:"10"`
 	Labels           map[string]string `json:"labels,omitempty"`
 	Payment          *PaymentRequest   `json:"payment,omitempty"`
-	Metadata         json.RawMessage   `json:"metadata,omitempty" doc:"A JSON object of at most 16 KiB, sent back as it came"`
+	Metadata         json.RawMessage   `json:"metadata,omitempty" doc:"A JSON object of at most 16 KiB, returned unchanged"`
 }
 
 // Span is when somebody is to be on site.
@@ -274,12 +274,12 @@ func Priorities() []Priority {
 // (RFC 7396): a member that is there replaces, null takes away, and what is not
 // named stays. Objects are merged member by member.
 type MissionPatch struct {
-	Priority    *Priority          `json:"priority,omitempty" maxLength:"16" doc:"null is MEDIUM"`
+	Priority    *Priority          `json:"priority,omitempty" maxLength:"16" doc:"null resets it to MEDIUM"`
 	Description *string            `json:"description,omitempty" maxLength:"10000"`
 	Window      *WindowPatch       `json:"window,omitempty"`
 	Contact     *Contact           `json:"contact,omitempty"`
 	Labels      map[string]*string `json:"labels,omitempty"`
-	Metadata    json.RawMessage    `json:"metadata,omitempty" doc:"A JSON object; what it becomes must not exceed 16 KiB"`
+	Metadata    json.RawMessage    `json:"metadata,omitempty" doc:"A JSON object; the merged result must not exceed 16 KiB"`
 }
 
 // WindowPatch is what may change of a window.

@@ -192,14 +192,14 @@ func (p *ModulePlan) StateOf(d Digest) ModuleState {
 
 // ModulePush is a module on its way to the origin.
 type ModulePush struct {
-	Module    []byte           `json:"module" doc:"The module, in base64"`
+	Module    []byte           `json:"module" doc:"The WebAssembly module in base64"`
 	Signature *ModuleSignature `json:"signature,omitempty"`
 }
 
 // ModuleActivation asks for a module to be put in force, for all brands or on
 // trial for a share of them.
 type ModuleActivation struct {
-	Percent int `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Share of the brands it scores on trial, 1 to 99; 0 and 100 put it in force for all"`
+	Percent int `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Percentage of brands for a canary, 1 to 99; 0 and 100 activate it for all brands"`
 }
 
 // ModuleStatus is the plan and what becomes of it on every edge.

@@ -59,8 +59,8 @@ func ParseDirection(s string) (Direction, bool) {
 // and bank data have no place in it.
 type PaymentRequest struct {
 	Amount    *Money    `json:"amount,omitempty"`
-	Direction Direction `json:"direction,omitempty" maxLength:"16" doc:"CHARGE (default): the requester pays; PAYOUT: whoever does the work is paid"`
-	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When it is due after the work is accepted: NET 14 is 14 days after; DUE ON RECEIPT and NET 0 are at once; 30 days if left out"`
+	Direction Direction `json:"direction,omitempty" maxLength:"16" doc:"CHARGE (default): the requester pays; PAYOUT: the technician is paid"`
+	Terms     string    `json:"terms,omitempty" maxLength:"64" doc:"When the payment is due after the work is accepted: NET 14 is 14 days later, DUE ON RECEIPT and NET 0 are at once; the default is 30 days"`
 }
 
 // PaymentFailure says why money did not move. It holds no card or bank data.
@@ -110,16 +110,16 @@ const MaxRefunds = 100
 
 // RefundRequest asks for a refund to be noted.
 type RefundRequest struct {
-	Amount    int64  `json:"amount" minimum:"1" doc:"In the smallest unit of the payment's currency, at most what is left of it"`
-	Reference string `json:"reference,omitempty" maxLength:"128" doc:"The caller's own id of the refund: the same again changes nothing"`
+	Amount    int64  `json:"amount" minimum:"1" doc:"In the smallest unit of the payment's currency, at most the amount that was not refunded yet"`
+	Reference string `json:"reference,omitempty" maxLength:"128" doc:"The caller's id of the refund; repeating it has no further effect"`
 	Reason    string `json:"reason,omitempty" maxLength:"500"`
 }
 
 // PaymentMove asks for a payment to be marked.
 type PaymentMove struct {
 	Status  string          `json:"status" minLength:"1" maxLength:"32" doc:"PROCESSING, PAID, FAILED or CANCELED"`
-	PaidAt  *Time           `json:"paidAt,omitempty" format:"date-time" doc:"When it was paid, with PAID; now if unset"`
-	Failure *PaymentFailure `json:"failure,omitempty" doc:"Why, with FAILED"`
+	PaidAt  *Time           `json:"paidAt,omitempty" format:"date-time" doc:"With PAID: when it was paid; the default is now"`
+	Failure *PaymentFailure `json:"failure,omitempty" doc:"With FAILED: the reason"`
 }
 
 // Refundable returns what is left to be refunded, in the smallest unit.

@@ -57,9 +57,9 @@ type SLAPolicy struct {
 	ResponseMinutes   int      `json:"responseMinutes" minimum:"1" maximum:"527040"`
 	OnsiteMinutes     int      `json:"onsiteMinutes" minimum:"1" maximum:"527040"`
 	ResolutionMinutes int      `json:"resolutionMinutes" minimum:"1" maximum:"527040"`
-	Calendar          string   `json:"calendar" minLength:"1" maxLength:"64" doc:"Name of the calendar that says which minutes count"`
-	AtRiskPercent     []int    `json:"atRiskPercent" maxItems:"10" doc:"Shares of the target, 1 to 99, after which sla.at_risk is emitted"`
-	PausesSLA         []string `json:"pausesSla" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
+	Calendar          string   `json:"calendar" minLength:"1" maxLength:"64" doc:"Name of the business hours"`
+	AtRiskPercent     []int    `json:"atRiskPercent" maxItems:"10" doc:"Percentages of the target, 1 to 99, at which sla.at_risk is sent"`
+	PausesSLA         []string `json:"pausesSla" maxItems:"50" doc:"Reason codes of ON_HOLD that pause onsite and resolution"`
 }
 
 // SLAPolicyPatch changes the members it contains. A list replaces the previous
@@ -68,9 +68,9 @@ type SLAPolicyPatch struct {
 	ResponseMinutes   *int     `json:"responseMinutes,omitempty" minimum:"1" maximum:"527040"`
 	OnsiteMinutes     *int     `json:"onsiteMinutes,omitempty" minimum:"1" maximum:"527040"`
 	ResolutionMinutes *int     `json:"resolutionMinutes,omitempty" minimum:"1" maximum:"527040"`
-	Calendar          *string  `json:"calendar,omitempty" minLength:"1" maxLength:"64" doc:"Name of the calendar that says which minutes count"`
-	AtRiskPercent     []int    `json:"atRiskPercent,omitzero" maxItems:"10" doc:"Shares of the target, 1 to 99, after which sla.at_risk is emitted"`
-	PausesSLA         []string `json:"pausesSla,omitzero" maxItems:"50" doc:"Codes of reasons for ON_HOLD that pause onsite and resolution"`
+	Calendar          *string  `json:"calendar,omitempty" minLength:"1" maxLength:"64" doc:"Name of the business hours"`
+	AtRiskPercent     []int    `json:"atRiskPercent,omitzero" maxItems:"10" doc:"Percentages of the target, 1 to 99, at which sla.at_risk is sent"`
+	PausesSLA         []string `json:"pausesSla,omitzero" maxItems:"50" doc:"Reason codes of ON_HOLD that pause onsite and resolution"`
 }
 
 // Well-known reasons for ON_HOLD. Other codes are accepted; a code pauses a clock
@@ -163,8 +163,8 @@ const (
 // in the local time of one zone.
 type SLACalendar struct {
 	Name            string     `json:"name"`
-	TimeZone        string     `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone the hours are read in, where the mission's location names none"`
-	FollowsLocation bool       `json:"followsLocation" doc:"Whether a location's own time zone goes before the calendar's"`
+	TimeZone        string     `json:"timeZone" minLength:"1" maxLength:"64" doc:"IANA time zone of the hours"`
+	FollowsLocation bool       `json:"followsLocation" doc:"Use the location's own time zone if it has one"`
 	Hours           []SLAHours `json:"hours" minItems:"1" maxItems:"50"`
 	Holidays        []Holiday  `json:"holidays" maxItems:"1000"`
 }

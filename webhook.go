@@ -68,13 +68,13 @@ const (
 // EndpointSettings is how an endpoint wants its messages. Values of headers and
 // secrets of auth are told to nobody: answers show them as HiddenValue or not at all.
 type EndpointSettings struct {
-	Payload     Payload           `json:"payload,omitempty" enum:"full,thin" doc:"full (default) carries the thing itself, thin its id alone"`
-	Format      MessageFormat     `json:"format,omitempty" enum:"standard,cloudevents,cloudevents-binary" doc:"standard (default) is the envelope of Standard Webhooks; the others are CloudEvents 1.0 in its structured and its binary mode"`
-	Ordering    Ordering          `json:"ordering,omitempty" enum:"none,mission" doc:"mission sends what concerns one mission strictly one after the other"`
-	RateLimit   int               `json:"rateLimit,omitempty" minimum:"0" maximum:"10000" doc:"Messages a second at most; 0 means no limit"`
-	MaxInFlight int               `json:"maxInFlight,omitempty" minimum:"0" maximum:"64" doc:"Messages on the wire at once; 0 means 8"`
+	Payload     Payload           `json:"payload,omitempty" enum:"full,thin" doc:"full (default) contains the whole object, thin only its id"`
+	Format      MessageFormat     `json:"format,omitempty" enum:"standard,cloudevents,cloudevents-binary" doc:"standard (default) is the envelope of Standard Webhooks; the others are CloudEvents 1.0 in structured and binary mode"`
+	Ordering    Ordering          `json:"ordering,omitempty" enum:"none,mission" doc:"mission sends the messages about one mission strictly in order"`
+	RateLimit   int               `json:"rateLimit,omitempty" minimum:"0" maximum:"10000" doc:"Maximum messages per second; 0 means no limit"`
+	MaxInFlight int               `json:"maxInFlight,omitempty" minimum:"0" maximum:"64" doc:"Maximum concurrent messages; 0 means 8"`
 	Retry       *RetryPolicy      `json:"retry,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty" doc:"Header fields sent with every message"`
+	Headers     map[string]string `json:"headers,omitempty" doc:"Headers of every message"`
 	Auth        *EndpointAuth     `json:"auth,omitempty"`
 }
 
@@ -110,8 +110,8 @@ const (
 // RetryPolicy says when a failed message is sent again: a named schedule, or
 // steps of one's own.
 type RetryPolicy struct {
-	Schedule RetrySchedule `json:"schedule,omitempty" enum:"standard,quick,patient" doc:"standard (default) spans three days, quick an hour, patient nine days"`
-	Steps    []int         `json:"steps,omitempty" maxItems:"20" doc:"Seconds from one attempt to the next, in place of a schedule"`
+	Schedule RetrySchedule `json:"schedule,omitempty" enum:"standard,quick,patient" doc:"standard (default) spans three days, quick one hour, patient nine days"`
+	Steps    []int         `json:"steps,omitempty" maxItems:"20" doc:"Seconds between attempts, instead of a schedule"`
 }
 
 // RetrySchedule names a schedule of attempts.
@@ -129,16 +129,16 @@ const (
 type EndpointAuth struct {
 	Kind         AuthKind `json:"kind" enum:"none,basic,bearer,header,oauth2,mtls"`
 	Username     string   `json:"username,omitempty" maxLength:"200" doc:"basic"`
-	Password     string   `json:"password,omitempty" maxLength:"1000" doc:"basic; never told"`
-	Token        string   `json:"token,omitempty" maxLength:"4000" doc:"bearer; never told"`
+	Password     string   `json:"password,omitempty" maxLength:"1000" doc:"basic; write-only"`
+	Token        string   `json:"token,omitempty" maxLength:"4000" doc:"bearer; write-only"`
 	Name         string   `json:"name,omitempty" maxLength:"100" doc:"header: its name"`
-	Value        string   `json:"value,omitempty" maxLength:"4000" doc:"header: its value; never told"`
-	TokenURL     string   `json:"tokenUrl,omitempty" maxLength:"2048" doc:"oauth2: where tokens are got (client credentials, RFC 6749 section 4.4)"`
+	Value        string   `json:"value,omitempty" maxLength:"4000" doc:"header: its value; write-only"`
+	TokenURL     string   `json:"tokenUrl,omitempty" maxLength:"2048" doc:"oauth2: token endpoint (client credentials, RFC 6749 section 4.4)"`
 	ClientID     string   `json:"clientId,omitempty" maxLength:"500" doc:"oauth2"`
-	ClientSecret string   `json:"clientSecret,omitempty" maxLength:"1000" doc:"oauth2; never told"`
+	ClientSecret string   `json:"clientSecret,omitempty" maxLength:"1000" doc:"oauth2; write-only"`
 	Scope        string   `json:"scope,omitempty" maxLength:"1000" doc:"oauth2"`
-	Certificate  string   `json:"certificate,omitempty" maxLength:"20000" doc:"mtls: our certificate and its chain, PEM"`
-	PrivateKey   string   `json:"privateKey,omitempty" maxLength:"20000" doc:"mtls: its key, PEM; never told"`
+	Certificate  string   `json:"certificate,omitempty" maxLength:"20000" doc:"mtls: the client certificate and its chain, PEM"`
+	PrivateKey   string   `json:"privateKey,omitempty" maxLength:"20000" doc:"mtls: its private key, PEM; write-only"`
 }
 
 // AuthKind names a way to be known.
@@ -181,9 +181,9 @@ type EndpointRequest struct {
 	Description string   `json:"description,omitempty" maxLength:"200"`
 	EndpointSettings
 	Signing    Signing `json:"signing,omitempty" enum:"v1,v1a" doc:"v1 (default) is HMAC-SHA-256 with a shared secret, v1a Ed25519"`
-	Secret     string  `json:"secret,omitempty" maxLength:"200" doc:"A secret of your own: whsec_ (v1) or whsk_ (v1a) and base64; one is made otherwise"`
-	Paused     bool    `json:"paused,omitempty" doc:"Hold everything until it is enabled"`
-	TTLSeconds int     `json:"ttlSeconds,omitempty" minimum:"0" maximum:"86400" doc:"Life of a temporary endpoint; 0 keeps it until it is deleted"`
+	Secret     string  `json:"secret,omitempty" maxLength:"200" doc:"Your own secret: whsec_ (v1) or whsk_ (v1a) and base64; generated by default"`
+	Paused     bool    `json:"paused,omitempty" doc:"Hold all messages until the endpoint is enabled"`
+	TTLSeconds int     `json:"ttlSeconds,omitempty" minimum:"0" maximum:"86400" doc:"Lifetime of a temporary endpoint; 0 keeps it until it is deleted"`
 }
 
 // EndpointPatch changes what it names of an endpoint. Headers, retry and auth
@@ -201,8 +201,8 @@ type EndpointPatch struct {
 	Headers     *map[string]string `json:"headers,omitempty"`
 	Auth        *EndpointAuth      `json:"auth,omitempty"`
 	State       *EndpointState     `json:"state,omitempty" enum:"enabled,paused"`
-	Reason      string             `json:"reason,omitempty" maxLength:"200" doc:"Why it is paused"`
-	Held        HeldChoice         `json:"held,omitempty" enum:"deliver,newest,skip" doc:"With state enabled, what becomes of what was held: all of it is sent (default), the newest about each thing, or nothing"`
+	Reason      string             `json:"reason,omitempty" maxLength:"200" doc:"Reason for pausing"`
+	Held        HeldChoice         `json:"held,omitempty" enum:"deliver,newest,skip" doc:"With state enabled, which held messages are sent: all (default), the newest for each object, or none"`
 }
 
 // HeldChoice says what becomes of held messages when an endpoint is enabled.
@@ -224,9 +224,9 @@ type NewEndpoint struct {
 
 // SecretRequest asks for a new secret. The one before signs too for a while.
 type SecretRequest struct {
-	Signing      Signing `json:"signing,omitempty" enum:"v1,v1a" doc:"The scheme from now on; as before if it is not said"`
-	Secret       string  `json:"secret,omitempty" maxLength:"200" doc:"A secret of your own; one is made otherwise"`
-	OverlapHours *int    `json:"overlapHours,omitempty" minimum:"0" maximum:"168" doc:"How long the secret before signs too; 24 if it is not said"`
+	Signing      Signing `json:"signing,omitempty" enum:"v1,v1a" doc:"The new signature scheme; unchanged by default"`
+	Secret       string  `json:"secret,omitempty" maxLength:"200" doc:"Your own secret; generated by default"`
+	OverlapHours *int    `json:"overlapHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old secret also signs; the default is 24"`
 }
 
 // AllMissionEvents is the pattern an endpoint gets when it names none.
@@ -327,10 +327,10 @@ type PingResult struct {
 // ReplayRequest asks for messages to be sent again: all that failed since a
 // time, or everything after an event number. One of the two must be said.
 type ReplayRequest struct {
-	FailedSince *Time  `json:"failedSince,omitempty" format:"date-time" doc:"Send again what was given up of events since this time"`
-	AfterEvent  *int64 `json:"afterEvent,omitempty" minimum:"0" doc:"Send everything after the event of this number, 0 for all that is kept"`
-	Until       *Time  `json:"until,omitempty" format:"date-time" doc:"Nothing of events at this time or later"`
-	MissingOnly bool   `json:"missingOnly,omitempty" doc:"With afterEvent: leave out what was delivered"`
+	FailedSince *Time  `json:"failedSince,omitempty" format:"date-time" doc:"Resend the failed messages of events since this time"`
+	AfterEvent  *int64 `json:"afterEvent,omitempty" minimum:"0" doc:"Send all messages after this event number; 0 for all stored events"`
+	Until       *Time  `json:"until,omitempty" format:"date-time" doc:"Only events before this time"`
+	MissingOnly bool   `json:"missingOnly,omitempty" doc:"With afterEvent: only messages that were not delivered"`
 }
 
 // Replay is a replay under way or at its end.
