@@ -225,7 +225,7 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (to
 }
 
 // findOrCreate returns the user name of an identity, and creates the administrator if
-// the identity has a role and is new. The error is ErrNone if it has no role.
+// the identity has a role and is new. The error is store.ErrNotFound if it has no role.
 func (s *SignOn) findOrCreate(ctx context.Context, tx *store.Tx, p oidc.Identity) (user string, err error) {
 	user, err = tx.Identity(ctx, p.Issuer, p.Subject)
 	if !errors.Is(err, store.ErrNotFound) || p.Role == "" {

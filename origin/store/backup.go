@@ -31,8 +31,10 @@ func (e *DamagedError) Error() string {
 	return "the database is damaged: " + strings.Join(e.Events, "\n")
 }
 
-// Backup copies a SQLite database to a new file, as of one moment, while others
-// read and write. Under its name the copy is complete or absent.
+// Backup copies a SQLite database to a new file, as of one moment, while other
+// processes keep reading and writing. The file appears under its name only when it
+// is complete. If events are damaged, the copy is made all the same and the error is
+// a *DamagedError: an operator needs a backup most when the disk begins to fail.
 func Backup(ctx context.Context, cfg Config, to string) error {
 	fail := func(err error) error { return fmt.Errorf("back up to %s: %w", to, err) }
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +94,7 @@ func vacuumInto(ctx context.Context, db *sql.DB, to string) error {
 	return errors.Join(err, copied.Close())
 }
 
-// verifyEvents returns an error if events do not match their checksum. A
+// verifyEvents returns a *DamagedError if events do not match their checksum. A
 // database that was not migrated yet has no checksums.
 func verifyEvents(ctx context.Context, db *sql.DB) error {
 	var summed bool
