@@ -144,7 +144,7 @@ func (s *Service) Get(ctx context.Context, account, id string) (fieldmark.Missio
 // MoveMission moves a mission to another status, if that is allowed from where it
 // is. Reason may be nil.
 func (s *Service) Transition(ctx context.Context, id string, to fieldmark.MissionStatus, reason *fieldmark.Reason) (fieldmark.Mission, error) {
-	return s.walk(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
+	return s.transitionAll(ctx, id, func(*store.Mission) ([]fieldmark.MissionStatus, error) {
 		return []fieldmark.MissionStatus{to}, nil
 	}, reason)
 }
@@ -169,7 +169,7 @@ func (s *Service) Plan(ctx context.Context, id string, plan fieldmark.MissionPla
 // CompleteMission takes every move that is left to COMPLETED. A mission that is
 // completed stays as it is, so that the call may be repeated.
 func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, error) {
-	return s.walk(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
+	return s.transitionAll(ctx, id, func(m *store.Mission) ([]fieldmark.MissionStatus, error) {
 		path := PathToCompleted(m.Status)
 		if path == nil && m.Status != fieldmark.MissionCompleted {
 			return nil, ValidateTransition(m.Status, fieldmark.MissionCompleted, m.HeldFrom)
@@ -178,9 +178,9 @@ func (s *Service) Complete(ctx context.Context, id string) (fieldmark.Mission, e
 	}, nil)
 }
 
-// walk takes a mission through several moves in one transaction, each with its
+// transitionAll takes a mission through several moves in one transaction, each with its
 // event.
-func (s *Service) walk(ctx context.Context, id string, path func(*store.Mission) ([]fieldmark.MissionStatus, error),
+func (s *Service) transitionAll(ctx context.Context, id string, path func(*store.Mission) ([]fieldmark.MissionStatus, error),
 	reason *fieldmark.Reason) (m fieldmark.Mission, err error) {
 
 	err = s.write(ctx, func(ctx context.Context, t *txn) error {

@@ -33,14 +33,14 @@ func newPayment(d fieldmark.Direction, at fieldmark.Time) *store.Payment {
 	}}
 }
 
-// paymentTold is a change of a payment that is to be told.
-type paymentTold struct {
+// paymentChange is a change of a payment that is to be told.
+type paymentChange struct {
 	previous fieldmark.PaymentStatus
 	refund   *fieldmark.Refund
 }
 
 // followPayment lets a payment follow its mission.
-func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentTold, error) {
+func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m *store.Mission) (*paymentChange, error) {
 	if m.StoredPayment == nil || from == m.Status {
 		return nil, nil
 	}
@@ -52,8 +52,8 @@ func (t *txn) followPayment(ctx context.Context, from fieldmark.MissionStatus, m
 }
 
 // movePayment takes a mission's payment to a status.
-func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentTold, error) {
-	told := &paymentTold{previous: m.StoredPayment.Status}
+func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.PaymentStatus, now fieldmark.Time) (*paymentChange, error) {
+	told := &paymentChange{previous: m.StoredPayment.Status}
 	if err := TransitionPayment(&m.StoredPayment.Payment, to, now); err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (t *txn) movePayment(ctx context.Context, m *store.Mission, to fieldmark.Pa
 	return told, t.tx.PutPayment(ctx, m.StoredPayment)
 }
 
-// tellPayment tells what a payment became.
-func (t *txn) tellPayment(ctx context.Context, m *store.Mission, told paymentTold) error {
+// emitPayment tells what a payment became.
+func (t *txn) emitPayment(ctx context.Context, m *store.Mission, told paymentChange) error {
 	p := m.StoredPayment
 	kind, ok := PaymentEvent(p.Status)
 	if !ok {
@@ -85,8 +85,8 @@ func (t *txn) tellPayment(ctx context.Context, m *store.Mission, told paymentTol
 	return err
 }
 
-// passDue takes down that a payment is overdue.
-func (t *txn) passDue(ctx context.Context, id string) error {
+// fireDue takes down that a payment is overdue.
+func (t *txn) fireDue(ctx context.Context, id string) error {
 	m, err := t.paymentMission(ctx, id)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (t *txn) passDue(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return t.tellPayment(ctx, &m, *told)
+	return t.emitPayment(ctx, &m, *told)
 }
 
 // paymentMission reads the mission of a payment.
@@ -125,7 +125,7 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string, move fieldmar
 	if err := validation.Errors(bad).Err(); err != nil {
 		return fieldmark.MissionPayment{}, err
 	}
-	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentChange, error) {
 		if m.StoredPayment.Status == to {
 			return nil, nil
 		}
@@ -142,7 +142,7 @@ func (s *Service) SetPaymentStatus(ctx context.Context, id string, move fieldmar
 			}
 		}
 		m.StoredPayment.UpdatedAt = now
-		return &paymentTold{previous: previous}, t.tx.PutPayment(ctx, m.StoredPayment)
+		return &paymentChange{previous: previous}, t.tx.PutPayment(ctx, m.StoredPayment)
 	})
 }
 
@@ -190,7 +190,7 @@ func (s *Service) RefundPaymentAt(ctx context.Context, id string, version int, r
 }
 
 func (s *Service) refundPayment(ctx context.Context, id string, version *int, r fieldmark.RefundRequest) (fieldmark.MissionPayment, error) {
-	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentTold, error) {
+	return s.changePayment(ctx, id, func(ctx context.Context, t *txn, m *store.Mission, now fieldmark.Time) (*paymentChange, error) {
 		list, err := t.tx.Refunds(ctx, m.StoredPayment.ID)
 		if err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 		if len(list) >= fieldmark.MaxRefunds {
 			return nil, validation.Error("", "too_long", fmt.Sprintf("a payment has at most %d refunds", fieldmark.MaxRefunds))
 		}
-		told := &paymentTold{previous: m.StoredPayment.Status}
+		told := &paymentChange{previous: m.StoredPayment.Status}
 		amount, err := RefundPayment(&m.StoredPayment.Payment, r.Amount)
 		if err != nil {
 			return nil, err
@@ -225,7 +225,7 @@ func (s *Service) refundPayment(ctx context.Context, id string, version *int, r 
 
 // changePayment changes a payment in a transaction and tells of it.
 func (s *Service) changePayment(ctx context.Context, id string,
-	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentTold, error)) (fieldmark.MissionPayment, error) {
+	change func(context.Context, *txn, *store.Mission, fieldmark.Time) (*paymentChange, error)) (fieldmark.MissionPayment, error) {
 
 	err := s.write(ctx, func(ctx context.Context, t *txn) error {
 		m, err := t.paymentMission(ctx, id)
@@ -236,7 +236,7 @@ func (s *Service) changePayment(ctx context.Context, id string,
 		if err != nil || told == nil {
 			return err
 		}
-		return t.tellPayment(ctx, &m, *told)
+		return t.emitPayment(ctx, &m, *told)
 	})
 	if err != nil {
 		return fieldmark.MissionPayment{}, fmt.Errorf("change payment %s: %w", id, err)
@@ -302,7 +302,7 @@ func (t *txn) setPayment(ctx context.Context, m *store.Mission, r fieldmark.Paym
 	if err != nil {
 		return "", err
 	}
-	return p.ID, t.tellPayment(ctx, m, *told)
+	return p.ID, t.emitPayment(ctx, m, *told)
 }
 
 // Payment returns a payment with its refunds.

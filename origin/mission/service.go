@@ -57,7 +57,7 @@ func New(cfg Config) *Service {
 // ends.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxSweeping, s.claimDeadlines) })
+	wg.Go(func() { s.jobs.Work(ctx, store.TopicDeadlines, maxTimers, s.claimTimers) })
 	wg.Go(func() {
 		s.jobs.Every(ctx, access.LastUsedPrecision, "write the last uses of calendars", s.Calendars.writeLastUsed)
 	})

@@ -39,8 +39,8 @@ func (s *SLA) zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// terms are what a mission's clocks go by under the rules in force.
-func (s *SLA) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
+// policy returns what a mission's clocks go by under the rules in force.
+func (s *SLA) policy(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) {
 	policy := r.Policies[m.Priority]
 	calendar, ok := r.BusinessHours[policy.Calendar]
 	if !ok {
@@ -57,13 +57,13 @@ func (s *SLA) terms(r *store.SLARules, m *fieldmark.Mission) (sla.Terms, error) 
 	return sla.Terms{Policy: policy, Hours: sla.NewWorkingTime(&calendar, zone)}, nil
 }
 
-// startClocks sets the clocks of a mission that is being opened.
-func (t *txn) startClocks(ctx context.Context, m *store.Mission) error {
+// startTimers sets the clocks of a mission that is being opened.
+func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 	rules, err := t.tx.SLARules(ctx)
 	if err != nil {
 		return err
 	}
-	terms, err := t.s.SLA.terms(rules, &m.Mission)
+	terms, err := t.s.SLA.policy(rules, &m.Mission)
 	if err != nil {
 		return err
 	}
@@ -71,10 +71,10 @@ func (t *txn) startClocks(ctx context.Context, m *store.Mission) error {
 	return t.tx.AddSLA(ctx, m, &store.SLA{Policy: m.Priority, Timers: timers, Rules: rules.Revision, DueAt: sla.NextDue(timers, terms)})
 }
 
-// stepClocks takes the clocks of a mission from before, where it stood, to where
+// advanceTimers takes the clocks of a mission from before, where it stood, to where
 // it stands now, and returns what is to be told of them. A mission that was
 // opened before there were clocks has none.
-func (t *txn) stepClocks(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
+func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission, now time.Time) ([]sla.Change, error) {
 	if m.StoredSLA == nil {
 		return nil, nil
 	}
@@ -82,13 +82,13 @@ func (t *txn) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 	if err != nil {
 		return nil, err
 	}
-	was, err := t.s.SLA.terms(rules, before)
+	was, err := t.s.SLA.policy(rules, before)
 	if err != nil {
 		return nil, err
 	}
 	is := was
 	if before.Priority != m.Priority {
-		if is, err = t.s.SLA.terms(rules, &m.Mission); err != nil {
+		if is, err = t.s.SLA.policy(rules, &m.Mission); err != nil {
 			return nil, err
 		}
 	}
@@ -100,8 +100,8 @@ func (t *txn) stepClocks(ctx context.Context, before *fieldmark.Mission, m *stor
 	return told, t.tx.PutSLA(ctx, m, &next)
 }
 
-// tellClocks tells what happened to clocks, each thing once.
-func (t *txn) tellClocks(ctx context.Context, m *store.Mission, told []sla.Change) error {
+// emitTimers tells what happened to clocks, each thing once.
+func (t *txn) emitTimers(ctx context.Context, m *store.Mission, told []sla.Change) error {
 	for _, c := range told {
 		now := time.Now()
 		id := fieldmark.NewID(fieldmark.PrefixEvent, now)
@@ -122,7 +122,7 @@ func (t *txn) tellClocks(ctx context.Context, m *store.Mission, told []sla.Chang
 
 // begin gives a mission that is being opened its clocks and its payment.
 func (t *txn) begin(ctx context.Context, m *store.Mission) error {
-	if err := t.startClocks(ctx, m); err != nil {
+	if err := t.startTimers(ctx, m); err != nil {
 		return err
 	}
 	return t.startPayment(ctx, m)
@@ -131,7 +131,7 @@ func (t *txn) begin(ctx context.Context, m *store.Mission) error {
 // follow lets clocks and payment follow what became of a mission, and returns
 // what tells of it, after the mission's own event.
 func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mission) (tell func(context.Context) error, err error) {
-	told, err := t.stepClocks(ctx, before, m, m.UpdatedAt.Std())
+	told, err := t.advanceTimers(ctx, before, m, m.UpdatedAt.Std())
 	if err != nil {
 		return nil, err
 	}
@@ -140,19 +140,19 @@ func (t *txn) follow(ctx context.Context, before *fieldmark.Mission, m *store.Mi
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		if err := t.tellClocks(ctx, m, told); err != nil || paid == nil {
+		if err := t.emitTimers(ctx, m, told); err != nil || paid == nil {
 			return err
 		}
-		return t.tellPayment(ctx, m, *paid)
+		return t.emitPayment(ctx, m, *paid)
 	}, nil
 }
 
-// maxSweeping is how many deadlines are worked on at once: as many as share a
+// maxTimers is how many deadlines are worked on at once: as many as share a
 // transaction, because that is all the work there is.
-const maxSweeping = 256
+const maxTimers = 256
 
-// claimDeadlines leases SLA timers, payments and pending alerts that are due.
-func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job, err error) {
+// claimTimers leases SLA timers, payments and pending alerts that are due.
+func (s *Service) claimTimers(ctx context.Context, limit int) (todo []job.Job, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may be run again
 		now := time.Now()
@@ -162,8 +162,8 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 			claim func(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error)
 			pass  func(*txn, context.Context, string) error
 		}{
-			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*txn).passTime},
-			{"payment", store.LeasePayment, tx.ClaimPayments, (*txn).passDue},
+			{"clocks", store.LeaseSLA, tx.ClaimSLAs, (*txn).fireTimers},
+			{"payment", store.LeasePayment, tx.ClaimPayments, (*txn).fireDue},
 			{"pending alert", store.LeaseAlert, tx.ClaimPendingAlerts, (*txn).openPending},
 		} {
 			ids, err := kind.claim(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit-len(todo))
@@ -171,7 +171,7 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 				return err
 			}
 			for _, id := range ids {
-				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id}, Do: func(ctx context.Context) { s.sweepDeadline(ctx, kind.what, id, kind.pass) }})
+				todo = append(todo, job.Job{Lease: store.Lease{Kind: kind.lease, ID: id}, Do: func(ctx context.Context) { s.runTimer(ctx, kind.what, id, kind.pass) }})
 			}
 			if len(todo) == limit {
 				break
@@ -185,9 +185,9 @@ func (s *Service) claimDeadlines(ctx context.Context, limit int) (todo []job.Job
 	return todo, nil
 }
 
-// sweepDeadline takes down that time has passed. Whoever did so meanwhile, the
+// runTimer takes down that time has passed. Whoever did so meanwhile, the
 // same moment again changes nothing.
-func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
+func (s *Service) runTimer(ctx context.Context, what, id string, pass func(*txn, context.Context, string) error) {
 	began := time.Now()
 	err := s.write(ctx, func(ctx context.Context, t *txn) error { return pass(t, ctx, id) })
 	if s.timerFired != nil {
@@ -198,20 +198,20 @@ func (s *Service) sweepDeadline(ctx context.Context, what, id string, pass func(
 	}
 }
 
-// passTime takes down what time did to the clocks of a mission.
-func (t *txn) passTime(ctx context.Context, id string) error {
+// fireTimers takes down what time did to the clocks of a mission.
+func (t *txn) fireTimers(ctx context.Context, id string) error {
 	m, err := t.tx.Mission(ctx, id)
 	if err != nil {
 		return err
 	}
-	told, err := t.stepClocks(ctx, &m.Mission, &m, time.Now())
+	told, err := t.advanceTimers(ctx, &m.Mission, &m, time.Now())
 	if err != nil {
 		return err
 	}
 	for _, c := range told {
 		t.s.log.Info("deadline", slog.String("mission", id), slog.String("event", string(c.Type)), slog.String("metric", string(c.Metric)))
 	}
-	return t.tellClocks(ctx, &m, told)
+	return t.emitTimers(ctx, &m, told)
 }
 
 // Policies lists the policies in force, the most urgent priority first.
