@@ -21,11 +21,11 @@ import (
 const writers = 8
 
 // maxRequests bounds the requests sent between two kills. The plug is pulled
-// after a number of them and not after a time, so that a storm on a slow
+// after a number of them and not after a time, so that a workload on a slow
 // machine is as strong as one on a fast one.
 const maxRequests int64 = 160
 
-// chaos makes a longer storm of it: make chaos.
+// chaos makes a longer workload of it: make chaos.
 var chaos = flag.Bool("chaos", false, "kill a Fieldmark 200 times in place of 20, and wreck a fleet in every way")
 
 // kills is how often the plug is pulled.
@@ -55,7 +55,7 @@ func TestKill(t *testing.T) {
 // killing storms and kills an origin whose record the settings name.
 func killing(t *testing.T, record ...string) {
 	dir := t.TempDir()
-	s := &storm{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, dir, record, "admin:*"),
+	s := &workload{t: t, key: newKeyAt(t, dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
 		clocks: map[string]map[string]bool{}}
 	receiver := httptest.NewServer(http.HandlerFunc(s.receive))
@@ -111,8 +111,8 @@ func newKeyAt(t testing.TB, dir string, record []string, scopes ...string) strin
 	return ""
 }
 
-// storm is what the writers were told, and what the receiver got.
-type storm struct {
+// workload records what the writers were told and what the receiver got.
+type workload struct {
 	t          testing.TB
 	key, admin string
 	next, sent atomic.Int64
@@ -133,7 +133,7 @@ type storm struct {
 type attempt struct{ path, body, key string }
 
 // blow writes from several goroutines and pulls the plug after so many requests.
-func (s *storm) blow(base string, requests int64, kill func()) {
+func (s *workload) blow(base string, requests int64, kill func()) {
 	stop := make(chan struct{})
 	enough := s.sent.Load() + requests
 	var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func (s *storm) blow(base string, requests int64, kill func()) {
 			}
 		})
 	}
-	eventually(s.t, "the storm has sent its requests", func() bool { return s.sent.Load() >= enough })
+	eventually(s.t, "the workload has sent its requests", func() bool { return s.sent.Load() >= enough })
 	kill()
 	close(stop)
 	wg.Wait()
@@ -157,7 +157,7 @@ func (s *storm) blow(base string, requests int64, kill func()) {
 
 // write creates one mission under a key and moves or completes two in three,
 // noting what was acknowledged and what was left open.
-func (s *storm) write(base string) {
+func (s *workload) write(base string) {
 	s.again(base)
 	n := s.next.Add(1)
 	id := fmt.Sprintf("job-%d", n)
@@ -192,7 +192,7 @@ func (s *storm) write(base string) {
 	}
 }
 
-func (s *storm) note(what func()) {
+func (s *workload) note(what func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what()
@@ -200,7 +200,7 @@ func (s *storm) note(what func()) {
 
 // send sends a request under its key. One that is not answered is kept, to be
 // sent again.
-func (s *storm) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
+func (s *workload) send(base string, a attempt, want int) (m fieldmark.Mission, ok bool) {
 	s.sent.Add(1)
 	status, _, body, err := try("POST", base+a.path, a.body, "Authorization", "Bearer "+s.key, fieldmark.HeaderIdempotencyKey, a.key)
 	if err != nil || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout {
@@ -216,7 +216,7 @@ func (s *storm) send(base string, a attempt, want int) (m fieldmark.Mission, ok 
 
 // again repeats what was left open: the answer is the same whether or not the
 // first attempt had its effect.
-func (s *storm) again(base string) {
+func (s *workload) again(base string) {
 	var a attempt
 	s.note(func() {
 		if n := len(s.open); n > 0 {
@@ -245,11 +245,11 @@ func (s *storm) again(base string) {
 }
 
 func missionJSON(id string) string {
-	return fmt.Sprintf(`{"source":"storm","externalId":%q,"title":"Work %s"}`, id, id)
+	return fmt.Sprintf(`{"source":"workload","externalId":%q,"title":"Work %s"}`, id, id)
 }
 
 // receive is the integrator's end.
-func (s *storm) receive(_ http.ResponseWriter, r *http.Request) {
+func (s *workload) receive(_ http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var e fieldmark.Envelope
 	var m fieldmark.Mission
@@ -282,11 +282,11 @@ func (s *storm) receive(_ http.ResponseWriter, r *http.Request) {
 const clocksPath = "/clocks"
 
 // hurried is how many missions there are for one whose clock is at risk within
-// a second: deadlines pass during the storm and between its kills.
+// a second: deadlines pass during the workload and between its kills.
 const hurried = 8
 
 // watchClocks makes clocks of urgent missions run out soon, and asks to be told.
-func (s *storm) watchClocks(base, receiver string) {
+func (s *workload) watchClocks(base, receiver string) {
 	s.t.Helper()
 	for path, body := range map[string]string{
 		"webhooks":          fmt.Sprintf(`{"url":%q,"events":["sla.at_risk","sla.breached"]}`, receiver+clocksPath),
@@ -303,7 +303,7 @@ func (s *storm) watchClocks(base, receiver string) {
 }
 
 // noteClock notes which event told of a clock. Callers hold mu.
-func (s *storm) noteClock(e fieldmark.Envelope) {
+func (s *workload) noteClock(e fieldmark.Envelope) {
 	var d fieldmark.SLAAtRiskEvent
 	if err := json.Unmarshal(e.Data, &d); err != nil {
 		s.t.Errorf("not an event of a clock: %s", e.Data)
@@ -317,14 +317,14 @@ func (s *storm) noteClock(e fieldmark.Envelope) {
 }
 
 // settle waits for every message and looks up every mission.
-func (s *storm) settle(base string) {
+func (s *workload) settle(base string) {
 	for left := true; left; {
 		s.again(base)
 		s.note(func() { left = len(s.open) > 0 })
 	}
 	s.drain()
 	for external, id := range s.created {
-		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=storm&externalId="+external, "", "Authorization", "Bearer "+s.key)
+		status, _, body := ask(s.t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "", "Authorization", "Bearer "+s.key)
 		var page fieldmark.List[fieldmark.Mission]
 		must(s.t, json.Unmarshal([]byte(body), &page))
 		if status != http.StatusOK || len(page.Data) != 1 || page.Data[0].ID != id {
@@ -341,9 +341,9 @@ func (s *storm) settle(base string) {
 }
 
 // drain waits until every event of every acknowledged mission has arrived. A long
-// storm leaves tens of thousands of messages, so it gives up when none comes any
+// workload leaves tens of thousands of messages, so it gives up when none comes any
 // more, and not after a time.
-func (s *storm) drain() {
+func (s *workload) drain() {
 	s.t.Helper()
 	const patience = 30 * time.Second // three times the life of a lease
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -365,7 +365,7 @@ func (s *storm) drain() {
 
 // missing lists the acknowledged missions of which an event has not arrived, and
 // counts the messages so far.
-func (s *storm) missing() (ids []string, messages int) {
+func (s *workload) missing() (ids []string, messages int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range s.created {
@@ -376,9 +376,9 @@ func (s *storm) missing() (ids []string, messages int) {
 	return ids, s.messages
 }
 
-// report says what the storm did. Late repetitions may still be arriving, so
+// report says what the workload did. Late repetitions may still be arriving, so
 // it counts under the lock.
-func (s *storm) report() {
+func (s *workload) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	moves := 0
@@ -397,6 +397,6 @@ func (s *storm) report() {
 		s.t.Error("no deadline passed")
 	}
 	if len(s.created) < kills() || len(s.completed) == 0 {
-		s.t.Errorf("the storm was too weak to show anything")
+		s.t.Errorf("the workload was too weak to show anything")
 	}
 }

@@ -69,27 +69,27 @@ func providerFolder(t *testing.T) string {
 	return folder
 }
 
-// visitor is a person with a browser that runs no scripts.
-type visitor struct {
+// userAgent is a browser that runs no scripts.
+type userAgent struct {
 	t      *testing.T
 	base   string
 	client *http.Client
 }
 
-func newVisitor(t *testing.T, base string) *visitor {
+func newUserAgent(t *testing.T, base string) *userAgent {
 	jar, err := cookiejar.New(nil)
 	must(t, err)
-	return &visitor{t: t, base: base, client: &http.Client{Jar: jar, Timeout: time.Minute}}
+	return &userAgent{t: t, base: base, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
-// seen is a page and where the visitor is then.
+// seen is a page and its address after redirects.
 type seen struct {
 	status int
 	at     *url.URL
 	body   string
 }
 
-func (v *visitor) send(method, address string, form url.Values) seen {
+func (v *userAgent) send(method, address string, form url.Values) seen {
 	v.t.Helper()
 	if strings.HasPrefix(address, "/") {
 		address = v.base + address
@@ -112,15 +112,15 @@ func (v *visitor) send(method, address string, form url.Values) seen {
 	return seen{resp.StatusCode, resp.Request.URL, string(raw)}
 }
 
-func (v *visitor) get(address string) seen { v.t.Helper(); return v.send("GET", address, nil) }
-func (v *visitor) post(address string, form url.Values) seen {
+func (v *userAgent) get(address string) seen { v.t.Helper(); return v.send("GET", address, nil) }
+func (v *userAgent) post(address string, form url.Values) seen {
 	v.t.Helper()
 	return v.send("POST", address, form)
 }
 
 // enter goes to the provider by a link and says there who it is: name and value
 // pairs of the provider's form.
-func (v *visitor) enter(link string, who ...string) seen {
+func (v *userAgent) enter(link string, who ...string) seen {
 	v.t.Helper()
 	page := v.get(link)
 	if !strings.Contains(page.body, "<title>Provider") {
@@ -176,23 +176,23 @@ func TestSignOn(t *testing.T) {
 	p.logged("serve", "listen")
 
 	const link = "/admin/sign-in/provider"
-	root := newVisitor(t, base)
+	root := newUserAgent(t, base)
 	root.get("/admin/sign-in?next=/admin/api-keys").wants(t, 200, "/admin/sign-in", "Sign in with Acme", link+"?next=%2fadmin%2fapi-keys", "Password")
 	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password") // which hinders no password
 	root.post("/admin/sign-in", url.Values{"user": {"root"}, "password": {adminPassword}}).wants(t, 200, "/admin")
 	startProvider(t, issuer, base+"/admin/sign-in/return")
 	eventually(t, "the provider is found", func() bool { return root.get(link).at.Host == issuer })
 
-	ann := newVisitor(t, base)
+	ann := newUserAgent(t, base)
 	back := ann.enter(link+"?next=/admin/api-keys", "sub", "a-1", "group", "staff", "group", "operators", "email", "Ann@acme.example", "verified", "yes")
 	back.wants(t, 200, "/admin/api-keys", "ann@acme.example", "Create a key")
 	ann.post("/admin/api-keys", url.Values{"name": {"made by ann"}, "scope": {"mission:read"}, "newest": {"none"}}).wants(t, 200, "/admin/api-keys", "fm_live_")
 	ann.get("/admin/audit-log").wants(t, 200, "/admin/audit-log", "session.begin", "a-1", "http://"+issuer)
 
-	vic := newVisitor(t, base)
+	vic := newUserAgent(t, base)
 	vic.enter(link+"?next=https://evil.example/", "sub", "v", "group", "guests").wants(t, 200, "/admin", "sso-", "read-only access")
 	vic.post("/admin/accounts", url.Values{"id": {"x"}, "name": {"X"}}).wants(t, 403, "/admin/accounts")
-	eve := newVisitor(t, base)
+	eve := newUserAgent(t, base)
 	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403, "/admin/sign-in/return", "Access denied", "Acme knows you")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
 	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes") // the provider still knows her
@@ -200,14 +200,14 @@ func TestSignOn(t *testing.T) {
 
 	// An address gives nobody another's account, and one that is not verified no name.
 	for _, who := range [][]string{{"email", "taken@acme.example", "verified", "yes"}, {"email", "root@acme.example"}} {
-		page := newVisitor(t, base).enter(link, append([]string{"sub", "m" + who[1], "group", "operators"}, who...)...)
+		page := newUserAgent(t, base).enter(link, append([]string{"sub", "m" + who[1], "group", "operators"}, who...)...)
 		if page.wants(t, 200, "/admin", "sso-"); strings.Contains(page.body, who[1]) {
 			t.Errorf("somebody with the address %s is called by it", who[1])
 		}
 	}
 
 	// What another browser brings back, or what comes back twice, is good for nothing.
-	cut := newVisitor(t, base)
+	cut := newUserAgent(t, base)
 	cut.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if r.URL.Path == "/admin/sign-in/return" {
 			return http.ErrUseLastResponse
@@ -222,13 +222,13 @@ func TestSignOn(t *testing.T) {
 	must(t, err)
 	must(t, resp.Body.Close())
 	stolen := resp.Header.Get("Location")
-	newVisitor(t, base).get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again")
+	newUserAgent(t, base).get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again")
 	forged := regexp.MustCompile(`state=[^&]+`).ReplaceAllString(stolen, "state=forged")
 	cut.get(forged).wants(t, 401, "/admin/sign-in/return", "Sign in again")
 	cut.get(stolen).wants(t, 401, "/admin/sign-in/return", "Sign in again") // the flow ended with the first
 
 	// Who loses the group loses the sessions with the next try; a session ends as any other.
-	again := newVisitor(t, base)
+	again := newUserAgent(t, base)
 	again.enter(link, "sub", "a-1", "group", "retired").wants(t, 403, "/admin/sign-in/return")
 	ann.get("/admin/accounts").wants(t, 200, "/admin/sign-in")
 	settings := root.get("/admin/settings")
@@ -257,7 +257,7 @@ func provesAnew(t *testing.T, base, link string) {
 	t.Helper()
 	const keys, at = "/admin/api-keys", "/admin/prove/provider?next=/admin/api-keys"
 	old := []string{"sub", "old", "group", "operators", "age", "3600"}
-	bob := newVisitor(t, base)
+	bob := newUserAgent(t, base)
 	bob.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme")
 	bob.post(keys, url.Values{"name": {"x"}, "scope": {"mission:read"}}).wants(t, 200, keys, "Confirm your identity")
 	bob.enter(at, "sub", "other", "group", "operators").wants(t, 401, "/admin/sign-in/return", "as another user")
@@ -277,10 +277,10 @@ func provesAnew(t *testing.T, base, link string) {
 		return code
 	}
 	bob.post(factor, url.Values{"do": {"on"}, "secret": {secret[1]}, "code": {codeOf(now)}}).wants(t, 200, "/admin/settings")
-	again := newVisitor(t, base)
+	again := newUserAgent(t, base)
 	again.enter(link+"?next="+keys, old...).wants(t, 200, keys, "Confirm with Acme", "authenticator app")
 	again.post("/admin/prove", url.Values{"next": {keys}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 200, keys, "Create a key")
 	// The code is no way in: who has no password cannot sign in with one.
 	name := regexp.MustCompile(`sso-[0-9a-f]+`).FindString(again.get("/admin").body)
-	newVisitor(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")
+	newUserAgent(t, base).post("/admin/sign-in", url.Values{"user": {name}, "password": {""}, "code": {codeOf(now.Add(30 * time.Second))}}).wants(t, 401, "/admin/sign-in")
 }

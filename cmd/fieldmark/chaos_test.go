@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	havocSites = 50
+	chaosSites = 50
 	// readsPerSecond and writesPerSecond arrive whether or not earlier ones were
 	// answered: two cores carry all processes of the fleet and the generator.
 	readsPerSecond  = 150
@@ -43,20 +43,20 @@ const (
 	returned = time.Second
 )
 
-// havoc is a whole fleet as processes: three edges, two origins, PostgreSQL,
+// chaosFleet is a fleet of processes: three edges, two origins, PostgreSQL,
 // Redis, a receiver of webhooks, and clients that never stop.
-type havoc struct {
-	t       *testing.T
-	dir     string
-	outage  time.Duration // how long Redis, PostgreSQL and the network are away
-	within  time.Duration // how soon a change is to be seen
-	pg      *storetest.Server
-	redis   *cachetest.Redis
-	wall    *wall
-	storm   *storm
-	origins []*node
-	edges   []*node
-	client  *http.Client
+type chaosFleet struct {
+	t        *testing.T
+	dir      string
+	outage   time.Duration // how long Redis, PostgreSQL and the network are away
+	within   time.Duration // how soon a change is to be seen
+	pg       *storetest.Server
+	redis    *cachetest.Redis
+	netns    *netns
+	workload *workload
+	origins  []*node
+	edges    []*node
+	client   *http.Client
 
 	phase atomic.Pointer[phase]
 	all   []*phase
@@ -78,7 +78,7 @@ type phase struct {
 
 // node is one process of the fleet; it always comes back at its own addresses.
 type node struct {
-	h         *havoc
+	h         *chaosFleet
 	name      string
 	wrap      []string // what it is started through
 	args      []string
@@ -111,22 +111,22 @@ func (n *node) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// newHavoc starts the fleet.
-func newHavoc(t *testing.T, outage time.Duration) *havoc {
-	h := &havoc{t: t, dir: t.TempDir(), outage: outage, within: promisedInSuite, pg: storetest.StartServer(t)}
+// newChaosFleet starts the fleet.
+func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
+	h := &chaosFleet{t: t, dir: t.TempDir(), outage: outage, within: promisedInSuite, pg: storetest.StartServer(t)}
 	if *chaos {
 		h.within = promised
 	}
 	h.client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}}
-	h.wall = newWall(t)
-	h.redis = cachetest.StartRedis(t, "bind", h.wall.bind(), "protected-mode", "no")
+	h.netns = newNetns(t)
+	h.redis = cachetest.StartRedis(t, "bind", h.netns.bind(), "protected-mode", "no")
 	secret, token := strings.Repeat("s", minSecret), strings.Repeat("n", minSecret)
 	record := []string{"--database-url", h.pg.URL, "--secret", secret}
 	h.populate(secret)
-	h.storm = &storm{t: t, key: newKeyAt(t, h.dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, h.dir, record, "admin:*"),
+	h.workload = &workload{t: t, key: newKeyAt(t, h.dir, record, "mission:create", "mission:read", "mission:operate"), admin: newKeyAt(t, h.dir, record, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{},
 		clocks: map[string]map[string]bool{}}
-	receiver := httptest.NewServer(http.HandlerFunc(h.storm.receive))
+	receiver := httptest.NewServer(http.HandlerFunc(h.workload.receive))
 	t.Cleanup(receiver.Close)
 
 	var far []string // the origins as the walled edge reaches them
@@ -134,18 +134,18 @@ func newHavoc(t *testing.T, outage time.Duration) *havoc {
 		at := freeAddress(t)
 		port := at[strings.LastIndexByte(at, ':'):]
 		n := &node{h: h, name: fmt.Sprint("origin ", i), at: "http://" + at, debug: "http://" + freeAddress(t)}
-		far = append(far, "http://"+h.wall.outer()+port)
-		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.wall.listen() + port, "--debug-listen", strings.TrimPrefix(n.debug, "http://"),
+		far = append(far, "http://"+h.netns.outer()+port)
+		n.args = append([]string{"origin", "--node-token", token, "--origin-listen", h.netns.listen() + port, "--debug-listen", strings.TrimPrefix(n.debug, "http://"),
 			"--public-api", "--allow-networks", "127.0.0.0/8", "--audit-every", "0", "--log-level", "WARN"}, record...)
 		h.origins = append(h.origins, n)
 	}
 	for i := range 3 {
 		at, debug, redis, origins := freeAddress(t), freeAddress(t), h.redis.Addr, h.origins[0].at+","+h.origins[1].at
 		n := &node{h: h, name: fmt.Sprint("edge ", i)}
-		if i == 2 { // behind the wall
-			at, debug = h.wall.inner(at), h.wall.inner(debug)
-			redis = h.wall.outer() + redis[strings.LastIndexByte(redis, ':'):]
-			origins, n.wrap = strings.Join(far, ","), h.wall.wrap()
+		if i == 2 { // behind the netns
+			at, debug = h.netns.inner(at), h.netns.inner(debug)
+			redis = h.netns.outer() + redis[strings.LastIndexByte(redis, ':'):]
+			origins, n.wrap = strings.Join(far, ","), h.netns.wrap()
 		}
 		n.at, n.debug = "http://"+at, "http://"+debug
 		n.args = []string{"edge", "--node-token", token, "--origin", origins, "--redis-url", "redis://" + redis, "--listen", at, "--debug-listen", debug,
@@ -155,7 +155,7 @@ func newHavoc(t *testing.T, outage time.Duration) *havoc {
 	for _, n := range slices.Concat(h.origins, h.edges) {
 		n.start(program(t))
 	}
-	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.storm.admin)
+	status, _, body := ask(t, "POST", h.edges[0].at+"/api/admin/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["mission.*"]}`, receiver.URL+"/"), "Authorization", "Bearer "+h.workload.admin)
 	if status != http.StatusCreated {
 		t.Fatalf("register the receiver: %d %s", status, body)
 	}
@@ -163,14 +163,14 @@ func newHavoc(t *testing.T, outage time.Duration) *havoc {
 }
 
 // populate keeps brands with facts in the record.
-func (h *havoc) populate(secret string) {
+func (h *chaosFleet) populate(secret string) {
 	h.t.Helper()
 	ctx := h.t.Context()
 	st, err := store.Open(ctx, store.Config{URL: h.pg.URL})
 	must(h.t, err)
 	service, err := origin.New(origin.Config{Store: st, Secret: []byte(secret)})
 	must(h.t, err)
-	for i := range havocSites {
+	for i := range chaosSites {
 		slug := fieldmark.Slug(fmt.Sprintf("site-%02d", i))
 		_, _, err := service.Brands.Put(ctx, fieldmark.Brand{Slug: slug, Name: "Site", URL: "https://" + string(slug) + ".example/", Niche: "tools", Language: "en", Public: true})
 		must(h.t, err)
@@ -184,7 +184,7 @@ func (h *havoc) populate(secret string) {
 }
 
 // during runs one act and keeps what clients saw meanwhile.
-func (h *havoc) during(name string, act func(*phase)) {
+func (h *chaosFleet) during(name string, act func(*phase)) {
 	h.t.Helper()
 	p, began := &phase{name: name}, time.Now()
 	h.all = append(h.all, p)
@@ -196,7 +196,7 @@ func (h *havoc) during(name string, act func(*phase)) {
 
 // traffic lets requests arrive at their rates until stop is closed, and returns
 // when all were answered.
-func (h *havoc) traffic(stop <-chan struct{}) {
+func (h *chaosFleet) traffic(stop <-chan struct{}) {
 	var under sync.WaitGroup
 	var waiting, turnedAway atomic.Int64
 	arrive := func(every time.Duration, what func(arrived time.Time)) {
@@ -228,8 +228,8 @@ func (h *havoc) traffic(stop <-chan struct{}) {
 
 // read reads something anywhere, and on a broken connection or a 503 from the next
 // edge, as the proxies in front are told to. It must succeed while any edge lives.
-func (h *havoc) read(arrived time.Time) {
-	slug := fmt.Sprintf("site-%02d", rand.IntN(havocSites))
+func (h *chaosFleet) read(arrived time.Time) {
+	slug := fmt.Sprintf("site-%02d", rand.IntN(chaosSites))
 	path := []string{"/api/badge/" + slug, "/api/badge/" + slug, "/api/badge/" + slug + "?theme=dark", "/api/v1/score/" + slug, "/brands/" + slug, "/", "/api/v1/leaderboard"}[rand.IntN(7)]
 	first, moved := rand.IntN(len(h.edges)), 0
 	var trouble []string
@@ -268,17 +268,17 @@ func (h *havoc) read(arrived time.Time) {
 	h.t.Errorf("during %q a read failed: %v", h.phase.Load().name, trouble)
 }
 
-func (h *havoc) write(time.Time) {
+func (h *chaosFleet) write(time.Time) {
 	before := 0
-	h.storm.note(func() { before = len(h.storm.open) })
-	h.storm.write(h.edges[rand.IntN(len(h.edges))].at)
+	h.workload.note(func() { before = len(h.workload.open) })
+	h.workload.write(h.edges[rand.IntN(len(h.edges))].at)
 	h.note(func(p *phase) {
 		p.wrote++
-		h.storm.note(func() { p.unheard += max(len(h.storm.open)-before, 0) })
+		h.workload.note(func() { p.unheard += max(len(h.workload.open)-before, 0) })
 	})
 }
 
-func (h *havoc) note(what func(*phase)) {
+func (h *chaosFleet) note(what func(*phase)) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	what(h.phase.Load())
@@ -286,19 +286,19 @@ func (h *havoc) note(what func(*phase)) {
 
 // change renames a brand and returns the time and the name; it tries until some
 // edge and origin do it.
-func (h *havoc) change() (time.Time, string) {
+func (h *chaosFleet) change() (time.Time, string) {
 	h.t.Helper()
 	name := fmt.Sprintf("Acme %x", rand.Uint64())
 	body := fmt.Sprintf(`{"name":%q,"url":"https://site-00.example/","niche":"tools","language":"en","public":true}`, name)
 	eventually(h.t, "a brand is renamed", func() bool {
-		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization", "Bearer "+h.storm.admin)
+		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization", "Bearer "+h.workload.admin)
 		return err == nil && status == http.StatusOK
 	})
 	return time.Now(), name
 }
 
 // shown waits until an edge shows a name and returns how long that took.
-func (h *havoc) shown(n *node, name string, since time.Time) time.Duration {
+func (h *chaosFleet) shown(n *node, name string, since time.Time) time.Duration {
 	h.t.Helper()
 	eventually(h.t, n.name+" shows "+name, func() bool {
 		resp, err := h.client.Get(n.at + "/api/v1/score/site-00")
@@ -313,7 +313,7 @@ func (h *havoc) shown(n *node, name string, since time.Time) time.Duration {
 }
 
 // seen changes something and holds every one of the edges to the promise.
-func (h *havoc) seen(p *phase, edges ...*node) {
+func (h *chaosFleet) seen(p *phase, edges ...*node) {
 	h.t.Helper()
 	at, name := h.change()
 	var wg sync.WaitGroup
@@ -330,7 +330,7 @@ func (h *havoc) seen(p *phase, edges ...*node) {
 }
 
 // pass lets time go by, changing something now and then that these edges must see.
-func (h *havoc) pass(d time.Duration, p *phase, edges ...*node) {
+func (h *chaosFleet) pass(d time.Duration, p *phase, edges ...*node) {
 	h.t.Helper()
 	end := time.NewTimer(d)
 	defer end.Stop()
@@ -350,7 +350,7 @@ func (h *havoc) pass(d time.Duration, p *phase, edges ...*node) {
 
 // vitals are the goroutines and the memory of the nodes, in MiB; zero of a node in
 // a network of its own, as profiles are answered to loopback only.
-func (h *havoc) vitals(nodes []*node) (goroutines, memory []int) {
+func (h *chaosFleet) vitals(nodes []*node) (goroutines, memory []int) {
 	h.t.Helper()
 	for _, n := range nodes {
 		if !strings.Contains(n.debug, "//127.") {

@@ -18,17 +18,17 @@ import (
 	"github.com/fieldmark/fieldmark/wasm"
 )
 
-// TestHavoc wrecks a fleet part by part while clients read and write, and holds
+// TestChaos wrecks a fleet part by part while clients read and write, and holds
 // it to what is promised: no acknowledged mission is lost or doubled, every event
 // is in the log exactly once and delivered at least once, reads never fail while
 // an edge lives, changes are seen everywhere within a second, and nothing grows.
 // In the suite it is short and skips what needs long; make chaos has all of it.
-func TestHavoc(t *testing.T) {
+func TestChaos(t *testing.T) {
 	outage, calm, wrong := time.Second, time.Second/2, ""
 	if *chaos {
 		outage, calm, wrong = time.Minute, 10*time.Second, skewed(t)
 	}
-	h := newHavoc(t, outage)
+	h := newChaosFleet(t, outage)
 	stop, done := make(chan struct{}), make(chan struct{})
 	h.phase.Store(&phase{name: "start"})
 	go func() { defer close(done); h.traffic(stop) }()
@@ -62,7 +62,7 @@ func TestHavoc(t *testing.T) {
 			p.caught = max(p.caught, h.shown(n, name, began))
 		}
 	})
-	if *chaos && h.wall.there() {
+	if *chaos && h.netns.there() {
 		h.during(fmt.Sprint("edge 2 is cut off for ", outage), h.partition)
 	}
 	h.during("scoring modules change ten times", h.swaps)
@@ -79,7 +79,7 @@ func TestHavoc(t *testing.T) {
 // grown holds the nodes to what they had before. Connections that a burst opened
 // go after some seconds; what stays is a leak, which takes longer than the suite's
 // short run to tell from them.
-func (h *havoc) grown(all []*node, goroutines, memory []int) {
+func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 	h.t.Helper()
 	now, then := h.vitals(all) // goroutines, MiB
 	within := func() bool {
@@ -100,7 +100,7 @@ func (h *havoc) grown(all []*node, goroutines, memory []int) {
 }
 
 // restart ends a node, lets the others carry on, and has it back.
-func (h *havoc) restart(n *node, p *phase, end func()) {
+func (h *chaosFleet) restart(n *node, p *phase, end func()) {
 	end()
 	if *chaos {
 		h.pass(2*time.Second, p)
@@ -110,15 +110,15 @@ func (h *havoc) restart(n *node, p *phase, end func()) {
 }
 
 // partition pulls the cable of the walled edge.
-func (h *havoc) partition(p *phase) {
+func (h *chaosFleet) partition(p *phase) {
 	cut := h.edges[2]
-	h.wall.pull()
+	h.netns.pull()
 	h.pass(h.outage, p, h.edges[:2]...)
 	at, name := h.change()
 	for _, n := range h.edges[:2] {
 		h.shown(n, name, at)
 	}
-	h.wall.plug()
+	h.netns.plug()
 	if p.caught = h.shown(cut, name, time.Now()); p.caught > returned {
 		h.t.Errorf("edge 2 was in step %s after its network was back, want %s", p.caught, returned)
 	}
@@ -126,13 +126,13 @@ func (h *havoc) partition(p *phase) {
 }
 
 // swaps puts one module in force after another.
-func (h *havoc) swaps(p *phase) {
+func (h *chaosFleet) swaps(p *phase) {
 	var digests []fieldmark.Digest
 	for i, enough := range []int{1000, 2000} {
 		module := wasmtest.Words(h.t, fmt.Sprintf("%d.0.0", i+1), "words", enough)
 		body, err := json.Marshal(fieldmark.ModulePush{Module: module})
 		must(h.t, err)
-		if status, _, answer := ask(h.t, "POST", h.edges[0].at+"/api/admin/v1/modules", string(body), "Authorization", "Bearer "+h.storm.admin); status/100 != 2 {
+		if status, _, answer := ask(h.t, "POST", h.edges[0].at+"/api/admin/v1/modules", string(body), "Authorization", "Bearer "+h.workload.admin); status/100 != 2 {
 			h.t.Fatalf("push a module: %d %s", status, answer)
 		}
 		ref, err := wasm.Ref(module)
@@ -145,7 +145,7 @@ func (h *havoc) swaps(p *phase) {
 	}
 	for i := range times {
 		digest := digests[i%2]
-		status, _, answer := ask(h.t, "POST", h.edges[i%2].at+"/api/admin/v1/modules/"+string(digest)+"/activate", `{"percent":100}`, "Authorization", "Bearer "+h.storm.admin)
+		status, _, answer := ask(h.t, "POST", h.edges[i%2].at+"/api/admin/v1/modules/"+string(digest)+"/activate", `{"percent":100}`, "Authorization", "Bearer "+h.workload.admin)
 		if status != http.StatusOK {
 			h.t.Fatalf("activate: %d %s", status, answer)
 		}
@@ -157,7 +157,7 @@ func (h *havoc) swaps(p *phase) {
 }
 
 // skew sets the clock of an origin an hour ahead and that of an edge an hour back.
-func (h *havoc) skew(program string) {
+func (h *chaosFleet) skew(program string) {
 	h.during("an origin an hour ahead, an edge an hour back", func(p *phase) {
 		for n, by := range map[*node]string{h.origins[1]: "3600", h.edges[1]: "-3600"} {
 			n.p.stop()
@@ -174,8 +174,8 @@ func (h *havoc) skew(program string) {
 
 // reckon settles what is open and compares what was acknowledged, what the log
 // has and what arrived.
-func (h *havoc) reckon() {
-	t, s := h.t, h.storm
+func (h *chaosFleet) reckon() {
+	t, s := h.t, h.workload
 	h.report()
 	s.settle(h.edges[0].at)
 	inLog, moves := map[string]int{}, 0
@@ -230,7 +230,7 @@ func (h *havoc) reckon() {
 }
 
 // report prints what clients saw, a line for each thing that happened.
-func (h *havoc) report() {
+func (h *chaosFleet) report() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-46s %6s %7s %6s %6s %6s %7s %7s %7s %7s %9s %9s\n", "", "s", "reads", "failed", "stale", "moved", "p50 ms", "p99 ms", "max ms", "writes", "change ms", "caught ms")
 	h.lock.Lock()
@@ -263,7 +263,7 @@ func TestDiskFull(t *testing.T) {
 		return
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", data).Run() })
-	s := &storm{t: t, key: newKey(t, dir, "mission:create", "mission:read", "mission:operate"), admin: newKey(t, dir, "admin:*"),
+	s := &workload{t: t, key: newKey(t, dir, "mission:create", "mission:read", "mission:operate"), admin: newKey(t, dir, "admin:*"),
 		created: map[string]string{}, completed: map[string]bool{}, moved: map[string]int{}, events: map[string]string{}, arrived: map[string]map[string]bool{}}
 	p := start(t, dir, append([]string{"serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR"}, freePorts("var")...)...)
 	p.kill() // only to make the record
@@ -313,7 +313,7 @@ func TestDiskFull(t *testing.T) {
 		return err == nil && status == http.StatusCreated
 	})
 	for external, id := range s.created {
-		_, _, body := ask(t, "GET", base+"/api/public/v1/missions?source=storm&externalId="+external, "", "Authorization", "Bearer "+s.key)
+		_, _, body := ask(t, "GET", base+"/api/public/v1/missions?source=workload&externalId="+external, "", "Authorization", "Bearer "+s.key)
 		var page fieldmark.List[fieldmark.Mission]
 		must(t, json.Unmarshal([]byte(body), &page))
 		if len(page.Data) != 1 || page.Data[0].ID != id {

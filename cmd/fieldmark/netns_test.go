@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// wall puts a process into a network of its own: one cable to its clients, and
+// netns is a network namespace for a process: one virtual cable to its clients, and
 // one to the rest of the fleet that can be pulled, after which packets vanish as
-// they do in a partition. Only root may make one; for others there is no wall,
+// they do in a partition. Only root may make one; for others it has no name,
 // and nothing is pulled.
-type wall struct {
+type netns struct {
 	t    *testing.T
-	name string // of the network namespace; empty: there is no wall
+	name string // of the network namespace; empty: there is no netns
 }
 
 // Addresses from the block for tests of networks (RFC 2544): the cable to the
@@ -25,9 +25,9 @@ const (
 	fleetSide, fleetEnd   = "198.18.114.1", "198.18.114.2"
 )
 
-func newWall(t *testing.T) *wall {
+func newNetns(t *testing.T) *netns {
 	t.Helper()
-	w := &wall{t: t}
+	w := &netns{t: t}
 	if os.Geteuid() != 0 {
 		return w
 	}
@@ -55,7 +55,7 @@ func newWall(t *testing.T) *wall {
 	return w
 }
 
-func (w *wall) remove() {
+func (w *netns) remove() {
 	if w.name != "" {
 		_ = exec.Command("ip", "link", "del", w.name+"c").Run() // it may not have come to it
 		_ = exec.Command("ip", "link", "del", w.name+"f").Run()
@@ -63,19 +63,19 @@ func (w *wall) remove() {
 	}
 }
 
-// there reports whether there is a wall.
-func (w *wall) there() bool { return w.name != "" }
+// there reports whether the namespace exists.
+func (w *netns) there() bool { return w.name != "" }
 
-// wrap is what a process behind the wall is started through.
-func (w *wall) wrap() []string {
+// wrap returns the command that starts a process in the namespace.
+func (w *netns) wrap() []string {
 	if !w.there() {
 		return nil
 	}
 	return []string{"ip", "netns", "exec", w.name}
 }
 
-// listen is where the fleet listens so that the process behind the wall reaches it.
-func (w *wall) listen() string {
+// listen returns the address on which the fleet listens for the process in the namespace.
+func (w *netns) listen() string {
 	if !w.there() {
 		return "127.0.0.1"
 	}
@@ -83,23 +83,23 @@ func (w *wall) listen() string {
 }
 
 // bind is listen in the words of Redis.
-func (w *wall) bind() string {
+func (w *netns) bind() string {
 	if !w.there() {
 		return "127.0.0.1"
 	}
 	return "127.0.0.1 " + fleetSide
 }
 
-// outer is the fleet's address as seen from behind the wall.
-func (w *wall) outer() string {
+// outer returns the address of the fleet as seen from the namespace.
+func (w *netns) outer() string {
 	if !w.there() {
 		return "127.0.0.1"
 	}
 	return fleetSide
 }
 
-// inner turns an address of loopback into one behind the wall.
-func (w *wall) inner(address string) string {
+// inner converts a loopback address to one in the namespace.
+func (w *netns) inner(address string) string {
 	_, port, _ := net.SplitHostPort(address)
 	if !w.there() {
 		return address
@@ -108,11 +108,11 @@ func (w *wall) inner(address string) string {
 }
 
 // pull pulls the cable to the fleet; plug puts it back.
-func (w *wall) pull() { w.set("down") }
+func (w *netns) pull() { w.set("down") }
 
-func (w *wall) plug() { w.set("up") }
+func (w *netns) plug() { w.set("up") }
 
-func (w *wall) set(state string) {
+func (w *netns) set(state string) {
 	w.t.Helper()
 	if out, err := exec.Command("ip", "link", "set", w.name+"f", state).CombinedOutput(); err != nil {
 		w.t.Fatalf("set the cable %s: %v %s", state, err, out)

@@ -25,9 +25,9 @@ const (
 	besides = time.Second
 )
 
-// TestMultitude holds a node to what many silent connections and many slow ones
+// TestManyConnections holds a node to what many silent connections and many slow ones
 // may cost it. make chaos: it opens tens of thousands.
-func TestMultitude(t *testing.T) {
+func TestManyConnections(t *testing.T) {
 	idle, slow := 200, 100
 	var limit syscall.Rlimit
 	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
