@@ -4,25 +4,24 @@ import (
 	"strings"
 )
 
-// BoardLinks are the addresses of a ranked brand's other forms.
+// BoardLinks are the URLs of the badge, score and page of a brand.
 type BoardLinks struct {
 	Score string `json:"score"`
 	Badge string `json:"badge"`
 }
 
-// BoardChange says how a brand moved since the day a week ago that D7 of its
-// trend looks at. Both numbers are positive where it did
-// better: places it climbed, points it gained.
+// BoardChange is the change of a brand within a week (D7 of its trend): ranks gained and
+// points gained, negative if it lost.
 type BoardChange struct {
 	Rank  int   `json:"rank"`
 	Score Milli `json:"score"`
 	Since Time  `json:"since"`
 }
 
-// BoardEntry is one line of the leaderboard.
+// BoardEntry is an entry of the leaderboard.
 type BoardEntry struct {
 	Rank       int             `json:"rank"`                  // within the filter
-	Overall    int             `json:"overallRank,omitempty"` // among all brands; only where a filter is set
+	Overall    int             `json:"overallRank,omitempty"` // among all brands; only with a filter
 	Slug       Slug            `json:"slug"`
 	Name       string          `json:"name"`
 	Niche      string          `json:"niche"`
@@ -32,31 +31,31 @@ type BoardEntry struct {
 	Range      Range           `json:"range"`
 	Confidence ConfidenceLevel `json:"confidence"`
 	GeoReady   bool            `json:"geoReady"`
-	Change     *BoardChange    `json:"change"` // null for a brand that had no place then
+	Change     *BoardChange    `json:"change"` // null if it was not ranked then
 	AsOf       Time            `json:"asOf"`
 	Links      BoardLinks      `json:"links"`
 
-	// Certainty is the confidence as a number, which decides the order of ties.
+	// Certainty is the confidence as a number, which orders equal scores.
 	Certainty Milli `json:"-"`
 }
 
-// Board is one page of the leaderboard: GET /api/v1/leaderboard. Neighbours
-// whose ranges overlap cannot be told apart by this method.
+// Board is a page of the leaderboard: GET /api/v1/leaderboard. The method cannot
+// distinguish neighbors whose ranges overlap.
 type Board struct {
 	Items       []BoardEntry `json:"items"`
 	NextCursor  string       `json:"nextCursor,omitempty"`
 	Snapshot    string       `json:"snapshot"`
-	AsOf        *Time        `json:"asOf"` // of the newest audit in the ranking; null while it is empty
+	AsOf        *Time        `json:"asOf"` // newest audit in the ranking; null if it is empty
 	Methodology Methodology  `json:"methodology"`
 	Filters     BoardFilter  `json:"filters"`
-	Total       int          `json:"total"` // of brands that pass the filters
+	Total       int          `json:"total"` // number of matching brands
 	Note        string       `json:"note"`
 }
 
-// BoardNote is what every leaderboard says about itself.
+// BoardNote is the note on every leaderboard.
 const BoardNote = "Brands whose ranges overlap cannot be told apart by this method."
 
-// BoardFilter says which brands a leaderboard is of.
+// BoardFilter selects the brands of a leaderboard.
 type BoardFilter struct {
 	Basis         string `json:"basis"` // BasisReadiness or BasisFull
 	Niche         string `json:"niche,omitempty"`
@@ -64,8 +63,8 @@ type BoardFilter struct {
 	MinConfidence Milli  `json:"minConfidence,omitempty"`
 }
 
-// MatchesLanguage reports whether a tag is in a basic language range: the range
-// itself or anything below it, so that de takes in de-AT (RFC 4647, 3.3.1).
+// MatchesLanguage reports whether a tag matches a basic language range: de matches de and
+// de-AT (RFC 4647, section 3.3.1).
 func MatchesLanguage(tag, inRange string) bool {
 	if len(tag) < len(inRange) || !strings.EqualFold(tag[:len(inRange)], inRange) {
 		return false
@@ -73,7 +72,7 @@ func MatchesLanguage(tag, inRange string) bool {
 	return len(tag) == len(inRange) || tag[len(inRange)] == '-'
 }
 
-// The bounds of a leaderboard page, in entries.
+// Limits of a leaderboard page, in entries.
 const (
 	DefaultBoardLimit = 20
 	MaxBoardLimit     = 100
@@ -87,7 +86,7 @@ func NewFullBoardEntry(s *Score) BoardEntry {
 	return e
 }
 
-// NewBoardEntry turns a ranked score into a line that has no rank yet.
+// NewBoardEntry returns the entry of a ranked score, without its rank.
 func NewBoardEntry(s *Score) BoardEntry {
 	return BoardEntry{
 		Slug: s.Slug, Name: s.Name, Niche: s.Niche, Language: s.Language,

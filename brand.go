@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Slug is a brand's name in addresses: 1 to 63 of a-z, 0-9 and single hyphens,
-// none at either end (so that it also fits a DNS label, RFC 1035).
+// Slug identifies a brand in URLs: 1 to 63 characters of a-z, 0-9 and single hyphens,
+// not at either end, so that it is also a DNS label (RFC 1035).
 type Slug string
 
-// MaxSlug is the longest slug, in bytes.
+// MaxSlug is the maximum length of a slug, in bytes.
 const MaxSlug = 63
 
-// ParseSlug is the only way to a Slug.
+// ParseSlug parses a slug.
 func ParseSlug(s string) (Slug, error) {
 	if !ValidSlug(s) {
 		return "", Errorf(CodeInvalidParameter, "a slug is 1 to %d of a-z, 0-9 and single hyphens", MaxSlug)
@@ -23,12 +23,12 @@ func ParseSlug(s string) (Slug, error) {
 	return Slug(s), nil
 }
 
-// ValidSlug reports whether s is a slug, without allocating.
+// ValidSlug reports whether s is a valid slug. It does not allocate.
 func ValidSlug(s string) bool {
 	if len(s) == 0 || len(s) > MaxSlug {
 		return false
 	}
-	hyphen := true // as if one stood before the first character
+	hyphen := true // refuses a hyphen at the start
 	for i := range len(s) {
 		c := s[i]
 		switch {
@@ -43,52 +43,52 @@ func ValidSlug(s string) bool {
 	return !hyphen
 }
 
-// Bounds of a brand's fields, in code points; they are those of the llms.txt
-// generator, so that whatever is registered can also be described.
+// Limits of the fields of a brand, in code points. They match the llms.txt generator, so
+// that every registered brand can be described.
 const (
 	MaxBrandName        = 100
 	MaxBrandDescription = 2000
-	MaxBrandURL         = 2048 // bytes; the common denominator of browsers and crawlers
+	MaxBrandURL         = 2048 // bytes; supported by all browsers and crawlers
 	MaxLanguageTag      = 35   // bytes; the longest registered tag (RFC 5646, section 4.4.1)
 )
 
-// Brand is a name with a website.
+// Brand is a registered brand with its website.
 type Brand struct {
 	Slug        Slug   `json:"slug"`
 	Name        string `json:"name"`
 	URL         string `json:"url"`      // absolute, http or https
-	Niche       string `json:"niche"`    // a slug too; the field it works in
+	Niche       string `json:"niche"`    // category, in the form of a slug
 	Language    string `json:"language"` // BCP 47
 	Description string `json:"description,omitempty"`
-	Public      bool   `json:"public"` // only public brands are ranked and shown
+	Public      bool   `json:"public"` // only public brands are ranked and published
 	CreatedAt   Time   `json:"createdAt"`
 	UpdatedAt   Time   `json:"updatedAt"`
 }
 
-// FactState says what an audit knows of one fact.
+// FactState is the state of a fact.
 type FactState string
 
-// A fact was measured, does not apply to the site, or could not be found out.
-// Unknown is never counted as zero.
+// A fact was measured, does not apply to the site, or could not be determined. An unknown
+// fact never counts as zero.
 const (
 	Measured      FactState = "measured"
 	NotApplicable FactState = "not_applicable"
 	Unknown       FactState = "unknown"
 )
 
-// Evidence is where a fact was seen and what stood there.
+// Evidence is the source of a fact: a URL and a short quotation.
 type Evidence struct {
 	URL  string `json:"url"`
 	Fact string `json:"fact"`
 }
 
-// Bounds of evidence: enough to check a claim by hand, never a copy of the page.
+// Limits of evidence: enough to verify a claim by hand, never a copy of the page.
 const (
 	MaxEvidence     = 5   // entries per fact
 	MaxEvidenceText = 240 // code points per entry
 )
 
-// Fact is one finding about a brand's site.
+// Fact is a measured property of a website.
 type Fact struct {
 	ID       string     `json:"id"`
 	State    FactState  `json:"state"`
@@ -97,15 +97,15 @@ type Fact struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// FactsVersion names the vocabulary of fact ids; a new id does not change it.
+// FactsVersion is the version of the vocabulary of fact ids; new ids do not change it.
 const FactsVersion = "geo-facts/1"
 
-// Facts is what one audit found out. Facts are immutable: a new audit makes a
-// new revision, and their digest names them.
+// Facts are the results of one audit. They are immutable and identified by their digest;
+// a new audit creates a new revision.
 type Facts struct {
 	Version string `json:"version"`
 	URL     string `json:"url"`   // the audited home page, after redirects
-	Pages   int    `json:"pages"` // sampled, the home page included
+	Pages   int    `json:"pages"` // sampled pages, including the home page
 	AsOf    Time   `json:"asOf"`
 	Facts   []Fact `json:"facts"` // sorted by id
 }
@@ -119,8 +119,8 @@ func (f *Facts) Find(id string) (Fact, bool) {
 	return f.Facts[i], true
 }
 
-// Digest names the facts by content. When they were found out is not part of
-// it: the same site audited twice has the same digest.
+// Digest returns the digest of the content. The time of the audit is not part of it: the
+// same site audited twice has the same digest.
 func (f *Facts) Digest() (Digest, error) {
 	undated := *f
 	undated.AsOf = Time{}
@@ -131,63 +131,62 @@ func (f *Facts) Digest() (Digest, error) {
 	return DigestOf(sha256.Sum256(b)), nil
 }
 
-// BrandState is a brand and the newest facts about it, as the origin tells an
-// edge. Facts is nil until the first audit is done.
+// BrandState is a brand with its newest facts, as edges receive it. Facts is nil before
+// the first audit.
 type BrandState struct {
 	Brand       Brand  `json:"brand"`
 	FactsDigest Digest `json:"factsDigest,omitempty"`
 	Facts       *Facts `json:"facts,omitempty"`
 
-	FactsSince *Time              `json:"factsSince,omitempty"` // when these facts were first found
-	Past       []Revision         `json:"past,omitempty"`       // those that trends look at, oldest first, evidence left out
-	Visibility []VisibilitySample `json:"visibility,omitempty"` // the newest of each engine, surface and locale
-	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that lead to this one
+	FactsSince *Time              `json:"factsSince,omitempty"` // when these facts were first measured
+	Past       []Revision         `json:"past,omitempty"`       // revisions for trends, oldest first, without evidence
+	Visibility []VisibilitySample `json:"visibility,omitempty"` // newest sample per engine, surface and locale
+	Aliases    []Slug             `json:"aliases,omitempty"`    // other slugs that redirect to this one
 }
 
-// Revision is what was true of a brand from its first to its last audit that
-// found the same.
+// Revision is the period in which audits of a brand returned the same facts.
 type Revision struct {
 	FirstAt Time   `json:"firstAt"`
 	LastAt  Time   `json:"lastAt"`
 	Digest  Digest `json:"digest"` // of the facts with their evidence
-	Facts   *Facts `json:"facts"`  // may lack its evidence
+	Facts   *Facts `json:"facts"`  // possibly without evidence
 }
 
-// Activation is a change of the module in force.
+// Activation is a change of the active module.
 type Activation struct {
 	At     Time      `json:"at"`
 	Module ModuleRef `json:"module"`
 }
 
-// BrandHistory is what is known of a brand's past, as the origin tells an edge.
+// BrandHistory is the past of a brand, as edges receive it.
 type BrandHistory struct {
 	Brand       Brand        `json:"brand"`
 	Revisions   []Revision   `json:"revisions"`   // oldest first
 	Activations []Activation `json:"activations"` // oldest first
 }
 
-// MaxRevisions bounds a brand's history in revisions, of which the newest are
-// kept: more than seven years of weekly audits.
+// MaxRevisions limits the stored revisions of a brand; the oldest are dropped. It is more
+// than seven years of weekly audits.
 const MaxRevisions = 400
 
-// AuditRun is an audit in line, and how far it has come. One that failed stays in
-// the list until the next is asked for.
+// AuditRun is a queued, running or failed audit. A failed audit stays in the list until
+// the next one is requested.
 type AuditRun struct {
 	Brand       Slug   `json:"brand"`
 	RequestedAt Time   `json:"requestedAt"`
 	DueAt       Time   `json:"dueAt"`
-	Attempts    int    `json:"attempts"` // begun
+	Attempts    int    `json:"attempts"` // started
 	Running     bool   `json:"running"`
-	Step        string `json:"step,omitempty"`    // what it does, in a few words
-	Steps       int    `json:"steps,omitempty"`   // begun so far
-	Failure     string `json:"failure,omitempty"` // why it failed; it neither waits nor runs
+	Step        string `json:"step,omitempty"`    // description of the current step
+	Steps       int    `json:"steps,omitempty"`   // started so far
+	Failure     string `json:"failure,omitempty"` // reason, if it failed
 }
 
-// ImportReport says what became of each brand of an import.
+// ImportReport is the result of an import of brands.
 type ImportReport struct {
 	Added     int          `json:"added"`
 	Unchanged int          `json:"unchanged"`
 	Updated   int          `json:"updated"`
-	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer names the record: /12/url; the first 1,000
+	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer identifies the item: /12/url; the first 1,000
 	Omitted   int          `json:"rejectedOmitted,omitempty"` // further problems
 }

@@ -1,13 +1,12 @@
-// Package fieldmark is the language of the product: the nouns that more than
-// one room speaks of (brands and their facts, scores, missions, keys, modules,
-// events, webhooks) and the pure rules that must hold on both sides of a wire.
+// Package fieldmark defines the types that edge, origin and Go clients share: brands
+// and their facts, scores, missions, keys, modules, events and webhooks, and the few
+// pure rules that both edge and origin apply.
 //
-// What comes in is text and numbers from outside; what goes out are values
-// that cannot be wrong: a Slug, a Digest, a KeyToken exist only after their Parse
-// function accepted them. The JSON of a noun is its wire form and its webhook
-// payload: it only ever grows, and golden files pin it.
+// Types such as Slug, Digest and KeyToken are created only by their Parse functions, so
+// a value is always valid. The JSON of a type is its wire format and webhook payload:
+// it changes by addition only and is pinned by golden files.
 //
-// The package imports the standard library only. It knows no file, no network,
-// no clock and no goroutine, and it never holds anything private: secrets,
-// leases and attempt counters belong to origin/store.
+// The package imports the standard library only. It does no I/O, reads no clock, starts
+// no goroutine, and contains no secrets: secrets, leases and attempt counters belong to
+// package origin/store.
 package fieldmark

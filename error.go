@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Code names a kind of failure. It is the stable part of every error: clients
-// branch on it, so a code is never renamed, only added.
+// Code is the stable identifier of a kind of error. Clients branch on it, so codes are
+// added but never renamed.
 type Code string
 
-// The codes of the product. Their statuses stand in codeTable.
+// Error codes. codeTable contains their statuses and titles.
 const (
 	CodeMalformedJSON        Code = "malformed_json"
 	CodeDuplicateMember      Code = "duplicate_member"
@@ -54,8 +54,8 @@ const (
 	CodeTimeout              Code = "timeout"
 )
 
-// codeTable maps each code to its status and its title, the one sentence that
-// is the same for every occurrence (RFC 9457, section 3.1.3).
+// codeTable maps each code to its status and title, which is the same for every
+// occurrence (RFC 9457, section 3.1.3).
 var codeTable = map[Code]struct {
 	status int
 	title  string
@@ -100,7 +100,7 @@ var codeTable = map[Code]struct {
 	CodeTimeout:              {http.StatusGatewayTimeout, "The origin did not answer in time"},
 }
 
-// Codes returns every code, in no particular order.
+// Codes returns every code in unspecified order.
 func Codes() []Code {
 	all := make([]Code, 0, len(codeTable))
 	for c := range codeTable {
@@ -117,7 +117,7 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Title returns the sentence shown for every occurrence of c.
+// Title returns the title of c.
 func (c Code) Title() string {
 	if row, ok := codeTable[c]; ok {
 		return row.title
@@ -125,38 +125,38 @@ func (c Code) Title() string {
 	return codeTable[CodeInternal].title
 }
 
-// Error is the only kind of failure whose text a caller may see. Everything
-// else becomes CodeInternal and a request id.
+// Error is the only error whose text clients see. Every other error becomes CodeInternal
+// with a request id.
 type Error struct {
 	Code   Code
-	Detail string       // for the person who reads it; never holds a rejected value
-	Fields []FieldError // every complaint about the request at once
+	Detail string       // explanation; never contains a rejected value
+	Fields []FieldError // all invalid members of the request
 
-	// MissionID, From, To, Allowed, Limit and Scope are extra members of the
-	// problem document, set by the codes that have them.
+	// MissionID, From, To, Allowed, Limit and Scope are extension members of the
+	// problem document, used by some codes.
 	MissionID string
-	From, To  MissionStatus // of a move that is not allowed
-	Allowed   []string      // the moves that are
-	Limit     int64         // bytes, for CodeBodyTooLarge
-	Scope     Scope         // the missing one, for CodeInsufficientScope
+	From, To  MissionStatus // of an invalid transition
+	Allowed   []string      // allowed statuses
+	Limit     int64         // in bytes, for CodeBodyTooLarge
+	Scope     Scope         // missing scope, for CodeInsufficientScope
 
-	RetryAfter time.Duration // zero: no Retry-After field is sent
-	Err        error         // the private cause; logged, never shown
+	RetryAfter time.Duration // zero: no Retry-After
+	Err        error         // cause; logged, never sent
 }
 
-// FieldError is one complaint about one part of a request.
+// FieldError is an error of one member of a request.
 type FieldError struct {
 	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901), or ?name for a query parameter
 	Code    string `json:"code"`    // required, unknown_field, too_long, too_short, pattern, enum, range, format, conflict
 	Detail  string `json:"detail"`
 }
 
-// Errorf builds an Error whose detail is formatted for the caller to read.
+// Errorf returns an Error with a formatted detail.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Error implements error with the code, the detail and the private cause.
+// Error returns code, detail and cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(string(e.Code))
@@ -172,11 +172,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the private cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns err as an *Error; anything that is not one becomes
-// CodeInternal with err as its private cause. A nil err stays nil.
+// AsError returns err as an *Error. Another error becomes CodeInternal with err as its
+// cause; nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -187,7 +187,7 @@ func AsError(err error) *Error {
 	return &Error{Code: CodeInternal, Err: err}
 }
 
-// IsCode reports whether err carries the given code.
+// IsCode reports whether err has the given code.
 func IsCode(err error, code Code) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == code
@@ -196,7 +196,7 @@ func IsCode(err error, code Code) bool {
 // ProblemType is the media type of a Problem (RFC 9457, section 6.1).
 const ProblemType = "application/problem+json"
 
-// Problem is an Error on the wire (RFC 9457).
+// Problem is the wire format of an Error (RFC 9457).
 type Problem struct {
 	Type      string        `json:"type"`
 	Title     string        `json:"title"`
@@ -213,13 +213,12 @@ type Problem struct {
 	Limit     int64         `json:"limit,omitempty"`
 }
 
-// MaxFieldErrors bounds how many complaints one answer lists; a body of
-// thousands of wrong members must not become a larger answer.
+// MaxFieldErrors limits the field errors of a response, so that a body with thousands of
+// invalid members does not cause a larger response.
 const MaxFieldErrors = 50
 
-// Problem renders e for the wire, under the id of the request it answers. Base
-// is the public address of the deployment, without a slash at the end: with it
-// the type can be opened from a log line; without it, it is a relative reference.
+// Problem returns the wire format of e with the request id. Base is the public URL of the
+// deployment without a trailing slash; without it the type is a relative reference.
 func (e *Error) Problem(base, requestID string) Problem {
 	p := Problem{
 		Type:      base + "/problems/" + string(e.Code),
@@ -244,7 +243,7 @@ func (e *Error) Problem(base, requestID string) Problem {
 	return p
 }
 
-// Err turns a problem that came over the wire back into the Error it was.
+// Err returns the Error of a received problem document.
 func (p Problem) Err() *Error {
 	return &Error{
 		Code: p.Code, Detail: p.Detail, Fields: p.Errors,

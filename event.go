@@ -1,11 +1,14 @@
 package fieldmark
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// EventType names what happened, as subject.verb.
+// EventType is the type of an event in the form subject.verb.
 type EventType string
 
-// The kinds of event. Those of a mission are also sent as webhooks.
+// Event types. Those of missions, SLAs and payments are also sent as webhooks.
 const (
 	EventMissionCreated          EventType = "mission.created"
 	EventMissionScheduled        EventType = "mission.scheduled"
@@ -20,8 +23,8 @@ const (
 	EventMissionUnableToComplete EventType = "mission.unable_to_complete"
 	EventMissionCanceled         EventType = "mission.canceled"
 	EventMissionClosed           EventType = "mission.closed"
-	EventMissionSourceResolved   EventType = "mission.source_resolved" // the alert that opened it is over
-	EventMissionUpdated          EventType = "mission.updated"         // its content or its plan, not its status
+	EventMissionSourceResolved   EventType = "mission.source_resolved" // its alert was resolved
+	EventMissionUpdated          EventType = "mission.updated"         // content or plan, not status
 
 	EventSLAAtRisk   EventType = "sla.at_risk"
 	EventSLABreached EventType = "sla.breached"
@@ -38,22 +41,22 @@ const (
 	EventPaymentRefunded   EventType = "payment.refunded"
 	EventPaymentCanceled   EventType = "payment.canceled"
 
-	EventBrandChanged     EventType = "brand.changed"      // name, address, visibility
+	EventBrandChanged     EventType = "brand.changed"      // name, URL or visibility
 	EventBrandAudited     EventType = "brand.audited"      // new facts
-	EventBrandRemoved     EventType = "brand.removed"      // gone at once, everywhere
-	EventBrandSampled     EventType = "brand.sampled"      // new answer samples
+	EventBrandRemoved     EventType = "brand.removed"      // removed everywhere immediately
+	EventBrandSampled     EventType = "brand.sampled"      // new visibility samples
 	EventModuleActivated  EventType = "module.activated"   // every score may change
-	EventModuleRolledBack EventType = "module.rolled_back" // a node took the one before back; data is ModuleRollback
+	EventModuleRolledBack EventType = "module.rolled_back" // data is ModuleRollback
 	EventKeyRevoked       EventType = "api_key.revoked"
-	EventKeyExpiring      EventType = "api_key.expiring" // soon; data is KeyExpiring
-	EventCachePurged      EventType = "cache.purged"     // an operator's will; data is Purged
+	EventKeyExpiring      EventType = "api_key.expiring" // data is KeyExpiring
+	EventCachePurged      EventType = "cache.purged"     // data is Purged
 
-	EventWebhookFailing  EventType = "webhook.failing"  // an endpoint takes nothing; data is EndpointNotice
-	EventWebhookDisabled EventType = "webhook.disabled" // and gets nothing from now on
-	EventPing            EventType = "ping"             // a test, for one endpoint alone
+	EventWebhookFailing  EventType = "webhook.failing"  // data is EndpointNotice
+	EventWebhookDisabled EventType = "webhook.disabled" // data is EndpointNotice
+	EventPing            EventType = "ping"             // test message to one endpoint
 )
 
-// MissionEvents lists the kinds of event an endpoint may subscribe to.
+// MissionEvents returns the event types of missions.
 func MissionEvents() []EventType {
 	return []EventType{
 		EventMissionCreated, EventMissionScheduled, EventMissionUnscheduled, EventMissionDispatched,
@@ -64,28 +67,28 @@ func MissionEvents() []EventType {
 	}
 }
 
-// SLAEvents lists the kinds of event of a mission's clocks.
+// SLAEvents returns the event types of SLA clocks.
 func SLAEvents() []EventType {
 	return []EventType{EventSLAAtRisk, EventSLABreached, EventSLAMet, EventSLAPaused, EventSLAResumed, EventSLAUpdated}
 }
 
-// PaymentEvents lists the kinds of event of a mission's payment.
+// PaymentEvents returns the event types of payments.
 func PaymentEvents() []EventType {
 	return []EventType{EventPaymentDue, EventPaymentProcessing, EventPaymentPaid, EventPaymentFailed,
 		EventPaymentOverdue, EventPaymentRefunded, EventPaymentCanceled}
 }
 
-// Tag names what a cached thing was made from, as kind:name. An event carries
-// the tags it makes stale.
+// Tag identifies what a cached response depends on, in the form kind:name. An event
+// contains the tags that it invalidates.
 type Tag string
 
-// TagModule is on everything a scoring module had a hand in.
+// TagModule tags everything that depends on a scoring module.
 const TagModule Tag = "module"
 
-// TagBrand is on everything made from one brand.
+// TagBrand returns the tag of everything that depends on a brand.
 func TagBrand(s Slug) Tag { return Tag("brand:" + string(s)) }
 
-// Event is one line of the log. Numbers have no gaps and are in commit order.
+// Event is an entry of the event log. Numbers have no gaps and are in commit order.
 type Event struct {
 	Number int64           `json:"number"`
 	ID     string          `json:"id"` // evt_…
@@ -104,31 +107,31 @@ type EventCursor struct {
 	ID     string // evt_…; empty: unknown, and not compared
 }
 
-// EventPage is a stretch of the log as edges follow it.
+// EventPage is a page of the event log for edges.
 type EventPage struct {
 	Events []Event `json:"events"`
-	Head   int64   `json:"head"`   // the newest number there is
-	Oldest int64   `json:"oldest"` // the oldest number still kept; 0 while the log is empty
-	Log    string  `json:"log"`    // names this log; another name means another database
+	Head   int64   `json:"head"`   // newest number in the log
+	Oldest int64   `json:"oldest"` // oldest number in the log; 0 if the log is empty
+	Log    string  `json:"log"`    // id of the log; another id means another database
 
-	Edition string `json:"edition,omitempty"` // of the origin that answered, as in HeaderEdition
+	Edition string `json:"edition,omitempty"` // version of the origin, as in HeaderEdition
 
-	// AfterID is the id of the event that has the number the request named; empty
-	// if the log has no such event, or the origin does not report it.
+	// AfterID is the id of the event with the requested number; empty if the log has no
+	// such event.
 	AfterID string `json:"afterId,omitempty"`
-	// KeepAlive is the longest time between two bytes of an answer that is still
-	// waited for, in milliseconds; 0: the origin sends nothing before the answer.
+	// KeepAlive is the maximum time between two bytes of a pending response, in
+	// milliseconds; 0: the origin sends nothing before the response.
 	KeepAlive int `json:"keepAliveMs,omitempty"`
 }
 
-// Diverged reports whether the log has another event under the cursor's number:
-// the follower has applied events that were lost.
+// Diverged reports whether the log has a different event with the number of the cursor:
+// the edge has applied events that were lost.
 func (p *EventPage) Diverged(at EventCursor) bool {
 	return p.AfterID != "" && at.ID != "" && p.AfterID != at.ID
 }
 
-// Envelope is an event as a webhook delivers it (Standard Webhooks 1.0). Its id
-// is that of the event and stays the same over retries.
+// Envelope is the body of a webhook message (Standard Webhooks 1.0). Its id is that of
+// the event and stays the same across retries.
 type Envelope struct {
 	ID        string          `json:"id"`
 	Type      EventType       `json:"type"`
@@ -149,4 +152,61 @@ type EndpointNotice struct {
 // Ping is the data of ping, a test message.
 type Ping struct {
 	EndpointID string `json:"endpointId"`
+}
+
+// TagBoard tags everything that shows ranks.
+const TagBoard Tag = "board"
+
+// tagBrandPrefix is the prefix of the tag of a brand.
+const tagBrandPrefix = "brand:"
+
+// Brand returns the slug of the tag of a brand.
+func (t Tag) Brand() (Slug, bool) {
+	s, ok := strings.CutPrefix(string(t), tagBrandPrefix)
+	return Slug(s), ok && ValidSlug(s)
+}
+
+// TagURL returns the tag of the stored responses of a URL on a host, or on any host if
+// host is empty. target is a path with its query.
+func TagURL(host, target string) Tag { return Tag("url:" + strings.ToLower(host) + target) }
+
+// maxTag limits a tag, in bytes: URLs are the longest tags.
+const maxTag = 2100
+
+// ValidTag reports whether t is a valid tag: one of Fieldmark, or one from Surrogate-Key
+// or Cache-Tag of a site, which cannot contain space or comma.
+func ValidTag(t Tag) bool {
+	if strings.HasPrefix(string(t), tagBrandPrefix) {
+		_, ok := t.Brand()
+		return ok
+	}
+	for i := range len(t) {
+		if t[i] <= ' ' || t[i] == ',' || t[i] >= 0x7f {
+			return false
+		}
+	}
+	return t != "" && len(t) <= maxTag
+}
+
+// MaxPurgeTags limits the tags of one purge.
+const MaxPurgeTags = 100
+
+// PurgeRequest invalidates cached responses on all edges: by tags, by URL, or everything.
+// Exactly one is required.
+type PurgeRequest struct {
+	Tags       []Tag  `json:"tags,omitempty"`       // responses with any of these tags
+	URL        string `json:"url,omitempty"`        // responses of this URL or path
+	Everything bool   `json:"everything,omitempty"` // all responses
+	Hard       bool   `json:"hard,omitempty"`       // do not serve stale responses either
+}
+
+// Purged is a purge in the event log, and the response to its request.
+type Purged struct {
+	Event      int64 `json:"event,omitempty"` // number of the event; edges that applied it have purged
+	Tags       []Tag `json:"tags,omitempty"`
+	Everything bool  `json:"everything,omitempty"`
+	Hard       bool  `json:"hard,omitempty"`
+
+	URL string `json:"url,omitempty"` // as requested
+	By  string `json:"by,omitempty"`  // id of the key
 }

@@ -1,30 +1,30 @@
 package fieldmark
 
-// ScoreHistory is a brand's score over time: GET /api/v1/score/{slug}/history. It
-// is old facts scored by today's module, so that nothing in it moved because the
-// method did; where the module in force changed, Changes says so.
+// ScoreHistory is the score of a brand over time: GET /api/v1/score/{slug}/history. Past
+// facts are scored by the current module, so that a new module does not change it;
+// Changes lists the activations.
 type ScoreHistory struct {
 	Slug        Slug            `json:"slug"`
 	Name        string          `json:"name"`
 	From        Time            `json:"from"`
 	To          Time            `json:"to"`
 	Step        string          `json:"step"`    // StepDay or StepWeek
-	Points      []HistoryPoint  `json:"points"`  // oldest first, one at the end of each step
+	Points      []HistoryPoint  `json:"points"`  // oldest first, at the end of each step
 	Changes     []HistoryChange `json:"changes"` // oldest first
 	Methodology Methodology     `json:"methodology"`
 	Module      ModuleRef       `json:"module"`
 }
 
-// The steps of a history.
+// Steps of a history.
 const (
 	StepDay  = "day"
 	StepWeek = "week"
 )
 
-// MaxHistoryPoints bounds a history: more than a year of days.
+// MaxHistoryPoints limits a history: more than a year of days.
 const MaxHistoryPoints = 400
 
-// HistoryPoint is what was known at a time.
+// HistoryPoint is the score at a time.
 type HistoryPoint struct {
 	At          Time            `json:"at"`
 	Status      ScoreStatus     `json:"status"`
@@ -36,34 +36,33 @@ type HistoryPoint struct {
 	FactsDigest Digest          `json:"factsDigest,omitempty"`
 }
 
-// What a change in a history is of.
+// Kinds of changes in a history.
 const (
-	ChangeFacts  = "facts"  // an audit found something else
-	ChangeModule = "module" // another module came into force
+	ChangeFacts  = "facts"  // an audit returned other facts
+	ChangeModule = "module" // another module was activated
 )
 
-// HistoryChange marks a point at which something other than time moved the score,
-// or the method by which it was published then.
+// HistoryChange is a change of the facts or of the active module.
 type HistoryChange struct {
 	At          Time           `json:"at"`
 	Kind        string         `json:"kind"`
 	FactsDigest Digest         `json:"factsDigest,omitempty"`
 	Score       *Milli         `json:"score,omitempty"` // after a change of facts
-	Moved       *Milli         `json:"moved,omitempty"` // by how much, where there was a score before
+	Moved       *Milli         `json:"moved,omitempty"` // change, if there was a score before
 	Signals     []SignalChange `json:"signals,omitempty"`
-	Gates       []GateChange   `json:"gates,omitempty"` // gates that this change applied or lifted
+	Gates       []GateChange   `json:"gates,omitempty"` // gates that started or stopped applying
 	Module      *ModuleRef     `json:"module,omitempty"`
 }
 
-// SignalChange is a signal whose points differ, in thousandths on both sides.
+// SignalChange is a signal whose points changed.
 type SignalChange struct {
 	ID   string `json:"id"`
 	From Milli  `json:"from"`
 	To   Milli  `json:"to"`
 }
 
-// GateChange is a gate that began or ceased to cap the score.
+// GateChange is a gate that started or stopped limiting the score.
 type GateChange struct {
 	Gate
-	Applied bool `json:"applied"` // false where the change lifted it
+	Applied bool `json:"applied"` // false if it stopped applying
 }

@@ -12,8 +12,8 @@ import (
 
 const modulePath = "github.com/fieldmark/fieldmark"
 
-// mayImport is the house's table: which room may import which. A room that is
-// not listed may not exist, and a listed room that is gone fails the test.
+// mayImport lists which package may import which. A package that is not listed, or
+// listed and missing, fails the test.
 var mayImport = map[string][]string{
 	"":                      {},
 	"cmd/fieldmark":         {"*"},
@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"internal/testkit/wasmtest":    {"wasm/abi", "wasm/card"},
 }
 
-// homes says which rooms alone may import a technology.
+// homes lists the only packages that may import a technology.
 var homes = map[string][]string{
 	"github.com/valyala/fasthttp":         {"edge", "edge/compress", "edge/conn", "edge/proxy"},
 	"github.com/dunglas/httpsfv":          {"cache/rfc9111"},

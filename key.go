@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Scope is one permission of an API key, written resource:verb.
+// Scope is a permission of an API key in the form resource:verb.
 type Scope string
 
-// The scopes. Nothing is allowed that a key does not name.
+// The scopes. A key allows only what its scopes name.
 const (
 	ScopeMissionCreate  Scope = "mission:create"
 	ScopeMissionRead    Scope = "mission:read"
 	ScopeMissionUpdate  Scope = "mission:update"
 	ScopeMissionCancel  Scope = "mission:cancel"
-	ScopeMissionOperate Scope = "mission:operate" // every move, and who goes when
-	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, their secrets and deliveries, and the events themselves
+	ScopeMissionOperate Scope = "mission:operate" // transitions and plans
+	ScopeWebhookManage  Scope = "webhook:manage"  // endpoints, secrets, deliveries and events
 	ScopeAdmin          Scope = "admin:*"         // everything under /api/admin/v1
 )
 
-// Scopes lists every scope a key may have.
+// Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{ScopeMissionCreate, ScopeMissionRead, ScopeMissionUpdate, ScopeMissionCancel, ScopeMissionOperate, ScopeWebhookManage, ScopeAdmin}
 }
 
-// ParseScope accepts a scope by its exact name.
+// ParseScope parses a scope by its exact name.
 func ParseScope(s string) (Scope, error) {
 	if !slices.Contains(Scopes(), Scope(s)) {
 		return "", Errorf(CodeInvalidParameter, "unknown scope; known are %v", Scopes())
@@ -35,7 +35,7 @@ func ParseScope(s string) (Scope, error) {
 	return Scope(s), nil
 }
 
-// Key is an API key as it may be shown: everything but its secret.
+// Key is an API key without its secret.
 type Key struct {
 	ID         string  `json:"id"`     // key_…
 	Prefix     string  `json:"prefix"` // fm_live_ and its eight-character public part
@@ -47,18 +47,18 @@ type Key struct {
 	RevokedAt  *Time   `json:"revokedAt"`
 	LastUsedAt *Time   `json:"lastUsedAt"`
 
-	RateLimit *RateLimit `json:"rateLimit,omitempty"` // of its own; nil: what every key has
+	RateLimit *RateLimit `json:"rateLimit,omitempty"` // nil: the default of every key
 
-	Networks      []netip.Prefix `json:"networks,omitempty"`   // it may be used from; none: anywhere
-	Replaces      string         `json:"replaces,omitempty"`   // id of the key it took the place of
-	ReplacedBy    string         `json:"replacedBy,omitempty"` // id of the key that took its place; it ends with its grace
+	Networks      []netip.Prefix `json:"networks,omitempty"`   // from which it may be used; empty: anywhere
+	Replaces      string         `json:"replaces,omitempty"`   // id of the key that it replaced
+	ReplacedBy    string         `json:"replacedBy,omitempty"` // id of the key that replaced it; it expires after the grace period
 	ReplacedAt    *Time          `json:"replacedAt,omitempty"`
 	RevokedReason string         `json:"revokedReason,omitempty"`
-	LastUsedFrom  string         `json:"lastUsedFrom,omitempty"`  // the network: a /24, or a /48 of IPv6
+	LastUsedFrom  string         `json:"lastUsedFrom,omitempty"`  // network: a /24, or a /48 of IPv6
 	LastUsedAgent string         `json:"lastUsedAgent,omitempty"` // the User-Agent
 }
 
-// State says whether the key works at a time.
+// State returns the state of the key at a time.
 func (k *Key) State(now time.Time) KeyState {
 	switch {
 	case k.RevokedAt != nil:
@@ -76,10 +76,10 @@ func (k *Key) Admits(from netip.Addr) bool {
 	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, func(p netip.Prefix) bool { return p.Contains(from.Unmap()) })
 }
 
-// KeyState is where a key stands in its life.
+// KeyState is the state of an API key.
 type KeyState string
 
-// A key works, works for the rest of its grace, came to its end, or was ended.
+// A key is live, replaced and within its grace period, expired, or revoked.
 const (
 	KeyLive     KeyState = "live"
 	KeyReplaced KeyState = "replaced"
@@ -87,20 +87,20 @@ const (
 	KeyRevoked  KeyState = "revoked"
 )
 
-// RateLimit is what a key may ask in a minute; zero is what every key may.
+// RateLimit is the rate limit of a key, in requests per minute; 0 is the default.
 type RateLimit struct {
 	Reads  int `json:"reads,omitempty" minimum:"0" maximum:"1000000"`
 	Writes int `json:"writes,omitempty" minimum:"0" maximum:"1000000"`
 }
 
-// MaxRate bounds a key's own rate, in requests a minute: above it a node is the
-// limit.
+// MaxRate limits the rate of a key, in requests per minute: above it the node is the
+// bottleneck.
 const MaxRate = 1_000_000
 
 // Allows reports whether the key has the scope.
 func (k *Key) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
-// Bounds of a key's settings.
+// Limits of the settings of a key.
 const (
 	MaxKeyName     = 100 // code points
 	MaxKeyDays     = 3650
@@ -108,12 +108,12 @@ const (
 
 	MaxKeyNetworks   = 50
 	MaxRevokeReason  = 200 // code points
-	MaxGraceHours    = 168 // of a key that was replaced
+	MaxGraceHours    = 168 // of a replaced key
 	DefaultGrace     = 24  // hours
-	KeyExpiresInDays = 30  // before its end, answers carry HeaderKeyExpires
+	KeyExpiresInDays = 30  // before the expiry, responses contain HeaderKeyExpires
 )
 
-// KeyRequest asks for a new key. ExpiresInDays 0 means DefaultKeyDays, -1 never.
+// KeyRequest creates a key. ExpiresInDays 0 means DefaultKeyDays, -1 means never.
 type KeyRequest struct {
 	Name          string  `json:"name" minLength:"1" maxLength:"100"`
 	Scopes        []Scope `json:"scopes" minItems:"1" maxItems:"10"`
@@ -121,41 +121,41 @@ type KeyRequest struct {
 
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
 
-	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Account of the key; the default is the default account"`
-	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which the key may be used; the default is any"`
+	Account  string   `json:"account,omitempty" maxLength:"64" doc:"Owner; the default account if omitted"`
+	Networks []string `json:"networks,omitempty" maxItems:"50" doc:"Addresses and networks (CIDR) from which it may be used; anywhere if omitted"`
 }
 
-// KeyRotation asks for a key in place of another. The old one works for a grace.
+// KeyRotation replaces a key. The old key works for a grace period.
 type KeyRotation struct {
-	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old key works; the default is 24"`
+	GraceHours *int `json:"graceHours,omitempty" minimum:"0" maximum:"168" doc:"How long the old key works; default 24"`
 }
 
-// KeyRevocation says why a key ends.
+// KeyRevocation revokes a key and gives the reason.
 type KeyRevocation struct {
 	Reason string `json:"reason,omitempty" maxLength:"200"`
 }
 
-// KeyExpiring tells that a key comes to its end.
+// KeyExpiring is the data of api_key.expiring.
 type KeyExpiring struct {
 	KeyID     string `json:"keyId"`
 	Name      string `json:"name"`
 	Prefix    string `json:"prefix"`
 	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
-	DaysLeft  int    `json:"daysLeft"` // begun
+	DaysLeft  int    `json:"daysLeft"` // rounded up
 }
 
-// NewKey is a key just made: the only time its token is told.
+// NewKey is a created key with its token, which is returned only once.
 type NewKey struct {
 	Key
 	Token string `json:"token"`
 }
 
-// KeyToken is the secret text a client sends: fm_live_, eight characters that
-// find the key, an underscore, 32 that prove it, and six of CRC-32 over all
-// before, so that junk is refused without asking the database.
+// KeyToken is the secret token of an API key: fm_live_, eight characters that identify
+// the key, an underscore, 32 secret characters, and six of CRC-32 over everything
+// before, so that random text is refused without a database lookup.
 type KeyToken struct {
-	public string // fm_live_ and the eight
-	secret string // the 32
+	public string // fm_live_ and the identifier
+	secret string // the secret characters
 }
 
 // The parts of a key token; scanners may search for
@@ -168,16 +168,16 @@ const (
 	keySumChars    = 6
 )
 
-// Base62 is the alphabet of key tokens; a double click selects all of one.
+// Base62 is the alphabet of key tokens; a double click selects a whole token.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// NewKeyToken joins random characters of Base62 into a token.
+// NewKeyToken builds a token from random characters of Base62.
 func NewKeyToken(public, secret string) KeyToken {
 	return KeyToken{public: keyPrefixLive + public, secret: secret}
 }
 
-// ParseKeyToken accepts the text of a token whose checksum is right. All other
-// text gets the same error, as does a token no key belongs to.
+// ParseKeyToken parses a token with a valid checksum. Every invalid token gets the same
+// error as a token without a key, so that errors reveal nothing.
 func ParseKeyToken(s string) (KeyToken, error) {
 	const length = len(keyPrefixLive) + KeyPublicChars + 1 + KeySecretChars + keySumChars
 	bad := Errorf(CodeInvalidAPIKey, "the API key is unknown, mistyped or revoked")
@@ -192,10 +192,10 @@ func ParseKeyToken(s string) (KeyToken, error) {
 	return t, nil
 }
 
-// Public returns the part that finds the key and may be shown.
+// Public returns the part that identifies the key and may be shown.
 func (t KeyToken) Public() string { return t.public }
 
-// Secret returns the part that proves the key; it is compared, never kept.
+// Secret returns the secret part. It is compared and never stored.
 func (t KeyToken) Secret() string { return t.secret }
 
 // String returns the whole token.
@@ -204,7 +204,7 @@ func (t KeyToken) String() string {
 	return body + keySum(body)
 }
 
-// keySum writes the CRC-32 (IEEE) of s in six digits of Base62.
+// keySum returns the CRC-32 (IEEE) of s as six digits of Base62.
 func keySum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var digits [keySumChars]byte

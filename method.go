@@ -2,18 +2,18 @@ package fieldmark
 
 import "encoding/json"
 
-// Method is everything by which a score is made, with the reason and the evidence
-// of every number: GET /api/v1/methodology.
+// Method is the complete scoring method, with the reason and source of every number:
+// GET /api/v1/methodology.
 type Method struct {
 	Methodology Methodology `json:"methodology"`
 	Module      ModuleRef   `json:"module"`
-	Manifest    any         `json:"manifest"` // what the module says of itself
+	Manifest    any         `json:"manifest"` // manifest of the module
 	Rules       MethodRules `json:"rules"`
-	// Reasons are those of the built-in method; null where another is in force.
+	// Reasons of the built-in method; null if another module is active.
 	Reasons *MethodReasons `json:"reasons"`
 }
 
-// MethodRules are the numbers that hold whatever module scores.
+// MethodRules are the numbers that apply to every module.
 type MethodRules struct {
 	Score      string            `json:"score"`
 	Range      string            `json:"range"`
@@ -25,20 +25,20 @@ type MethodRules struct {
 	Statuses   map[string]string `json:"statuses"`
 }
 
-// ConfidenceRules say how sure a score is.
+// ConfidenceRules are the rules for the confidence of a score.
 type ConfidenceRules struct {
 	Formula string          `json:"formula"`
 	Ages    []AgeRule       `json:"ages"`
 	Levels  []ConfidenceMin `json:"levels"`
 }
 
-// AgeRule is the factor of an audit up to an age.
+// AgeRule is the factor for an audit up to an age.
 type AgeRule struct {
-	Days   int   `json:"days,omitempty"` // at most; 0: any older one
+	Days   int   `json:"days,omitempty"` // at most; 0: any age
 	Factor Milli `json:"factor"`
 }
 
-// ConfidenceMin is the least confidence of a level.
+// ConfidenceMin is the lowest confidence of a level.
 type ConfidenceMin struct {
 	Level ConfidenceLevel `json:"level"`
 	Min   Milli           `json:"min"`
@@ -50,7 +50,7 @@ type GradeRule struct {
 	Min   Milli `json:"min"`
 }
 
-// VisibilityRules are how answer samples are judged.
+// VisibilityRules are the rules for visibility samples.
 type VisibilityRules struct {
 	Methodology Methodology    `json:"methodology"`
 	Weights     map[string]int `json:"weights"`
@@ -61,7 +61,7 @@ type VisibilityRules struct {
 	Full        string         `json:"full"`
 }
 
-// MethodReasons say why the numbers of one method are what they are.
+// MethodReasons explain the numbers of a method.
 type MethodReasons struct {
 	ID            string         `json:"id"`
 	Version       string         `json:"version"`
@@ -74,18 +74,18 @@ type MethodReasons struct {
 	Sources       []MethodSource `json:"sources"`
 }
 
-// MethodReason is why something counts as much as it does, and the ids of what that
-// rests on. Without a source it is our judgement.
+// MethodReason explains a number and lists the ids of its sources. Without a source it is
+// a judgment of the authors.
 type MethodReason struct {
 	ID      string   `json:"id,omitempty"`
 	Why     string   `json:"why"`
 	Sources []string `json:"sources"`
 }
 
-// SignalReason is a signal's reason, and the curves it is measured by.
+// SignalReason is the reason of a signal with its curves.
 type SignalReason struct {
 	MethodReason
-	Combine string       `json:"combine"` // of its parts: mean or min
+	Combine string       `json:"combine"` // of the parts: mean or min
 	Parts   []SignalPart `json:"parts"`
 }
 
@@ -93,26 +93,26 @@ type SignalReason struct {
 type SignalPart struct {
 	Input  string          `json:"input"`
 	Weight int             `json:"weight,omitempty"` // among the parts; 0 means 1
-	Curve  json.RawMessage `json:"curve"`            // as in the scorecard: points of value and share
+	Curve  json.RawMessage `json:"curve"`            // as in the scorecard: pairs of value and share
 }
 
-// GateReason is a gate's reason, and when it closes.
+// GateReason is the reason of a gate and its condition.
 type GateReason struct {
 	MethodReason
 	When json.RawMessage `json:"when"`
 }
 
-// MethodSource is something a reason rests on.
+// MethodSource is a source of a reason.
 type MethodSource struct {
 	ID    string `json:"id"`
 	By    string `json:"by"`
 	Year  int    `json:"year"`
 	Title string `json:"title"`
 	URL   string `json:"url,omitempty"`
-	Read  string `json:"read"` // primary: the work itself; secondary: what others report of it; measured: by us
+	Read  string `json:"read"` // primary: the work itself; secondary: a report about it; measured: by the authors
 }
 
-// Rules returns the numbers that hold whatever module scores.
+// Rules returns the numbers that apply to every module.
 func Rules() MethodRules {
 	r := MethodRules{
 		Score: "100 x points / measured weight, rounded half up to one decimal, at most the lowest limit of a gate it ran into. Signals that do not apply leave both sums; unknown ones are never counted as zero.",

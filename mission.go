@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// MissionStatus is where a mission stands.
+// MissionStatus is the status of a mission.
 type MissionStatus string
 
-// The states of a mission; missionMoves says which may follow which.
+// The statuses of a mission. Package origin/mission defines the transitions.
 const (
 	MissionNew              MissionStatus = "NEW"
 	MissionScheduled        MissionStatus = "SCHEDULED"
@@ -25,13 +25,12 @@ const (
 	MissionCanceled         MissionStatus = "CANCELED"
 )
 
-// OpenStatuses are those in which somebody still has to do something about a
-// mission.
+// OpenStatuses returns the statuses in which a mission still needs action.
 func OpenStatuses() []MissionStatus {
 	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold, MissionUnableToComplete}
 }
 
-// ParseMissionStatus accepts a status in any case.
+// ParseMissionStatus parses a status, ignoring case.
 func ParseMissionStatus(s string) (MissionStatus, error) {
 	st := MissionStatus(strings.ToUpper(s))
 	if !slices.Contains(MissionStatuses(), st) {
@@ -40,10 +39,10 @@ func ParseMissionStatus(s string) (MissionStatus, error) {
 	return st, nil
 }
 
-// Priority says how urgent a mission is.
+// Priority is the urgency of a mission.
 type Priority string
 
-// The priorities, from least to most urgent.
+// Priorities from least to most urgent.
 const (
 	PriorityLow      Priority = "LOW"
 	PriorityMedium   Priority = "MEDIUM"
@@ -51,7 +50,7 @@ const (
 	PriorityCritical Priority = "CRITICAL"
 )
 
-// priorityNames also takes the words other tools use.
+// priorityNames also maps the names that other tools use.
 var priorityNames = map[string]Priority{
 	"":    PriorityMedium,
 	"LOW": PriorityLow, "MEDIUM": PriorityMedium, "HIGH": PriorityHigh, "CRITICAL": PriorityCritical,
@@ -59,14 +58,14 @@ var priorityNames = map[string]Priority{
 	"P1": PriorityCritical, "P2": PriorityHigh, "P3": PriorityMedium, "P4": PriorityLow, "P5": PriorityLow,
 }
 
-// PriorityNames lists the priorities and then their aliases, as ParsePriority
-// accepts them in any case.
+// PriorityNames returns the names that ParsePriority accepts: the priorities, then
+// their aliases.
 func PriorityNames() []string {
 	return []string{"LOW", "MEDIUM", "HIGH", "CRITICAL", "NORMAL", "URGENT", "P1", "P2", "P3", "P4", "P5"}
 }
 
-// ParsePriority accepts a priority or a common alias in any case; an empty text
-// is MEDIUM.
+// ParsePriority parses a priority or an alias, ignoring case. An empty string is
+// MEDIUM.
 func ParsePriority(s string) (Priority, bool) {
 	p, ok := priorityNames[strings.ToUpper(s)]
 	return p, ok
@@ -78,13 +77,13 @@ func (p Priority) Above(q Priority) bool {
 	return slices.Index(order, p) > slices.Index(order, q)
 }
 
-// Reason says in a word and a sentence why a mission stands where it stands.
+// Reason explains the status of a mission by a code and a text.
 type Reason struct {
 	Code string `json:"code" maxLength:"64" pattern:"^[A-Za-z0-9_]+$" patternDescription:"letters, digits and underscores; it is kept in upper case"`
 	Text string `json:"text,omitempty" maxLength:"500"`
 }
 
-// MaxReasonText bounds the text of a reason, in code points.
+// MaxReasonText limits the text of a reason, in code points.
 const MaxReasonText = 500
 
 // Address is a postal address.
@@ -103,7 +102,7 @@ type Geo struct {
 	Lng float64 `json:"lng" minimum:"-180" maximum:"180"`
 }
 
-// Location is where the work is.
+// Location is the place of the work.
 type Location struct {
 	Name        string   `json:"name,omitempty" maxLength:"200"`
 	Address     *Address `json:"address,omitempty"`
@@ -112,39 +111,39 @@ type Location struct {
 	AccessNotes string   `json:"accessNotes,omitempty" maxLength:"2000"`
 }
 
-// Contact is who to ask on site. It is personal data: it never enters a log.
+// Contact is the contact person on site. It is personal data and never logged.
 type Contact struct {
 	Name  string `json:"name,omitempty" maxLength:"120"`
 	Phone string `json:"phone,omitempty" maxLength:"32"`
 	Email string `json:"email,omitempty" maxLength:"254" format:"email"`
 }
 
-// MaxWindow bounds the span between a window's ends.
+// MaxWindow limits the duration of a window or span.
 const MaxWindow = 366 * 24 * time.Hour
 
-// Window is when the requester can be visited.
+// Window is the period in which the requester is available.
 type Window struct {
 	Earliest Time `json:"earliest" format:"date-time"`
 	Latest   Time `json:"latest" format:"date-time"`
 }
 
-// Asset is a thing the work is about.
+// Asset is a piece of equipment to work on.
 type Asset struct {
 	ID     string `json:"id" minLength:"1" maxLength:"128"`
 	Name   string `json:"name,omitempty" maxLength:"200"`
 	Serial string `json:"serial,omitempty" maxLength:"128"`
 }
 
-// Link is an address to show beside a mission. It is never fetched.
+// Link is a URL to show with a mission. It is never fetched.
 type Link struct {
 	Href string `json:"href" maxLength:"2048" pattern:"^https://" patternDescription:"an https address"`
 	Text string `json:"text,omitempty" maxLength:"120"`
 }
 
-// MissionRequest is what a client may say of a new mission. Lengths are in
-// Unicode code points.
+// MissionRequest contains the members of a new mission. Lengths are in Unicode code
+// points.
 type MissionRequest struct {
-	ExternalID       string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The client's id; unique within the source"`
+	ExternalID       string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The id of the client; with source it identifies the mission permanently"`
 	Source           string            `json:"source" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9][A-Za-z0-9 ._:/-]*$" doc:"The sending system; case-insensitive"`
 	Title            string            `json:"title" minLength:"1" maxLength:"200"`
 	Priority         Priority          `json:"priority,omitempty" maxLength:"16" doc:"LOW, MEDIUM (default), HIGH or CRITICAL; NORMAL, URGENT and P1 to P5 are accepted"`
@@ -162,24 +161,24 @@ type MissionRequest struct {
 	Metadata         json.RawMessage   `json:"metadata,omitempty" doc:"A JSON object of at most 16 KiB, returned unchanged"`
 }
 
-// Span is when somebody is to be on site.
+// Span is the scheduled time on site.
 type Span struct {
 	Start Time `json:"start" format:"date-time"`
 	End   Time `json:"end" format:"date-time"`
 }
 
-// Assignee is who is to go, by an id of the dispatching system's own.
+// Assignee is the assigned technician, identified by an id of the dispatching system.
 type Assignee struct {
 	ID   string `json:"id" minLength:"1" maxLength:"128"`
 	Name string `json:"name,omitempty" maxLength:"200"`
 }
 
-// Occurrences counts how often alerts told of what a mission is about.
+// Occurrences counts the alerts that were merged into a mission.
 type Occurrences struct {
 	Count       int   `json:"count" minimum:"1"`
 	FirstSeenAt Time  `json:"firstSeenAt" format:"date-time"`
 	LastSeenAt  Time  `json:"lastSeenAt" format:"date-time"`
-	ResolvedAt  *Time `json:"resolvedAt"` // when its source called it over; null while it fires
+	ResolvedAt  *Time `json:"resolvedAt"` // when its source resolved it; null while it fires
 }
 
 // Mission is one piece of field work.
@@ -188,11 +187,11 @@ type Mission struct {
 	MissionRequest
 	Scheduled    *Span         `json:"scheduled"`   // set by planning
 	Assignee     *Assignee     `json:"assignee"`    // set by planning
-	Occurrences  *Occurrences  `json:"occurrences"` // null unless an alert opened it
+	Occurrences  *Occurrences  `json:"occurrences"` // null unless created by an alert
 	Status       MissionStatus `json:"status"`
 	StatusReason *Reason       `json:"statusReason"`
-	SLA          *SLA          `json:"sla"`     // null if it was opened before there were any
-	Payment      *Payment      `json:"payment"` // null if none was spoken of
+	SLA          *SLA          `json:"sla"`     // null if the mission is older than the SLA feature
+	Payment      *Payment      `json:"payment"` // null without payment
 	CreatedAt    Time          `json:"createdAt"`
 	UpdatedAt    Time          `json:"updatedAt"`
 	ScheduledAt  *Time         `json:"scheduledAt"`
@@ -201,11 +200,11 @@ type Mission struct {
 	CompletedAt  *Time         `json:"completedAt"`
 	CanceledAt   *Time         `json:"canceledAt"`
 	ClosedAt     *Time         `json:"closedAt"`
-	Version      int           `json:"version"` // 1 and up; with Revision the ETag
+	Version      int           `json:"version"` // from 1; the ETag contains it and Revision
 }
 
-// Revision counts the changes of a mission that raise no version of it: those of
-// its SLA timers and its payment, and repeats of its alert.
+// Revision counts the changes that do not increment the version: those of SLA timers
+// and payment, and repeats of the alert.
 func (m *Mission) Revision() (n int) {
 	if m.SLA != nil {
 		n += m.SLA.Revision
@@ -219,7 +218,7 @@ func (m *Mission) Revision() (n int) {
 	return n
 }
 
-// Mark notes when the mission entered its present status.
+// Mark sets the time at which the mission entered its current status.
 func (m *Mission) Mark(at Time) {
 	m.UpdatedAt = at
 	switch m.Status {
@@ -238,15 +237,15 @@ func (m *Mission) Mark(at Time) {
 	}
 }
 
-// The bounds of a page of missions.
+// Limits of a page of missions.
 const (
 	DefaultMissionLimit = 50
 	MaxMissionLimit     = 200
 )
 
-// MissionFilter narrows a list of missions; zero fields do not narrow. With
-// UpdatedSince the list is in the order of changes, the oldest first, and
-// otherwise the newest mission is first. The times are inclusive.
+// MissionFilter filters a list of missions; zero fields match everything. With
+// UpdatedSince the list is ordered by change, oldest first, otherwise newest mission
+// first. Times are inclusive.
 type MissionFilter struct {
 	Status       []MissionStatus
 	Priority     Priority
@@ -259,20 +258,20 @@ type MissionFilter struct {
 	Cursor       string
 }
 
-// MissionStatuses lists every status, in the order of a mission's life.
+// MissionStatuses returns every status in the usual order.
 func MissionStatuses() []MissionStatus {
 	return []MissionStatus{MissionNew, MissionScheduled, MissionDispatched, MissionEnRoute, MissionInProgress, MissionOnHold,
 		MissionCompleted, MissionUnableToComplete, MissionClosed, MissionCanceled}
 }
 
-// Priorities lists every priority, the least urgent first.
+// Priorities returns every priority, least urgent first.
 func Priorities() []Priority {
 	return []Priority{PriorityLow, PriorityMedium, PriorityHigh, PriorityCritical}
 }
 
-// MissionPatch is what a client may change of a mission, as a merge patch
-// (RFC 7396): a member that is there replaces, null takes away, and what is not
-// named stays. Objects are merged member by member.
+// MissionPatch contains the members that a client may change with a merge patch
+// (RFC 7396): a member replaces the previous value, null removes it, and objects are
+// merged recursively.
 type MissionPatch struct {
 	Priority    *Priority          `json:"priority,omitempty" maxLength:"16" doc:"null resets it to MEDIUM"`
 	Description *string            `json:"description,omitempty" maxLength:"10000"`
@@ -282,23 +281,23 @@ type MissionPatch struct {
 	Metadata    json.RawMessage    `json:"metadata,omitempty" doc:"A JSON object; the merged result must not exceed 16 KiB"`
 }
 
-// WindowPatch is what may change of a window.
+// WindowPatch changes the members of a window.
 type WindowPatch struct {
 	Earliest *Time `json:"earliest,omitempty" format:"date-time"`
 	Latest   *Time `json:"latest,omitempty" format:"date-time"`
 }
 
-// MissionPlan is who goes and when; what is left out or null is nobody and no time.
+// MissionPlan sets schedule and assignee; a missing or null member removes them.
 type MissionPlan struct {
 	Scheduled *Span     `json:"scheduled,omitempty"`
 	Assignee  *Assignee `json:"assignee,omitempty"`
 }
 
-// MaxBatch bounds how many missions one batch may open.
+// MaxBatch limits the missions of one batch.
 const MaxBatch = 100
 
-// BatchResult is what became of one mission of a batch: as if it had been sent
-// alone, 201 for one that was opened and 200 for one that was there.
+// BatchResult is the result of one mission of a batch, with the status of a single
+// request: 201 if it was created, 200 if it existed.
 type BatchResult struct {
 	Index   int      `json:"index"`
 	Status  int      `json:"status"`
@@ -306,7 +305,7 @@ type BatchResult struct {
 	Problem *Problem `json:"problem,omitempty"`
 }
 
-// BatchReport has a result for each mission of a batch, in their order.
+// BatchReport contains a result for each mission of a batch, in request order.
 type BatchReport struct {
 	Results []BatchResult `json:"results"`
 }
@@ -318,15 +317,15 @@ const (
 	MaxLabelValue = 1024 // code points
 )
 
-// IsHidden reports whether a character shows nothing and changes how its
-// neighbors are read or compared: zero-width spaces, and controls that embed,
-// override or isolate a text direction (Unicode Standard Annex 9). Joiners and
-// direction marks are not among them, because scripts and emoji need them.
+// IsHidden reports whether a character is invisible and changes how text is displayed
+// or compared: zero-width spaces, and controls that embed, override or isolate a text
+// direction (Unicode Standard Annex 9). Joiners and direction marks are allowed,
+// because scripts and emoji need them.
 func IsHidden(r rune) bool {
 	return r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u180e' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// IsBlank reports whether a text has no visible character.
+// IsBlank reports whether s has no visible character.
 func IsBlank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
@@ -335,4 +334,79 @@ func IsBlank(s string) bool {
 // check that the zone exists: this package does not read the zone database.
 func ValidTimeZone(s string) bool {
 	return s == "UTC" || (strings.Contains(s, "/") && !strings.Contains(s, "..") && !strings.HasPrefix(s, "/"))
+}
+
+// AlertOutcome is the outcome of an alert or group.
+type AlertOutcome string
+
+// The outcomes that involve a mission.
+const (
+	AlertCreated  AlertOutcome = "CREATED"  // a mission was created
+	AlertMerged   AlertOutcome = "MERGED"   // it was merged into an existing mission
+	AlertResolved AlertOutcome = "RESOLVED" // it is resolved
+)
+
+// AlertReport is the response to a notification of an alerting tool.
+type AlertReport struct {
+	Received int            `json:"received"` // alerts in the notification
+	Created  int            `json:"created"`  // missions created
+	Merged   int            `json:"merged"`   // alerts merged into existing missions
+	Resolved int            `json:"resolved"` // resolved alerts
+	Ignored  int            `json:"ignored"`  // alerts that always fire, and resolutions of unknown alerts
+	Missions []AlertMission `json:"missions"`
+}
+
+// AlertMission is a mission affected by a notification.
+type AlertMission struct {
+	ID         string       `json:"id"`
+	ExternalID string       `json:"externalId"`
+	Outcome    AlertOutcome `json:"outcome"`
+}
+
+// Add counts an outcome.
+func (r *AlertReport) Add(m Mission, outcome AlertOutcome) {
+	switch outcome {
+	case AlertCreated:
+		r.Created++
+	case AlertMerged:
+		r.Merged++
+	case AlertResolved:
+		r.Resolved++
+	}
+	r.Missions = append(r.Missions, AlertMission{ID: m.ID, ExternalID: m.ExternalID, Outcome: outcome})
+}
+
+// CalendarScope selects the missions of a calendar feed.
+type CalendarScope string
+
+// The scopes of a calendar feed.
+const (
+	CalendarOfPerson CalendarScope = "PERSON"
+	CalendarOfTeam   CalendarScope = "TEAM"
+	CalendarOfAll    CalendarScope = "ALL"
+)
+
+// CalendarRequest creates a calendar feed of scheduled missions.
+type CalendarRequest struct {
+	Account   string        `json:"account,omitempty" maxLength:"64" doc:"Account of the missions; the default account if omitted"`
+	Name      string        `json:"name" minLength:"1" maxLength:"100" doc:"Display name"`
+	Scope     CalendarScope `json:"scope" maxLength:"16" doc:"PERSON, TEAM or ALL"`
+	Assignees []string      `json:"assignees,omitempty" maxItems:"100" doc:"Ids of assignees: one with PERSON, one or more with TEAM, none with ALL"`
+	Details   bool          `json:"details,omitempty" doc:"Include contacts and access notes; anyone with the URL can read them"`
+}
+
+// Calendar is a calendar feed without its secret URL.
+type Calendar struct {
+	ID string `json:"id"` // cal_…
+	CalendarRequest
+	CreatedAt  Time  `json:"createdAt"`
+	RotatedAt  *Time `json:"rotatedAt"` // when its URL was last replaced
+	RevokedAt  *Time `json:"revokedAt"`
+	LastUsedAt *Time `json:"lastUsedAt"` // precise to a minute
+}
+
+// NewCalendar is a calendar feed with a new URL, which is returned only once.
+type NewCalendar struct {
+	Calendar
+	Path string `json:"path"` // PathCalendar, a secret token and .ics; relative to the base URL
 }

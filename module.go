@@ -16,44 +16,42 @@ type ModuleRef struct {
 	Digest  Digest `json:"digest"`
 }
 
-// MaxModule bounds a scoring module of the standard class, in bytes.
+// MaxModule limits a scoring module of the standard class, in bytes.
 const MaxModule = 1 << 20
 
-// MaxAnyModule bounds a module of any class, in bytes: one with the runtime of a
-// whole language in it has two to three million.
+// MaxAnyModule limits a module of any class, in bytes: a module with a language runtime
+// has two to three million.
 const MaxAnyModule = 4 << 20
 
 // Methodology names the published method a module implements. Scores of
-// different methodologies never stand in one list.
+// different methodologies are never in one list.
 type Methodology struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
 	URL     string `json:"url"`
 }
 
-// SignedModule names a module and who vouches for it, if anybody does.
+// SignedModule is a module with its signature, if it has one.
 type SignedModule struct {
 	ModuleRef
 	Signature *ModuleSignature `json:"signature,omitempty"`
 }
 
-// ModulePlan says which modules score: one for all, another for a share of the
-// brands while it is on trial. The previous one is told so that a node can go
-// back to it by itself.
+// ModulePlan is the deployment of scoring modules: the active module, the canary for a
+// share of the brands, and the previous module, to which a node can roll back.
 type ModulePlan struct {
 	SignedModule
 	Previous *SignedModule `json:"previous,omitempty"`
 	Canary   *ModuleCanary `json:"canary,omitempty"`
 }
 
-// ModuleCanary is a module on trial.
+// ModuleCanary is a canary module.
 type ModuleCanary struct {
 	SignedModule
 	Percent int `json:"percent"` // of all brands, 1 to 99
 }
 
-// ModuleRollback is the news that a module went wrong on a node, which took the
-// one before it back by itself.
+// ModuleRollback is the data of module.rolled_back: a node rolled back a failing module.
 type ModuleRollback struct {
 	From  ModuleRef `json:"from"`
 	To    ModuleRef `json:"to"`
@@ -62,34 +60,34 @@ type ModuleRollback struct {
 	At    Time      `json:"at"`
 }
 
-// NodeReport is what an edge says of itself.
+// NodeReport is the status that an edge reports.
 type NodeReport struct {
-	Node       string          `json:"node"`             // nod_…, of one process
-	Address    string          `json:"address"`          // under which clients reach it
-	Module     ModuleRef       `json:"module"`           // that scores there; its digest is empty before the first
-	Generation int64           `json:"generation"`       // how many modules it has put in force since it started
-	Canary     *ModuleCanary   `json:"canary,omitempty"` // that is on trial there
-	Error      string          `json:"error,omitempty"`  // why the wanted module does not score, or does not score every brand
+	Node       string          `json:"node"`             // nod_…, unique per process
+	Address    string          `json:"address"`          // public address
+	Module     ModuleRef       `json:"module"`           // active module; the digest is empty before the first one is loaded
+	Generation int64           `json:"generation"`       // modules activated since the start
+	Canary     *ModuleCanary   `json:"canary,omitempty"` // canary on this node
+	Error      string          `json:"error,omitempty"`  // why the planned module is not active, or fails for some brands
 	RolledBack *ModuleRollback `json:"rolledBack,omitempty"`
 	Cursor     int64           `json:"cursor,omitempty"` // number of the newest event it has applied
-	Hits       int64           `json:"hits,omitempty"`   // answers from its cache since it started
-	Misses     int64           `json:"misses,omitempty"` // and those it had to ask for
+	Hits       int64           `json:"hits,omitempty"`   // cache hits since the start
+	Misses     int64           `json:"misses,omitempty"` // cache misses since the start
 	Version    string          `json:"version,omitempty"`
-	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin heard this
+	SeenAt     Time            `json:"seenAt,omitzero"` // when the origin received this report
 }
 
-// ModuleKey is a public key that vouches for modules (Ed25519, RFC 8032). It is
-// written ed25519: and base64 of its 32 bytes.
+// ModuleKey is a public key that signs modules (Ed25519, RFC 8032). Its text form is
+// ed25519: and base64 of 32 bytes.
 type ModuleKey string
 
 const moduleKeyPrefix = "ed25519:"
 
-// ModuleKeyOf writes a public key.
+// ModuleKeyOf returns the text form of a public key.
 func ModuleKeyOf(public ed25519.PublicKey) ModuleKey {
 	return ModuleKey(moduleKeyPrefix + base64.StdEncoding.EncodeToString(public))
 }
 
-// ParseModuleKey accepts the written form of a key.
+// ParseModuleKey parses the text form of a key.
 func ParseModuleKey(s string) (ModuleKey, error) {
 	if _, err := ModuleKey(s).public(); err != nil {
 		return "", err
@@ -106,18 +104,18 @@ func (k ModuleKey) public() (ed25519.PublicKey, error) {
 	return raw, nil
 }
 
-// ModuleSignature is one key's word for a module.
+// ModuleSignature is the signature of a module by a key.
 type ModuleSignature struct {
 	Digest    Digest    `json:"digest"`
 	Key       ModuleKey `json:"key"`
 	Signature string    `json:"signature"` // base64 of 64 bytes
 }
 
-// signedText is what a signature is over: the digest, and what it is said for,
-// so that a signature given for something else is none for a module.
+// signedText is the signed message: the digest with a context, so that a signature made
+// for another purpose is not valid for a module.
 func signedText(d Digest) []byte { return []byte("fieldmark scoring module\x00" + string(d)) }
 
-// SignModule vouches for a module.
+// SignModule signs a module.
 func SignModule(d Digest, private ed25519.PrivateKey) ModuleSignature {
 	return ModuleSignature{
 		Digest: d, Key: ModuleKeyOf(private.Public().(ed25519.PublicKey)),
@@ -125,8 +123,8 @@ func SignModule(d Digest, private ed25519.PrivateKey) ModuleSignature {
 	}
 }
 
-// CheckSigned refuses a module for which none of the keys vouches. Without keys
-// every module is welcome; where there are some, an unsigned module is not.
+// CheckSigned returns an error if the module is not signed by one of the keys. Without
+// keys every module is accepted.
 func CheckSigned(d Digest, s *ModuleSignature, keys []ModuleKey) error {
 	switch {
 	case len(keys) == 0:
@@ -142,7 +140,7 @@ func CheckSigned(d Digest, s *ModuleSignature, keys []ModuleKey) error {
 	return nil
 }
 
-// Check reports whether the signature is what it says: its key's, for the digest.
+// Check verifies the signature of a digest by its key.
 func (s *ModuleSignature) Check(d Digest) error {
 	public, err := s.Key.public()
 	if err != nil {
@@ -155,20 +153,20 @@ func (s *ModuleSignature) Check(d Digest) error {
 	return nil
 }
 
-// ModuleRecord is a module the origin keeps.
+// ModuleRecord is a stored module.
 type ModuleRecord struct {
 	SignedModule
 	Bytes     int             `json:"bytes"`
 	CreatedAt Time            `json:"createdAt"`
 	State     ModuleState     `json:"state"`
-	Report    json.RawMessage `json:"report,omitempty"` // what the check said when it came; only where one module is asked for
+	Report    json.RawMessage `json:"report,omitempty"` // result of its validation; only if a single module is requested
 }
 
-// ModuleState is where a module stands.
+// ModuleState is the deployment state of a module.
 type ModuleState string
 
-// A module that passed its check is kept; one may be in force and one on trial,
-// and the one before is ready to be taken back.
+// A valid module is stored. One can be active and one canary; the previous one is
+// ready for a rollback.
 const (
 	ModuleKept     ModuleState = "kept"
 	ModuleCanaried ModuleState = "canary"
@@ -176,7 +174,7 @@ const (
 	ModulePrevious ModuleState = "previous"
 )
 
-// StateOf says where a module stands in a plan; a nil plan has none.
+// StateOf returns the state of a module in a plan, which may be nil.
 func (p *ModulePlan) StateOf(d Digest) ModuleState {
 	switch {
 	case p == nil:
@@ -190,28 +188,27 @@ func (p *ModulePlan) StateOf(d Digest) ModuleState {
 	return ModuleKept
 }
 
-// ModulePush is a module on its way to the origin.
+// ModulePush uploads a module.
 type ModulePush struct {
 	Module    []byte           `json:"module" doc:"The WebAssembly module in base64"`
 	Signature *ModuleSignature `json:"signature,omitempty"`
 }
 
-// ModuleActivation asks for a module to be put in force, for all brands or on
-// trial for a share of them.
+// ModuleActivation activates a module for all brands or as canary for a share.
 type ModuleActivation struct {
-	Percent int `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Percentage of brands for a canary, 1 to 99; 0 and 100 activate it for all brands"`
+	Percent int `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Share of the brands for a canary, 1 to 99; 0 and 100 activate it for all"`
 }
 
-// ModuleStatus is the plan and what becomes of it on every edge.
+// ModuleStatus is the plan and its state on every edge.
 type ModuleStatus struct {
 	Plan  ModulePlan   `json:"plan"`
-	Nodes []NodeReport `json:"nodes"` // heard of in the last minutes
+	Nodes []NodeReport `json:"nodes"` // that reported in the last minutes
 }
 
-// PreviewState is how far a preview is.
+// PreviewState is the state of a preview.
 type PreviewState string
 
-// A preview waits for an origin that works on it.
+// A preview is queued, running, done or failed.
 const (
 	PreviewWaiting PreviewState = "waiting"
 	PreviewRunning PreviewState = "running"
@@ -219,37 +216,38 @@ const (
 	PreviewFailed  PreviewState = "failed"
 )
 
-// ModulePreview is what a module would change, or how far finding out is.
+// ModulePreview is the effect of a module on all brands, or the progress of computing
+// it.
 type ModulePreview struct {
-	Digest      Digest            `json:"digest"`  // of the module looked at
-	Against     Digest            `json:"against"` // of the one in force when it was asked for
+	Digest      Digest            `json:"digest"`  // of the previewed module
+	Against     Digest            `json:"against"` // of the module that was active at the request
 	State       PreviewState      `json:"state"`
-	Done        int               `json:"done"`  // brands scored by both
-	Total       int               `json:"total"` // public brands when it began
+	Done        int               `json:"done"`  // brands scored so far
+	Total       int               `json:"total"` // public brands at the start
 	Error       string            `json:"error,omitempty"`
 	Result      *ModuleComparison `json:"result,omitempty"`
 	RequestedAt Time              `json:"requestedAt"`
 }
 
-// ModuleComparison is what two modules make of the same brands.
+// ModuleComparison compares the scores of two modules for the same brands.
 type ModuleComparison struct {
-	Brands          int    `json:"brands"`          // compared: those with facts
-	GradesChanged   int    `json:"gradesChanged"`   // gaining or losing a score counts too
+	Brands          int    `json:"brands"`          // with facts
+	GradesChanged   int    `json:"gradesChanged"`   // including gained and lost scores
 	GradeShare      Milli  `json:"gradeShare"`      // of the brands, 0 to 1
-	Moved           int    `json:"moved"`           // whose score changes
-	MeanMove        Milli  `json:"meanMove"`        // of the absolute moves of all scored by both
+	Moved           int    `json:"moved"`           // brands whose score changes
+	MeanMove        Milli  `json:"meanMove"`        // mean absolute change of brands scored by both
 	LargestMove     Milli  `json:"largestMove"`     // up or down
-	RankCorrelation Milli  `json:"rankCorrelation"` // Spearman's, -1 to 1; 1 where there is nothing to order
-	Faults          int    `json:"faults"`          // brands the new one could not score
+	RankCorrelation Milli  `json:"rankCorrelation"` // Spearman's coefficient, -1 to 1; 1 if there is nothing to order
+	Faults          int    `json:"faults"`          // brands that the new module cannot score
 	FirstFault      string `json:"firstFault,omitempty"`
-	// DirectionsBroken counts the brands whose score by the new module moves against
-	// a direction it declares when one of their facts grows or shrinks a little.
+	// DirectionsBroken counts brands whose score changes against a declared direction
+	// when a fact changes slightly.
 	DirectionsBroken int          `json:"directionsBroken"`
 	FirstDirection   string       `json:"firstDirection,omitempty"`
-	Movers           []ModuleMove `json:"movers"` // the largest moves first
+	Movers           []ModuleMove `json:"movers"` // largest changes first
 }
 
-// ModuleMove is what a change does to one brand.
+// ModuleMove is the effect of a module on one brand.
 type ModuleMove struct {
 	Slug    Slug           `json:"slug"`
 	From    *Milli         `json:"from"` // null: no score
@@ -258,11 +256,10 @@ type ModuleMove struct {
 	Reasons []ModuleReason `json:"reasons"`
 }
 
-// ModuleReason is a line of the method that counts otherwise, or a gate that
-// caught or lets go.
+// ModuleReason is a signal or gate that changes a score.
 type ModuleReason struct {
 	ID    string `json:"id"` // of a signal or a gate
 	Label string `json:"label"`
-	From  Milli  `json:"from"` // points of a signal, limit of a gate; 100 where it does not catch
+	From  Milli  `json:"from"` // points of a signal, limit of a gate; 100 if the gate does not apply
 	To    Milli  `json:"to"`
 }

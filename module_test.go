@@ -56,7 +56,7 @@ func TestCheckSigned(t *testing.T) {
 	}
 }
 
-// TestAdvise wants the gain of each full mark, as a judge of the mended site
+// TestAdvise wants the gain of each full mark, as a judge of the fixed site
 // would find it, the largest first.
 func TestAdvise(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

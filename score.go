@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Grade is the school grade of a score, A to E.
+// Grade is the letter grade of a score, A to E.
 type Grade string
 
-// gradeFloors lists the lowest score of each grade but the last.
+// gradeFloors contains the lowest score of each grade except the last.
 var gradeFloors = []struct {
 	grade Grade
 	floor Milli
@@ -24,28 +24,28 @@ func GradeOf(score Milli) Grade {
 	return "E"
 }
 
-// ScoreStatus says whether a brand has a score, and if not, why.
+// ScoreStatus states whether a brand has a score, and if not, why.
 type ScoreStatus string
 
-// A brand's score is known, missing for one of three reasons, or too old.
+// A score is known, missing for one of three reasons, or too old.
 const (
 	StatusScored           ScoreStatus = "scored"
 	StatusPending          ScoreStatus = "pending"           // not audited yet
-	StatusUnreachable      ScoreStatus = "unreachable"       // its site did not answer
+	StatusUnreachable      ScoreStatus = "unreachable"       // its site did not respond
 	StatusInsufficientData ScoreStatus = "insufficient_data" // confidence below low
 	StatusStale            ScoreStatus = "stale"             // audited more than StaleAfter ago
 )
 
-// The ages that decide what a score may claim.
+// Age limits of a score.
 const (
 	ReadyWithin = 30 * 24 * time.Hour // an older audit cannot make a brand GEO-ready
 	StaleAfter  = 90 * 24 * time.Hour // an older audit is shown as stale and not ranked
 )
 
-// ConfidenceLevel is a confidence in one word.
+// ConfidenceLevel is a confidence as a word.
 type ConfidenceLevel string
 
-// The levels of confidence and the lowest value of each.
+// Confidence levels with their lowest value.
 const (
 	ConfidenceHigh         ConfidenceLevel = "high"   // 0.85
 	ConfidenceMedium       ConfidenceLevel = "medium" // 0.60
@@ -66,8 +66,8 @@ func LevelOf(value Milli) ConfidenceLevel {
 	return ConfidenceInsufficient
 }
 
-// Confidence says how much of what could be measured was measured, on how many
-// pages, and how long ago.
+// Confidence describes how much of the method was measured, on how many pages, and how
+// long ago.
 type Confidence struct {
 	Value            Milli           `json:"value"` // 0 to 1
 	Level            ConfidenceLevel `json:"level"`
@@ -75,13 +75,13 @@ type Confidence struct {
 	ApplicableWeight int             `json:"applicableWeight"`
 }
 
-// Range holds the score if every unknown signal were worst, and if best.
+// Range is the score with every unknown signal at its worst and at its best.
 type Range struct {
 	Low  Milli `json:"low"`
 	High Milli `json:"high"`
 }
 
-// Signal is one line of the method applied to one brand.
+// Signal is the result of one signal of the method.
 type Signal struct {
 	ID       string     `json:"id"`
 	Label    string     `json:"label"`
@@ -91,37 +91,37 @@ type Signal struct {
 	Points   Milli      `json:"points"`
 	Max      int        `json:"max"`
 	Evidence []Evidence `json:"evidence"`
-	Advice   string     `json:"advice,omitempty"` // what would raise it; empty at full marks
+	Advice   string     `json:"advice,omitempty"` // how to raise it; empty at full points
 }
 
-// Component is a group of signals with a weight; all weights come to 100.
+// Component is a group of signals with a weight; the weights add up to 100.
 type Component struct {
 	ID       string   `json:"id"`
 	Label    string   `json:"label"`
 	Weight   int      `json:"weight"`
 	Points   Milli    `json:"points"`
-	Measured int      `json:"measured"` // the weight of its measured signals
+	Measured int      `json:"measured"` // weight of its measured signals
 	Signals  []Signal `json:"signals"`
 }
 
-// GateUnreachable is the one gate that leaves no score at all.
+// GateUnreachable is the gate that prevents a score.
 const GateUnreachable = "unreachable"
 
-// Gate is an upper limit a score ran into.
+// Gate is an upper limit that applies to a score.
 type Gate struct {
 	ID     string `json:"id"`
 	Limit  int    `json:"limit"`
 	Reason string `json:"reason"`
 }
 
-// What a score rests on: the brand's own site, or that and its answers. They
-// never stand in one list.
+// Basis of a score: the site of the brand, or the site and visibility samples. They
+// are never in one list.
 const (
 	BasisReadiness = "readiness"
 	BasisFull      = "full"
 )
 
-// Assessment is a score without a name on it: what a module made of facts.
+// Assessment is the result of a module for facts, without the brand.
 type Assessment struct {
 	Status       ScoreStatus `json:"status"`
 	Score        *Milli      `json:"score"` // 0 to 100, one decimal; null unless scored or stale
@@ -137,12 +137,12 @@ type Assessment struct {
 	FactsDigest  Digest      `json:"factsDigest,omitempty"`
 	Methodology  Methodology `json:"methodology"`
 	Module       ModuleRef   `json:"module"`
-	Canary       bool        `json:"canary,omitempty"` // scored by a module on trial; the ranking is not
+	Canary       bool        `json:"canary,omitempty"` // scored by a canary module; rankings use the active one
 }
 
-// Judge adds up components, whose signals carry their status, points and
-// maximum, and decides score, range, confidence, grade and status as of now.
-// The sums are integers throughout, so every host comes to the same bytes.
+// Judge computes score, range, confidence, grade and status of an assessment as of now,
+// from components whose signals have their status, points and maximum. All arithmetic is
+// in integers, so every host computes the same bytes.
 func Judge(components []Component, gates []Gate, facts *Facts, now time.Time) Assessment {
 	a := Assessment{
 		Basis: BasisReadiness, Gates: gates, Components: components,
@@ -197,7 +197,7 @@ func Judge(components []Component, gates []Gate, facts *Facts, now time.Time) As
 	return a
 }
 
-// ratio divides and rounds half up; nothing divided by nothing is nothing.
+// ratio divides and rounds half up; 0/0 is 0.
 func ratio(n Milli, d int) Milli {
 	if d == 0 {
 		return 0
@@ -205,14 +205,14 @@ func ratio(n Milli, d int) Milli {
 	return (2*n + Milli(d)) / (2 * Milli(d))
 }
 
-// AgeLimits are the ages of facts after which an assessment changes by age alone:
-// at each of them confidence falls, at the second a brand stops being GEO-ready,
-// and at the third its score is stale.
+// AgeLimits are the ages of facts at which an assessment changes: at each of them the
+// confidence decreases, at the second a brand is no longer GEO-ready, and at the third
+// its score is stale.
 func AgeLimits() [3]time.Duration {
 	return [...]time.Duration{14 * 24 * time.Hour, ReadyWithin, StaleAfter}
 }
 
-// confidence multiplies what was measured by the size of the sample and the
+// confidence multiplies the measured share by factors for the number of pages and the
 // age of the audit.
 func confidence(measured, applicable, pages int, age time.Duration) Confidence {
 	aged := Milli(500)
@@ -227,7 +227,7 @@ func confidence(measured, applicable, pages int, age time.Duration) Confidence {
 	return Confidence{Value: value, Level: LevelOf(value), MeasuredWeight: measured, ApplicableWeight: applicable}
 }
 
-// Rank is a brand's place among the public brands of one snapshot.
+// Rank is the rank of a brand among the public brands of a snapshot.
 type Rank struct {
 	Overall int `json:"overall"`
 	Of      int `json:"of"`
@@ -243,48 +243,47 @@ type Score struct {
 	Niche    string `json:"niche"`
 	Language string `json:"language"`
 	Assessment
-	Visibility *Visibility `json:"visibility"` // null unless answer samples were imported
-	Full       *Milli      `json:"full"`       // of both; null unless both are good enough to be ranked
+	Visibility *Visibility `json:"visibility"` // null without visibility samples
+	Full       *Milli      `json:"full"`       // combined score; null unless both can be ranked
 	Trend      Trend       `json:"trend"`
-	Previous   *PastScore  `json:"previous"`        // of the revision before this one; null for the first
-	Rank       *Rank       `json:"rank"`            // null unless ranked; no member that is always there follows, as it changes with other brands
-	Stale      bool        `json:"stale,omitempty"` // the last good score: it could not be made anew
-	Gains      []Gain      `json:"gains,omitempty"` // with ?advice=1: what would raise it, the most first
+	Previous   *PastScore  `json:"previous"`        // score of the previous revision; null for the first
+	Rank       *Rank       `json:"rank"`            // null unless ranked; last required member, because it changes with other brands
+	Stale      bool        `json:"stale,omitempty"` // the last good score, because a refresh failed
+	Gains      []Gain      `json:"gains,omitempty"` // with ?advice=1: what would raise the score, largest gain first
 }
 
-// Trend says how far a score is above what it was. Old facts are scored by
-// today's module, so a change of the module moves no trend.
+// Trend is the change of a score over time. Past facts are scored by the current module,
+// so a new module does not change trends.
 type Trend struct {
-	D7  *Milli `json:"d7"` // null where no audit is that old
+	D7  *Milli `json:"d7"` // null if no audit is that old
 	D30 *Milli `json:"d30"`
 	D90 *Milli `json:"d90"`
 }
 
-// TrendTimes returns what D7, D30 and D90 look back to: the start of the day, in
-// UTC, so many days before now. Whole days make every node say the same.
+// TrendTimes returns the times that D7, D30 and D90 compare with: the start of the day
+// in UTC, so that every node computes the same.
 func TrendTimes(now time.Time) [3]time.Time {
 	day := now.UTC().Truncate(24 * time.Hour)
 	return [3]time.Time{day.AddDate(0, 0, -7), day.AddDate(0, 0, -30), day.AddDate(0, 0, -90)}
 }
 
-// PastScore is what older facts come to by today's module.
+// PastScore is the score of past facts with the current module.
 type PastScore struct {
 	Score Milli `json:"score"`
 	AsOf  Time  `json:"asOf"`
 }
 
-// Gain is what a full mark for one signal would do to a score.
+// Gain is the effect of full points for one signal.
 type Gain struct {
 	ID     string `json:"id"` // of the signal
 	Label  string `json:"label"`
-	Gain   Milli  `json:"gain"`  // what the score would rise by
-	Score  Milli  `json:"score"` // and to
+	Gain   Milli  `json:"gain"`  // increase of the score
+	Score  Milli  `json:"score"` // resulting score
 	Advice string `json:"advice"`
 }
 
-// Advise says for each signal short of full marks what a full mark would do to
-// the score as of now, the largest gain first. Gates that caught go on catching:
-// where they decide, no signal gains anything.
+// Advise returns the gain of each signal below full points as of now, largest first.
+// Gates that apply keep applying: if a gate limits the score, no signal has a gain.
 func (a *Assessment) Advise(now time.Time) []Gain {
 	gains := []Gain{}
 	if a.Score == nil || a.AsOf == nil {
@@ -311,21 +310,20 @@ func (a *Assessment) Advise(now time.Time) []Gain {
 	return gains
 }
 
-// NewScore puts a brand's name on an assessment.
+// NewScore returns the score document of a brand.
 func NewScore(b Brand, a Assessment) Score {
 	return Score{Slug: b.Slug, Name: b.Name, URL: b.URL, Niche: b.Niche, Language: b.Language, Assessment: a}
 }
 
-// Shares of the full score. The strongest correlations with being named are off
-// a brand's own site, but none is known to be causal, and visibility is outcome
-// and not effort: so the lesser half.
+// Shares of the full score. The strongest correlations with being named are outside the
+// site of a brand, but causality is not shown, and visibility is an outcome rather than
+// effort: therefore the smaller share.
 const (
 	readinessShare  = 60
 	visibilityShare = 40
 )
 
-// SetVisibility puts what answer samples come to beside a score, and the full
-// score with it where both may be ranked.
+// SetVisibility adds the visibility, and the full score if both can be ranked.
 func (s *Score) SetVisibility(samples []VisibilitySample, now time.Time) {
 	s.Visibility = JudgeVisibility(samples, now)
 	if s.Visibility == nil || s.Visibility.Quality != VisibilityRanked || !s.Ranked() {
@@ -339,7 +337,7 @@ func full(readiness, visibility Milli) Milli {
 	return ratio(readinessShare*readiness+visibilityShare*visibility, readinessShare+visibilityShare).Tenth()
 }
 
-// PendingAssessment is what a brand has before its first audit.
+// PendingAssessment is the assessment of a brand before its first audit.
 func PendingAssessment() Assessment {
 	return Assessment{
 		Status: StatusPending, Basis: BasisReadiness, Gates: []Gate{}, Components: []Component{},
@@ -347,8 +345,8 @@ func PendingAssessment() Assessment {
 	}
 }
 
-// Ranked reports whether a score may stand in the leaderboard: scored, not
-// stale, and with at least medium confidence.
+// Ranked reports whether a score is part of the leaderboard: scored, not stale, and with
+// at least medium confidence.
 func (a *Assessment) Ranked() bool {
 	return a.Status == StatusScored && a.Confidence.Value >= 600
 }

@@ -35,7 +35,7 @@ var mixedWords = map[string]string{
 	"πr": "a formula",
 }
 
-// notText is what may stand in front of a word without being part of it: escapes
+// notText is what may precede a word without being part of it: escapes
 // and verbs of formats.
 var notText = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[abfnrtv]|\\[pP]\{?\w+\}?|%[+#]?[a-z]|&[a-z]+;`)
 

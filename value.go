@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Time is an instant on the wire: RFC 3339, UTC, always three decimals.
+// Time is an instant in the wire format: RFC 3339, UTC, three decimals.
 type Time struct{ t time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// At returns t as it will read on the wire: in UTC, cut to the millisecond.
+// At returns t in UTC, truncated to milliseconds.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
 // AtMicros returns the instant us microseconds after 1970-01-01T00:00:00Z,
-// which is how the store keeps time.
+// the format of the database.
 func AtMicros(us int64) Time { return At(time.UnixMicro(us)) }
 
-// Std returns the instant as the standard library knows it.
+// Std returns the instant as a time.Time.
 func (t Time) Std() time.Time { return t.t }
 
 // Micros returns microseconds since 1970-01-01T00:00:00Z.
@@ -43,7 +43,7 @@ func (t Time) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText accepts any RFC 3339 time; an empty text is the zero Time.
+// UnmarshalText accepts any RFC 3339 time; an empty string is the zero Time.
 func (t *Time) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*t = Time{}
@@ -57,8 +57,8 @@ func (t *Time) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Milli is a number kept in thousandths, so that every host and every scoring
-// module computes it to the bit. On the wire it is a plain decimal number.
+// Milli is a number in thousandths, so that every host and scoring module computes the
+// same value. On the wire it is a decimal number.
 type Milli int64
 
 // MilliOne is the number 1.
@@ -123,15 +123,15 @@ func (m *Milli) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Digest names bytes by their SHA-256, written "sha256:" and 64 hex digits.
+// Digest is a SHA-256 digest in the form "sha256:" and 64 hex digits.
 type Digest string
 
 const digestPrefix = "sha256:"
 
-// DigestOf wraps a SHA-256 sum.
+// DigestOf returns the digest with the given SHA-256 sum.
 func DigestOf(sum [32]byte) Digest { return Digest(digestPrefix + hex.EncodeToString(sum[:])) }
 
-// ParseDigest accepts the written form of a Digest, in lower case only.
+// ParseDigest parses a digest, in lower case only.
 func ParseDigest(s string) (Digest, error) {
 	digits, ok := strings.CutPrefix(s, digestPrefix)
 	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -140,7 +140,7 @@ func ParseDigest(s string) (Digest, error) {
 	return Digest(s), nil
 }
 
-// The kinds of id; an id is its kind, an underscore and 26 characters.
+// Prefixes of ids. An id is a prefix, an underscore and 26 characters.
 const (
 	PrefixMission  = "msn"
 	PrefixEvent    = "evt"
@@ -156,10 +156,10 @@ const (
 	PrefixCalendar = "cal"
 )
 
-// crockford is the alphabet of ids: no i, l, o or u to misread, sorted as its bytes are.
+// crockford is the alphabet of ids: without i, l, o and u, and in byte order.
 var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// idLength is what 128 bits come to in base 32.
+// idLength is the length of 128 bits in base 32.
 const idLength = 26
 
 // NewID returns an id that sorts by time: the kind, an underscore, and a UUIDv7
@@ -183,8 +183,8 @@ func encodeID(prefix string, at time.Time, random [10]byte) string {
 	return prefix + "_" + crockford.EncodeToString(u[:])
 }
 
-// CheckID reports whether id is well-formed and of the given kind. It is the
-// guard in front of every look-up by id.
+// CheckID reports whether id has the form of an id with the given prefix. Check ids with it
+// before every lookup.
 func CheckID(prefix, id string) bool {
 	rest, ok := strings.CutPrefix(id, prefix+"_")
 	if !ok || len(rest) != idLength {

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Where answers were taken from: an engine's interface for programs, or the
-// surface people see.
+// Surface of an answer engine: its API, or its app for people.
 const (
 	SurfaceAPI = "api"
 	SurfaceApp = "app"
 )
 
-// VisibilitySample counts what one engine answered to a set of prompts. Counts
-// of a brand and of its rivals come from the same answers, so that their shares
+// VisibilitySample contains the counts of the answers of one engine to a set of prompts.
+// Counts of a brand and its competitors come from the same answers, so that their shares
 // have one denominator.
 type VisibilitySample struct {
 	Brand   Slug   `json:"brand"`
-	Engine  string `json:"engine"` // written like a slug: chatgpt, google-ai-mode
+	Engine  string `json:"engine"` // in the form of a slug: chatgpt, google-ai-mode
 	Model   string `json:"model,omitempty"`
 	Surface string `json:"surface"` // SurfaceAPI or SurfaceApp
 	Locale  string `json:"locale"`  // BCP 47
@@ -26,54 +25,54 @@ type VisibilitySample struct {
 	PromptSet      string `json:"promptSetId"`
 	PromptSetHash  Digest `json:"promptSetHash"`
 	Prompts        int    `json:"prompts"`
-	BrandedPrompts int    `json:"brandedPrompts"` // of these, name the brand
-	Runs           int    `json:"runs"`           // of each prompt
+	BrandedPrompts int    `json:"brandedPrompts"` // of these, contain the brand name
+	Runs           int    `json:"runs"`           // per prompt
 
 	Answers   int `json:"answers"`
 	Mentions  int `json:"mentions"`  // answers that name the brand
-	Cited     int `json:"cited"`     // answers with a citation at all
-	Citations int `json:"citations"` // answers that cite the brand's domain
-	Voices    int `json:"voices"`    // answers that name the brand or a listed rival
-	Graded    int `json:"graded"`    // statements about the brand that somebody checked
-	Right     int `json:"right"`     // of these, are true
+	Cited     int `json:"cited"`     // answers with any citation
+	Citations int `json:"citations"` // answers that cite the domain of the brand
+	Voices    int `json:"voices"`    // answers that name the brand or a listed competitor
+	Graded    int `json:"graded"`    // verified statements about the brand
+	Right     int `json:"right"`     // of these, true statements
 
 	From      Time   `json:"from"`
 	To        Time   `json:"to"`
-	Provider  string `json:"provider"`            // who took the sample
-	AliasRule string `json:"aliasRule,omitempty"` // how an ambiguous name was told from the word
-	FileHash  Digest `json:"fileHash,omitempty"`  // of the import it came with
-	Signer    string `json:"signer,omitempty"`    // the key that imported it
+	Provider  string `json:"provider"`            // source of the sample
+	AliasRule string `json:"aliasRule,omitempty"` // how an ambiguous name was distinguished from the word
+	FileHash  Digest `json:"fileHash,omitempty"`  // digest of its import file
+	Signer    string `json:"signer,omitempty"`    // id of the key that imported it
 }
 
-// VisibilityImport says what became of each line of an import.
+// VisibilityImport is the result of an import.
 type VisibilityImport struct {
 	Added     int          `json:"added"`
 	Unchanged int          `json:"unchanged"`
-	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer names the line and the field: /12/mentions; the first 1,000
+	Rejected  []FieldError `json:"rejected,omitempty"`        // Pointer identifies line and field: /12/mentions; the first 1,000
 	Omitted   int          `json:"rejectedOmitted,omitempty"` // further problems
 	FileHash  Digest       `json:"fileHash"`
 }
 
-// The least a sample must have to be ranked, and the most it may be old.
+// Minimum size and maximum age of a sample that can be ranked.
 const (
 	MinVisibilityPrompts = 20
 	MinVisibilityRuns    = 5
 	VisibilityWithin     = 35 * 24 * time.Hour
 )
 
-// VisibilityQuality says what a visibility is good for.
+// VisibilityQuality is the quality of a visibility.
 type VisibilityQuality string
 
-// A visibility is good enough to be ranked, or only an indication.
+// A visibility can be ranked, or is only an indication.
 const (
 	VisibilityRanked     VisibilityQuality = "ranked"
 	VisibilityIndicative VisibilityQuality = "indicative"
 )
 
-// VisibilityMethodology names how samples are judged.
+// VisibilityMethodology is the name of the evaluation method.
 var VisibilityMethodology = Methodology{ID: "geo-visibility", Version: "1.1", URL: "/methodology#visibility"}
 
-// Rate is a share with its Wilson 95 % interval.
+// Rate is a share with its 95 % Wilson interval.
 type Rate struct {
 	Value Milli `json:"value"` // 0 to 1
 	Low   Milli `json:"low"`
@@ -81,40 +80,39 @@ type Rate struct {
 	Of    int   `json:"of"` // the denominator
 }
 
-// EngineVisibility is what one engine's answers come to.
+// EngineVisibility is the visibility in one engine.
 type EngineVisibility struct {
 	Engine       string `json:"engine"`
 	Score        Milli  `json:"score"` // 0 to 100
 	Interval     Range  `json:"interval"`
 	MentionRate  *Rate  `json:"mentionRate"`
-	CitationRate *Rate  `json:"citationRate"` // null where no answer cited anything
-	ShareOfVoice *Rate  `json:"shareOfVoice"` // null where no answer named anyone
-	Accuracy     *Rate  `json:"accuracy"`     // null where nothing was graded; never part of the score
+	CitationRate *Rate  `json:"citationRate"` // null if no answer cited anything
+	ShareOfVoice *Rate  `json:"shareOfVoice"` // null if no answer named any brand
+	Accuracy     *Rate  `json:"accuracy"`     // null if nothing was verified; not part of the score
 	Answers      int    `json:"answers"`
-	Counted      bool   `json:"counted"`          // whether it enters the whole
-	Reason       string `json:"reason,omitempty"` // why it is not good enough to be ranked
+	Counted      bool   `json:"counted"`          // whether it is part of the total
+	Reason       string `json:"reason,omitempty"` // why it cannot be ranked
 	AsOf         Time   `json:"asOf"`
 }
 
-// Visibility is how often answer engines name and cite a brand. It rests on
-// samples that somebody took and imported, and stands beside the score.
+// Visibility is how often answer engines name and cite a brand, from imported samples.
+// It is shown beside the score.
 type Visibility struct {
 	Score       Milli              `json:"score"` // 0 to 100, one decimal
-	Range       Range              `json:"range"` // at the ends of every interval
+	Range       Range              `json:"range"` // with every interval at its ends
 	Engines     []EngineVisibility `json:"engines"`
-	AsOf        Time               `json:"asOf"` // the end of the newest sample
+	AsOf        Time               `json:"asOf"` // end of the newest sample
 	Quality     VisibilityQuality  `json:"quality"`
 	Methodology Methodology        `json:"methodology"`
 }
 
-// visibilityWeights weigh mention rate, citation rate and share of voice in a
-// score; those of absent rates are dropped. Accuracy has no weight: the
-// importer of a sample decides whether statements were graded, so with a weight
-// it would pay to leave out a low rate.
+// visibilityWeights are the weights of mention rate, citation rate and share of voice;
+// those of missing rates are dropped. Accuracy has no weight: the importer decides whether
+// statements are verified, so a weight would reward omitting a low rate.
 var visibilityWeights = [...]int{35, 30, 25}
 
-// JudgeVisibility adds up samples, engine by engine. It is nil where there are
-// none. Samples of one engine are added as if they were one.
+// JudgeVisibility evaluates samples per engine; samples of one engine are added up. It
+// returns nil without samples.
 func JudgeVisibility(samples []VisibilitySample, now time.Time) *Visibility {
 	if len(samples) == 0 {
 		return nil
@@ -185,7 +183,7 @@ func judgeEngine(samples []VisibilitySample, now time.Time) EngineVisibility {
 	return e
 }
 
-// shortOf says what keeps a sample from being ranked, or nothing.
+// shortOf returns why a sample cannot be ranked, or an empty string.
 func (s *VisibilitySample) shortOf(now time.Time) string {
 	switch {
 	case s.Prompts < MinVisibilityPrompts:
@@ -210,12 +208,12 @@ func newRate(k, n int) *Rate {
 	return &Rate{Value: ratio(Milli(k)*MilliOne, n), Low: low, High: high, Of: n}
 }
 
-// MaxSampleCount bounds every count of a sample: what Wilson can square.
+// MaxSampleCount limits every count of a sample, so that Wilson cannot overflow.
 const MaxSampleCount = 1_000_000
 
-// Wilson returns the ends of the Wilson 95 % interval of k out of n, 0 <= k <= n
+// Wilson returns the bounds of the 95 % Wilson interval of k out of n, 0 <= k <= n
 // and 1 <= n <= MaxSampleCount, in thousandths (E. B. Wilson, 1927; z = 1.96). It is
-// computed in integers, as floating point is not the same on every machine.
+// computed in integers, because floating point differs between machines.
 //
 //	(k + z²/2 ± z √(k(n-k)/n + z²/4)) / (n + z²)
 func Wilson(k, n int) (low, high Milli) {

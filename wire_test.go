@@ -108,7 +108,7 @@ func TestEventWire(t *testing.T) {
 }
 
 // TestEveryEventIsDescribed holds the table of events to the lists of their
-// types: what is told and not described cannot be subscribed to.
+// types: an event type without a description cannot be subscribed to.
 func TestEveryEventIsDescribed(t *testing.T) {
 	for _, e := range slices.Concat(fieldmark.MissionEvents(), fieldmark.SLAEvents(), fieldmark.PaymentEvents()) {
 		if _, ok := event.KindOf(e); !ok {
