@@ -25,33 +25,33 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// Config holds what a Service is made of.
+// Config is what a Service needs. Only Store and Secret are required.
 type Config struct {
-	Store      *store.Store          // required
-	Secret     []byte                // required: the application secret, at least keyring.MinSecret bytes; keys at rest are derived from it
-	HTTP       *safehttp.Client      // the way out; nil means a client that reaches public addresses only
-	Auditor    *audit.Auditor        // nil: audits are queued and wait for a process that has one
-	AuditEvery time.Duration         // between audits of a brand, give or take a tenth; 0: brand.DefaultAuditInterval; negative: only when asked
-	Module     []byte                // the built-in scoring module; nil when there is none
-	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it when no module is in force
-	SignOn     *oidc.Provider        // vouches for administrators; nil: they have passwords alone
-	SignOnOnly bool                  // and passwords are refused; without a provider it says nothing
-	Checker    module.Checker        // judges modules; zero: none can be pushed or previewed
+	Store      *store.Store
+	Secret     []byte                // application secret, at least keyring.MinSecret bytes; the keys that protect stored secrets are derived from it
+	HTTP       *safehttp.Client      // for outbound requests; nil: a client that reaches public addresses only
+	Auditor    *audit.Auditor        // nil: audits wait in the queue for a process that has one
+	AuditEvery time.Duration         // between audits of a brand, plus or minus a tenth; 0: brand.DefaultAuditInterval; negative: only on request
+	Module     []byte                // built-in scoring module; nil: none
+	ModuleRef  fieldmark.ModuleRef   // its name; Prepare activates it if no module is active
+	SignOn     *oidc.Provider        // nil: administrators sign in with passwords
+	SignOnOnly bool                  // refuse passwords; ignored without a provider
+	Checker    module.Checker        // zero: modules can be neither uploaded nor previewed
 	Log        *slog.Logger          // nil: nothing is logged
-	Tracer     *trace.Tracer         // tells of webhook attempts; nil: nobody
-	Swept      func(time.Duration)   // hears how long it took to take down that one deadline passed; may be nil
-	ModuleKeys []fieldmark.ModuleKey // only modules one of them vouches for are taken; none: all are
-	PublicAPI  bool                  // whether missions may come in from outside; noted in the log by Run
-	// PaymentDueOn is what makes a payment due: that its mission is CLOSED, or
-	// already that it is COMPLETED; empty: CLOSED. All origins must say the same.
+	Tracer     *trace.Tracer         // traces webhook attempts; nil: none
+	Swept      func(time.Duration)   // called with the time it took to process one due deadline; may be nil
+	ModuleKeys []fieldmark.ModuleKey // signers of modules; empty: modules need no signature
+	PublicAPI  bool                  // whether the mission API is public; logged by Run
+	// PaymentDueOn is the status of a mission that makes its payment due: CLOSED or
+	// COMPLETED; empty: CLOSED. All origins must have the same value.
 	PaymentDueOn fieldmark.MissionStatus
 
-	KeepDeliveries time.Duration // how long deliveries and their attempts are kept, also those that are held; 0 means webhook.DefaultKeepDeliveries, below 0 for ever
-	KeepEvents     time.Duration // how long events are kept that no delivery needs; 0 means webhook.DefaultKeepEvents, below 0 for ever
+	KeepDeliveries time.Duration // retention of deliveries, also of held ones; 0: webhook.DefaultKeepDeliveries, negative: forever
+	KeepEvents     time.Duration // retention of events that no delivery needs; 0: webhook.DefaultKeepEvents, negative: forever
 }
 
-// Service is the origin without a network in front of it. Its methods may be
-// called from any goroutine.
+// Service is the origin without a network in front of it. Its methods may be called
+// from any goroutine.
 type Service struct {
 	Access    *access.Service
 	Brands    *brand.Service

@@ -8,16 +8,16 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Vitals are what an operator watches of an origin.
+// Vitals are the numbers that an operator monitors.
 type Vitals struct {
 	store.Stats
 	AuditsWaiting, AuditsRunning int
 }
 
-// Vitals looks at the record; a look costs a few milliseconds at most.
+// Vitals reads the numbers from the database, in a few milliseconds.
 func (s *Service) Vitals(ctx context.Context) (v Vitals, err error) {
 	if v.Stats, err = s.store.Stats(ctx, time.Now()); err != nil {
-		return v, fmt.Errorf("look at the record: %w", err)
+		return v, fmt.Errorf("read the statistics: %w", err)
 	}
 	v.AuditsWaiting, v.AuditsRunning, err = s.Brands.Audits.Status(ctx)
 	return v, err
